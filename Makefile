@@ -1,0 +1,45 @@
+# Two commands for a newcomer: `make demo` and `make test`. Only python3 and make needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SHARED_DATA := $(wildcard ../shared/data)
+export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
+
+.PHONY: demo test lint docs bench-smoke clean
+
+demo: $(VENV)/.demo
+	$(BIN)/multikernel demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell src tests docs benchmarks README.md CONTRIBUTING.md CHANGELOG.md
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going docs docs/_build/html
+
+bench-smoke: $(VENV)/.dev
+	$(BIN)/pytest -n 0 tests/benchmarks
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e '.[cli,plot]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e '.[docs]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build

@@ -1,0 +1,28 @@
+"""Errors and warnings of the library; each message says what to do next."""
+
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+__all__ = [
+    "ConvergenceWarning",
+    "DegenerateKernelWarning",
+    "IndefiniteKernelError",
+    "NotFittedError",
+    "StackTooLargeError",
+    "UnsupportedProblemError",
+]
+
+
+class UnsupportedProblemError(ValueError):
+    """A solver cannot treat the problem; the message is its reason."""
+
+
+class IndefiniteKernelError(ValueError):
+    """A Gram matrix has a negative quadratic form, so it is no kernel matrix."""
+
+
+class StackTooLargeError(MemoryError):
+    """A stack of Gram matrices would exceed the memory limit."""
+
+
+class DegenerateKernelWarning(UserWarning):
+    """A kernel is zero (or constant after centring) on the training data."""

@@ -1,0 +1,35 @@
+"""Convex losses with their conjugates; to add one, write a file and a line here."""
+
+from multikernel.losses.base import (
+    Loss,
+    ProximableLoss,
+    SmoothConjugateLoss,
+    SmoothLoss,
+)
+from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
+from multikernel.losses.hinge import HingeLoss
+from multikernel.losses.logistic import LogisticLoss
+from multikernel.losses.squared import SquaredLoss
+from multikernel.losses.weighted import WeightedLoss, weighted
+
+LOSSES: dict[str, type[Loss]] = {
+    "hinge": HingeLoss,
+    "logistic": LogisticLoss,
+    "squared": SquaredLoss,
+    "epsilon_insensitive": EpsilonInsensitiveLoss,
+}
+"""Every loss by the name that estimators know it by."""
+
+__all__ = [
+    "LOSSES",
+    "EpsilonInsensitiveLoss",
+    "HingeLoss",
+    "LogisticLoss",
+    "Loss",
+    "ProximableLoss",
+    "SmoothConjugateLoss",
+    "SmoothLoss",
+    "SquaredLoss",
+    "WeightedLoss",
+    "weighted",
+]

@@ -1,0 +1,63 @@
+"""Protocols of the losses: what every loss has, and three capabilities."""
+
+from typing import Protocol, runtime_checkable
+
+from multikernel._typing import Array
+
+
+@runtime_checkable
+class Loss(Protocol):
+    r"""A convex pointwise loss l(y, f) and its conjugate.
+
+    .. math:: \ell^*(y, u) = \sup_f f u - \ell(y, f)
+
+    Every method takes and returns arrays of shape (n_samples,) or
+    (n_samples, n_outputs). Classification targets are -1.0 / +1.0.
+    """
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses l(y, f)."""
+        ...
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return a (sub)gradient of l(y, .) at f."""
+        ...
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return l*(y, u), infinity outside `dual_bounds`."""
+        ...
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return (lower, upper), the per-sample domain of l*(y, .); it contains 0."""
+        ...
+
+
+@runtime_checkable
+class SmoothLoss(Loss, Protocol):
+    """A loss with a Lipschitz gradient, so the dual is strongly concave."""
+
+    def smoothness(self) -> float:
+        """Return the largest second derivative L of the loss."""
+        ...
+
+
+@runtime_checkable
+class SmoothConjugateLoss(Loss, Protocol):
+    """A loss whose conjugate is twice differentiable inside its domain."""
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return the derivative of l*(y, .) at u."""
+        ...
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return the second derivative of l*(y, .) at u, positive."""
+        ...
+
+
+@runtime_checkable
+class ProximableLoss(Loss, Protocol):
+    """A loss with a closed-form scalar prox (hinge, epsilon-insensitive, ...)."""
+
+    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
+        """Return argmin_z step * l(y, z) + (z - f)^2 / 2."""
+        ...

@@ -1,0 +1,48 @@
+"""The epsilon-insensitive loss: support vector regression."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitiveLoss:
+    r"""Absolute error beyond a tube, :math:`\max(0, |y - f| - \varepsilon)`.
+
+    The conjugate is :math:`\ell^*(y, u) = y u + \varepsilon |u|` on
+    :math:`|u| \le 1`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Half-width of the tube in which errors cost nothing, in units of y;
+        non-negative.
+    """
+
+    epsilon: float = 0.1
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        return np.maximum(0.0, np.abs(y - f) - self.epsilon)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return a subgradient: the sign of f - y outside the tube, 0 inside."""
+        residual = f - y
+        return np.where(np.abs(residual) > self.epsilon, np.sign(residual), 0.0)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return y u + epsilon abs(u) on the domain, infinity outside."""
+        size = np.abs(u)
+        return np.where(size <= 1.0, y * u + self.epsilon * size, np.inf)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return [-1, 1]."""
+        return -np.ones_like(y), np.ones_like(y)
+
+    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
+        """Move by at most `step` towards the tube."""
+        residual = f - y
+        excess = np.maximum(np.abs(residual) - self.epsilon, 0.0)
+        return f - np.sign(residual) * np.minimum(excess, step)

@@ -1,0 +1,36 @@
+"""The hinge loss: support vector classification."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class HingeLoss:
+    r"""Margin violation, :math:`\ell(y, f) = \max(0, 1 - y f)`, y = -1 or +1.
+
+    The conjugate is :math:`\ell^*(y, u) = y u` on :math:`-1 \le y u \le 0`.
+    """
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        return np.maximum(0.0, 1.0 - y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return a subgradient: -y inside the margin, 0 elsewhere."""
+        return np.where(y * f < 1.0, -y, 0.0)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return y u on the domain, infinity outside."""
+        yu = y * u
+        return np.where((yu >= -1.0) & (yu <= 0.0), yu, np.inf)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the interval between 0 and -y."""
+        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+
+    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
+        """Move by at most `step` towards the margin."""
+        return f + y * np.clip(1.0 - y * f, 0.0, step)

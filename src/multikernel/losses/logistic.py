@@ -1,0 +1,50 @@
+"""The logistic loss: classification with probabilities."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit, xlogy
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class LogisticLoss:
+    r"""Negative log-likelihood, :math:`\ell(y, f) = \log(1 + e^{-y f})`, y = -1 or +1.
+
+    With :math:`a = -y u` the conjugate is the negative entropy
+    :math:`a \log a + (1 - a) \log(1 - a)` on :math:`0 \le a \le 1`.
+    """
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses, without overflow for large margins."""
+        return -log_expit(y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return -y times the probability of the other class."""
+        return -y * expit(-y * f)
+
+    def smoothness(self) -> float:
+        """Return 1/4, the second derivative at f = 0."""
+        return 0.25
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return the negative entropy, infinity outside the unit interval."""
+        a = -y * u
+        inside = (a >= 0.0) & (a <= 1.0)
+        a = np.where(inside, a, 0.5)
+        return np.where(inside, xlogy(a, a) + xlogy(1.0 - a, 1.0 - a), np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return -y log(a / (1 - a)), the decision value of probability a."""
+        a = -y * u
+        return -y * (np.log(a) - np.log1p(-a))
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return 1 / (a (1 - a))."""
+        a = -y * u
+        return 1.0 / (a * (1.0 - a))
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the interval between 0 and -y."""
+        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)

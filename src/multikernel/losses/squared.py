@@ -1,0 +1,47 @@
+"""The squared loss: regression, and least-squares classification."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array
+
+
+@dataclass(frozen=True)
+class SquaredLoss:
+    r"""Half the squared error, :math:`\ell(y, f) = (y - f)^2 / 2`.
+
+    Its conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u`, finite everywhere.
+    """
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses."""
+        return 0.5 * (y - f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return f - y."""
+        return f - y
+
+    def smoothness(self) -> float:
+        """Return 1, the second derivative."""
+        return 1.0
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return u^2 / 2 + y u."""
+        return u * (0.5 * u + y)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return u + y."""
+        return u + y
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return ones."""
+        return np.ones_like(u)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the whole line."""
+        return np.full_like(y, -np.inf), np.full_like(y, np.inf)
+
+    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
+        """Return the weighted mean of target and point."""
+        return (f + step * y) / (1.0 + step)

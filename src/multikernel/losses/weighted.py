@@ -1,0 +1,150 @@
+"""Sample weights by composition: a weighted loss is a loss."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.losses.base import (
+    Loss,
+    ProximableLoss,
+    SmoothConjugateLoss,
+    SmoothLoss,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedLoss:
+    r"""A loss times a positive weight per sample, :math:`w_i \ell(y_i, f_i)`.
+
+    Its conjugate is :math:`w \ell^*(y, u / w)`. Use `weighted` to build one: it
+    gives back an object with exactly the capabilities of `loss`.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample.
+    weights : ndarray of shape (n_samples,)
+        Positive weights. Samples of weight zero must be left out beforehand, as a
+        conjugate with a one-point domain helps no solver.
+    """
+
+    loss: Loss
+    weights: Array
+
+    def _like(self, y: Array) -> Array:
+        return self.weights if y.ndim == 1 else self.weights[:, None]
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the weighted losses."""
+        return self._like(y) * self.loss.value(y, f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the weighted gradient."""
+        return self._like(y) * self.loss.gradient(y, f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return w l*(y, u / w)."""
+        w = self._like(y)
+        return w * self.loss.conjugate(y, u / w)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        """Return the domain, w times that of the loss."""
+        lower, upper = self.loss.dual_bounds(y)
+        w = self._like(y)
+        return w * lower, w * upper
+
+
+class _WeightedSmooth(WeightedLoss):
+    """Adds the Lipschitz constant of the gradient."""
+
+    def smoothness(self) -> float:
+        """Return the largest weighted second derivative."""
+        loss = cast(SmoothLoss, self.loss)
+        return float(self.weights.max()) * loss.smoothness()
+
+
+class _WeightedSmoothConjugate(WeightedLoss):
+    """Adds the derivatives of the conjugate."""
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return the derivative of w l*(y, u / w)."""
+        loss = cast(SmoothConjugateLoss, self.loss)
+        return loss.conjugate_gradient(y, u / self._like(y))
+
+    def conjugate_hessian(self, y: Array, u: Array) -> Array:
+        """Return the second derivative of w l*(y, u / w)."""
+        w = self._like(y)
+        loss = cast(SmoothConjugateLoss, self.loss)
+        return loss.conjugate_hessian(y, u / w) / w
+
+
+class _WeightedProximable(WeightedLoss):
+    """Adds the proximal operator."""
+
+    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
+        """Return the prox of the loss at step times weight."""
+        loss = cast(ProximableLoss, self.loss)
+        return loss.prox(y, f, step * self._like(y))
+
+
+class _WeightedAll(_WeightedSmooth, _WeightedSmoothConjugate, _WeightedProximable):
+    """A weighted squared loss: every capability."""
+
+
+class _WeightedSmoothBoth(_WeightedSmooth, _WeightedSmoothConjugate):
+    """A weighted logistic loss: smooth, with a smooth conjugate."""
+
+
+_CAPABILITIES = (SmoothLoss, SmoothConjugateLoss, ProximableLoss)
+_CLASSES: dict[tuple[bool, ...], type[WeightedLoss]] = {
+    (False, False, False): WeightedLoss,
+    (True, False, False): _WeightedSmooth,
+    (False, True, False): _WeightedSmoothConjugate,
+    (False, False, True): _WeightedProximable,
+    (True, True, False): _WeightedSmoothBoth,
+    (True, True, True): _WeightedAll,
+}
+
+
+def weighted(loss: Loss, weights: Array | None) -> Loss:
+    """Return `loss` with sample weights, or `loss` itself where there are none.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample.
+    weights : ndarray of shape (n_samples,), optional
+        Positive weights. None, or all ones, gives back `loss`.
+
+    Returns
+    -------
+    weighted_loss : Loss
+        With the capabilities (`SmoothLoss`, `SmoothConjugateLoss`,
+        `ProximableLoss`) that `loss` has.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not positive and finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import HingeLoss, weighted
+    >>> loss = weighted(HingeLoss(), np.array([1.0, 3.0]))
+    >>> loss.value(np.array([1.0, 1.0]), np.array([0.0, 0.0]))
+    array([1., 3.])
+    """
+    if weights is None or bool(np.all(weights == 1.0)):
+        return loss
+    if not bool(np.all(np.isfinite(weights) & (weights > 0.0))):
+        raise ValueError(
+            "Sample weights must be positive and finite here; leave samples of "
+            "weight zero out of the problem."
+        )
+    has = tuple(isinstance(loss, capability) for capability in _CAPABILITIES)
+    if has not in _CLASSES:
+        has = (has[0], False, False)
+    return _CLASSES[has](loss, weights)

@@ -1,0 +1,21 @@
+"""Penalties on the block norms; to add one, write a file and a line here."""
+
+from multikernel.regularizers.base import (
+    BlockRegularizer,
+    ProximableRegularizer,
+    VariationalRegularizer,
+)
+from multikernel.regularizers.block_l1 import BlockL1
+from multikernel.regularizers.elastic_net import BlockElasticNet
+
+REGULARIZERS: tuple[type[BlockRegularizer], ...] = (BlockL1, BlockElasticNet)
+"""Every regulariser, read by the conformance tests."""
+
+__all__ = [
+    "REGULARIZERS",
+    "BlockElasticNet",
+    "BlockL1",
+    "BlockRegularizer",
+    "ProximableRegularizer",
+    "VariationalRegularizer",
+]

@@ -1,0 +1,61 @@
+"""Protocols of the regularisers: functions of the block norms, and of nothing else."""
+
+from typing import Protocol, runtime_checkable
+
+from multikernel._typing import Array
+
+
+@runtime_checkable
+class BlockRegularizer(Protocol):
+    """A convex Omega of the block norms (||f_1||, ..., ||f_M||).
+
+    Arrays have shape (n_kernels,) and are non-negative.
+    """
+
+    @property
+    def alpha(self) -> float:
+        """Return the strength that multiplies the penalty."""
+        ...
+
+    def value(self, norms: Array) -> float:
+        """Return Omega(norms)."""
+        ...
+
+    def conjugate(self, dual_norms: Array, at: Array) -> float:
+        """Return Omega*(dual_norms), or an upper bound tight at the optimum.
+
+        Parameters
+        ----------
+        dual_norms : ndarray of shape (n_kernels,)
+            sqrt(a^T K_m a) for a dual point a.
+        at : ndarray of shape (n_kernels,)
+            Block norms of the current primal point, for regularisers whose
+            conjugate has no closed form.
+        """
+        ...
+
+    def feasible_scale(self, dual_norms: Array) -> float:
+        """Return s in (0, 1] such that s * dual_norms is dual feasible."""
+        ...
+
+
+@runtime_checkable
+class ProximableRegularizer(BlockRegularizer, Protocol):
+    """Adds the separable prox of the norms, on which SpicyMKL is built."""
+
+    def prox(self, norms: Array, step: float) -> Array:
+        """Return argmin_t step * Omega(t) + (t - norms)^2 / 2."""
+        ...
+
+    def prox_derivative(self, norms: Array, step: float) -> Array:
+        """Return the derivative of `prox` with respect to `norms`."""
+        ...
+
+
+@runtime_checkable
+class VariationalRegularizer(BlockRegularizer, Protocol):
+    r"""Adds :math:`\Omega = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m`."""
+
+    def kernel_weights(self, norms: Array) -> Array:
+        """Return the minimising d, shape (n_kernels,)."""
+        ...
