@@ -1,1 +1,16 @@
-"""TBD."""
+"""Generators of the papers' settings, and loaders of real data sets."""
+
+from multikernel.datasets.generators import (
+    make_additive_regression,
+    make_ringnorm,
+    make_sparse_means,
+)
+from multikernel.datasets.loaders import available, load
+
+__all__ = [
+    "available",
+    "load",
+    "make_additive_regression",
+    "make_ringnorm",
+    "make_sparse_means",
+]

@@ -1,0 +1,217 @@
+"""Real data sets by name: from a folder, from scikit-learn, or from OpenML.
+
+The folder is the one that the environment variable ``MULTIKERNEL_DATA`` names; it
+holds one ``NAME.npz`` per set and is only ever read.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import (
+    fetch_openml,
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+)
+from sklearn.utils import Bunch
+
+DATA_VARIABLE = "MULTIKERNEL_DATA"
+
+# Short names of the papers' sets, and the files that hold them.
+_FILES: Mapping[str, str] = {
+    "liver": "uci_liver_bupa",
+    "pima": "uci_pima",
+    "ionosphere": "uci_ionosphere",
+    "wpbc": "uci_wpbc",
+    "sonar": "uci_sonar",
+    "ringnorm": "ida_ringnorm",
+    "splice": "ida_splice",
+    "mnist": "mnist_t10k",
+}
+
+_BUNDLED = {
+    "breast_cancer": load_breast_cancer,
+    "diabetes": load_diabetes,
+    "digits": load_digits,
+    "iris": load_iris,
+    "wine": load_wine,
+}
+
+
+@dataclass(frozen=True)
+class _OpenMLSource:
+    """A counterpart on OpenML, with the facts that prove it is the same set."""
+
+    data_id: int
+    positive: str
+    shape: tuple[int, int]
+    n_positive: int
+
+
+_OPENML: Mapping[str, _OpenMLSource] = {
+    "pima": _OpenMLSource(37, "tested_positive", (768, 8), 268),
+    "ionosphere": _OpenMLSource(59, "g", (351, 34), 225),
+    "sonar": _OpenMLSource(40, "Rock", (208, 60), 97),
+}
+
+
+def load(name: str) -> Bunch:
+    """Load a data set by name.
+
+    The folder named by the environment variable ``MULTIKERNEL_DATA`` is looked in
+    first, then scikit-learn's bundled sets; three sets have a counterpart on OpenML,
+    which is downloaded (and cached by scikit-learn) if the folder lacks them.
+
+    Parameters
+    ----------
+    name : str
+        A short name (``"liver"``, ``"pima"``, ``"ionosphere"``, ``"wpbc"``,
+        ``"sonar"``, ``"ringnorm"``, ``"splice"``, ``"mnist"``), a bundled set
+        (``"breast_cancer"``, ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``),
+        or the name of a file in the folder without its ending.
+
+    Returns
+    -------
+    data : Bunch
+        ``name`` and, where the set has them:
+
+        - ``X`` of shape (n_samples, n_features), ``y`` of shape (n_samples,),
+          ``feature_names``; two-class labels are -1 and +1, nothing is scaled, and
+          missing values stay NaN;
+        - ``views``, a dict of column blocks of `X` by name (without a copy);
+        - ``K`` of shape (n_kernels, n_samples, n_samples), ``kernel_names`` and the
+          labels ``Y`` of shape (n_samples, n_labels);
+        - ``sequences``, a list of n_samples strings;
+        - ``split``, 0 for training and 1 for test samples.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the set is known but is neither in the folder nor on this machine.
+    ValueError
+        If no set of that name is known.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import load
+    >>> data = load("breast_cancer")
+    >>> data.X.shape, data.feature_names[0], sorted(set(data.y.tolist()))
+    ((569, 30), 'mean radius', [-1, 1])
+    """
+    path = _file_of(name)
+    if path is not None:
+        return _read_npz(name, path)
+    if name in _BUNDLED:
+        return _bundled(name)
+    if name in _OPENML:
+        return _from_openml(name)
+    if name in _FILES:
+        raise FileNotFoundError(
+            f"Data set {name!r} is not on this machine: set the environment variable "
+            f"{DATA_VARIABLE} to a folder that holds {_FILES[name]}.npz."
+        )
+    raise ValueError(
+        f"No data set is named {name!r}; available here: {', '.join(available())}. "
+        f"Further sets are NAME.npz files in the folder that {DATA_VARIABLE} names."
+    )
+
+
+def available() -> tuple[str, ...]:
+    """Return the names that `load` finds on this machine, without a download.
+
+    Returns
+    -------
+    names : tuple of str
+        Sorted; short names come with the file names they stand for.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import available
+    >>> "breast_cancer" in available()
+    True
+    """
+    folder = _folder()
+    stems = {path.stem for path in folder.glob("*.npz")} if folder else set()
+    short = {name for name, stem in _FILES.items() if stem in stems}
+    return tuple(sorted(stems | short | set(_BUNDLED)))
+
+
+def _folder() -> Path | None:
+    value = os.environ.get(DATA_VARIABLE)
+    return Path(value) if value else None
+
+
+def _file_of(name: str) -> Path | None:
+    folder = _folder()
+    stem = _FILES.get(name, name)
+    # A name is no path: "../x" must not leave the folder.
+    if folder is None or Path(stem).name != stem:
+        return None
+    path = folder / f"{stem}.npz"
+    return path if path.is_file() else None
+
+
+def _read_npz(name: str, path: Path) -> Bunch:
+    with np.load(path, allow_pickle=False) as archive:
+        arrays: dict[str, Any] = {key: archive[key] for key in archive.files}
+    for key in ("feature_names", "kernel_names", "view_names", "class_names"):
+        if key in arrays:
+            arrays[key] = arrays[key].tolist()
+    if "view_start" in arrays:
+        start = arrays.pop("view_start")
+        blocks = zip(arrays.pop("view_names"), pairwise(start), strict=True)
+        arrays["views"] = {view: arrays["X"][:, a:b] for view, (a, b) in blocks}
+    if "seq" in arrays:
+        text = arrays.pop("seq").tobytes().decode("ascii")
+        start = arrays.pop("seq_start")
+        arrays["sequences"] = [text[a:b] for a, b in pairwise(start)]
+    elif _holds_letters(arrays.get("X")):
+        arrays["sequences"] = [bytes(row).decode("ascii") for row in arrays["X"]]
+    return Bunch(name=name, **arrays)
+
+
+def _holds_letters(X: Any) -> bool:
+    """Say whether X is a table of ASCII capitals: one sequence per row."""
+    if X is None or X.dtype != np.uint8:
+        return False
+    return bool(X.min() >= ord("A") and X.max() <= ord("Z"))
+
+
+def _bundled(name: str) -> Bunch:
+    source = _BUNDLED[name]()
+    y = source.target
+    if len(getattr(source, "target_names", ())) == 2:
+        y = 2 * y - 1
+    return Bunch(
+        name=name, X=source.data, y=y, feature_names=list(source.feature_names)
+    )
+
+
+def _from_openml(name: str) -> Bunch:
+    spec = _OPENML[name]
+    try:
+        source = fetch_openml(
+            data_id=spec.data_id, as_frame=False, parser="liac-arff", n_retries=1
+        )
+    except OSError as error:
+        raise FileNotFoundError(
+            f"Data set {name!r} is not on this machine and OpenML could not be reached "
+            f"({error}): set the environment variable {DATA_VARIABLE} to a folder that "
+            f"holds {_FILES[name]}.npz, or connect to the network."
+        ) from error
+    y = np.where(source.target == spec.positive, 1, -1)
+    if source.data.shape != spec.shape or int((y > 0).sum()) != spec.n_positive:
+        raise ValueError(
+            f"OpenML's data set {spec.data_id} is not {name!r} as expected: shape "
+            f"{source.data.shape} with {int((y > 0).sum())} positive samples instead "
+            f"of {spec.shape} with {spec.n_positive}."
+        )
+    X = np.asarray(source.data, dtype=np.float64)
+    return Bunch(name=name, X=X, y=y, feature_names=list(source.feature_names))

@@ -1,0 +1,158 @@
+"""Loading by name: the folder first, then scikit-learn, then OpenML."""
+
+import os
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.utils import Bunch
+
+from multikernel.datasets import available, load, loaders
+
+REAL_FOLDER = os.environ.get("MULTIKERNEL_DATA")
+needs_data = pytest.mark.skipif(
+    not REAL_FOLDER or not Path(REAL_FOLDER).is_dir(),
+    reason="MULTIKERNEL_DATA names no folder with the papers' data sets",
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("MULTIKERNEL_DATA", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def nothing_local(monkeypatch):
+    monkeypatch.delenv("MULTIKERNEL_DATA", raising=False)
+
+
+def test_plain_set_from_the_folder(folder):
+    X = np.array([[1.0, np.nan], [2.0, 3.0]])
+    names = np.array(["a", "b"])
+    np.savez(folder / "uci_sonar.npz", X=X, y=np.array([-1, 1]), feature_names=names)
+    for name in ("sonar", "uci_sonar"):
+        data = load(name)
+        assert data.name == name
+        np.testing.assert_array_equal(data.X, X)
+        assert data.feature_names == ["a", "b"]
+        assert name in available()
+
+
+def test_views_are_blocks_of_columns(folder):
+    X = np.arange(12.0).reshape(2, 6)
+    np.savez(
+        folder / "two.npz",
+        X=X,
+        y=np.array([0, 1]),
+        view_start=np.array([0, 2, 6]),
+        view_names=np.array(["left", "right"]),
+    )
+    data = load("two")
+    np.testing.assert_array_equal(data.views["left"], X[:, :2])
+    np.testing.assert_array_equal(data.views["right"], X[:, 2:])
+    assert np.shares_memory(data.views["right"], data.X)
+
+
+def test_sequences_of_equal_and_of_different_lengths(folder):
+    table = np.array([list(b"ACGT"), list(b"TTTT")], dtype=np.uint8)
+    np.savez(folder / "dna.npz", X=table, y=np.array([1, -1]))
+    assert load("dna").sequences == ["ACGT", "TTTT"]
+    letters = np.frombuffer(b"MKVLW", dtype=np.uint8)
+    np.savez(folder / "protein.npz", seq=letters, seq_start=np.array([0, 2, 5]))
+    assert load("protein").sequences == ["MK", "VLW"]
+
+
+def test_images_are_not_taken_for_sequences(folder):
+    pixels = np.array([[0, 70], [80, 255]], dtype=np.uint8)
+    np.savez(folder / "mnist_t10k.npz", X=pixels, y=np.array([3, 4]))
+    assert "sequences" not in load("mnist")
+
+
+def test_pickled_arrays_are_refused(folder):
+    np.savez(folder / "evil.npz", X=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        load("evil")
+
+
+def test_a_name_cannot_leave_the_folder(folder):
+    np.savez(folder.parent / "outside.npz", X=np.zeros((1, 1)))
+    with pytest.raises(ValueError, match="No data set is named"):
+        load("../outside")
+
+
+def test_bundled_sets_need_no_folder(nothing_local):
+    data = load("breast_cancer")
+    truth = load_breast_cancer()
+    np.testing.assert_array_equal(data.X, truth.data)
+    np.testing.assert_array_equal(data.y == 1, truth.target == 1)
+    assert set(data.y) == {-1, 1}
+    assert load("iris").y.max() == 2
+    assert available() == ("breast_cancer", "diabetes", "digits", "iris", "wine")
+
+
+@pytest.mark.parametrize("name", ["liver", "wpbc", "ringnorm", "splice", "mnist"])
+def test_missing_file_is_named(nothing_local, name):
+    with pytest.raises(FileNotFoundError, match=r"MULTIKERNEL_DATA .* holds \w+\.npz"):
+        load(name)
+
+
+def test_unknown_name_lists_what_there_is(folder):
+    np.savez(folder / "mine.npz", X=np.zeros((1, 1)))
+    with pytest.raises(ValueError, match=r"'nope'; available here: .*mine"):
+        load("nope")
+
+
+def test_openml_unreachable_says_so(nothing_local, monkeypatch):
+    def unreachable(**_):
+        raise URLError("no route")
+
+    monkeypatch.setattr(loaders, "fetch_openml", unreachable)
+    with pytest.raises(FileNotFoundError, match=r"OpenML could not be reached.*npz"):
+        load("sonar")
+
+
+def fake_openml(n_positive):
+    def fetch(data_id, **_):
+        target = np.array(["Mine"] * 208, dtype=object)
+        target[:n_positive] = "Rock"
+        names = [f"V{k}" for k in range(60)]
+        return Bunch(data=np.ones((208, 60)), target=target, feature_names=names)
+
+    return fetch
+
+
+def test_openml_counterpart(nothing_local, monkeypatch):
+    monkeypatch.setattr(loaders, "fetch_openml", fake_openml(97))
+    data = load("sonar")
+    assert data.X.shape == (208, 60)
+    assert (data.y == 1).sum() == 97
+
+
+def test_openml_set_that_is_another_one_is_refused(nothing_local, monkeypatch):
+    monkeypatch.setattr(loaders, "fetch_openml", fake_openml(50))
+    with pytest.raises(ValueError, match="is not 'sonar' as expected"):
+        load("sonar")
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "shape", "n_positive"),
+    [
+        ("liver", (345, 6), 200),
+        ("pima", (768, 8), 268),
+        ("ionosphere", (351, 34), 225),
+        ("wpbc", (198, 33), 47),
+        ("sonar", (208, 60), 97),
+        ("ringnorm", (7400, 20), 3736),
+        ("splice", (2991, 60), 1344),
+    ],
+)
+def test_sets_of_the_spicymkl_paper(name, shape, n_positive):
+    data = load(name)
+    assert data.X.shape == shape
+    assert (data.y == 1).sum() == n_positive
+    missing = 4 if name == "wpbc" else 0
+    assert np.isnan(data.X.astype(float)).any(axis=1).sum() == missing
