@@ -9,6 +9,7 @@ __all__ = [
     "NotFittedError",
     "StackTooLargeError",
     "UnsupportedProblemError",
+    "UntrustedTypesError",
 ]
 
 
@@ -26,3 +27,7 @@ class StackTooLargeError(MemoryError):
 
 class DegenerateKernelWarning(UserWarning):
     """A kernel is zero (or constant after centring) on the training data."""
+
+
+class UntrustedTypesError(ValueError):
+    """A model file holds types that are not trusted; the message lists them."""

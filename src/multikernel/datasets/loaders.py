@@ -189,9 +189,8 @@ def _bundled(name: str) -> Bunch:
     y = source.target
     if len(getattr(source, "target_names", ())) == 2:
         y = 2 * y - 1
-    return Bunch(
-        name=name, X=source.data, y=y, feature_names=list(source.feature_names)
-    )
+    feature_names = [str(feature) for feature in source.feature_names]
+    return Bunch(name=name, X=source.data, y=y, feature_names=feature_names)
 
 
 def _from_openml(name: str) -> Bunch:
