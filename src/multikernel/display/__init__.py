@@ -1,1 +1,7 @@
-"""TBD."""
+"""Pictures of fitted models, in scikit-learn's Display convention."""
+
+from multikernel.display.convergence import ConvergenceDisplay
+from multikernel.display.path import RegularizationPathDisplay
+from multikernel.display.weights import KernelWeightsDisplay
+
+__all__ = ["ConvergenceDisplay", "KernelWeightsDisplay", "RegularizationPathDisplay"]

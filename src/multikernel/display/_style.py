@@ -1,0 +1,115 @@
+"""What the displays share: matplotlib on demand, colours, labels that fit."""
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from multikernel._typing import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe & Ito's colours without the yellow: told apart by colour-blind readers, and
+# dark enough for lines on white.
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+QUIET = "#B8BEC4"
+INK = "#333333"
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, or say how to install it.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    try:
+        return importlib.import_module("matplotlib.pyplot")
+    except ImportError as error:
+        raise ImportError(
+            "Plots need matplotlib: pip install 'multikernel[plot]'."
+        ) from error
+
+
+def figure_of(ax: "Axes") -> "Figure":
+    """Return the whole figure that holds the axes, also from within a subfigure."""
+    return ax.figure.figure
+
+
+def color(index: int) -> str:
+    """Return the color of a series; they repeat after the palette's length."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def tidy(ax: "Axes", *, grid: Literal["x", "y", "both"]) -> None:
+    """Remove the box around a plot and draw faint grid lines across one axis.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        The axes to change.
+    grid : {"x", "y", "both"}
+        The axis whose ticks get grid lines.
+    """
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis=grid, color="#E6E8EA", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def shorten(text: str, length: int = 44) -> str:
+    """Return the text, its middle left out if it is longer than `length`.
+
+    Both ends stay: a kernel's name starts with its kind and ends with its columns.
+
+    Examples
+    --------
+    >>> from multikernel.display._style import shorten
+    >>> shorten("gaussian(sigma=2)[worst radius]", 21)
+    'gaussian(s…st radius]'
+    """
+    if len(text) <= length:
+        return text
+    head = (length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
+
+
+def spread(positions: Sequence[float] | Array, separation: float) -> Array:
+    """Return the nearest positions in [0, 1] that keep a distance from each other.
+
+    Parameters
+    ----------
+    positions : array-like of shape (n_labels,)
+        Where the labels would like to be.
+    separation : float
+        Least distance between two of them; less is used if they do not all fit.
+
+    Returns
+    -------
+    moved : ndarray of shape (n_labels,)
+        In the order of `positions`.
+    """
+    wanted = np.asarray(positions, dtype=np.float64)
+    n_labels = wanted.size
+    if n_labels < 2:
+        return np.clip(wanted, 0.0, 1.0)
+    ramp = min(separation, 1.0 / (n_labels - 1)) * np.arange(n_labels)
+    # Less its share of the ramp, a position need only not fall below the one before:
+    # isotonic regression, which keeps clusters centred where they are.
+    order = np.argsort(wanted, kind="stable")
+    level = isotonic_regression(wanted[order] - ramp)
+    moved = np.empty(n_labels)
+    moved[order] = np.clip(level, 0.0, 1.0 - ramp[-1]) + ramp
+    return moved

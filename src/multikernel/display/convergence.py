@@ -1,0 +1,188 @@
+"""A picture of how fast a fit converged."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel.display._fitted import final_estimator
+from multikernel.display._style import INK, color, figure_of, pyplot, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+XAxis = Literal["seconds", "iteration", "passes"]
+_X_LABELS = {
+    "seconds": "time [s]",
+    "iteration": "iteration",
+    "passes": "passes over all Gram matrices",
+}
+
+
+class ConvergenceDisplay:
+    """Relative duality gap and number of active kernels in the course of a fit.
+
+    Parameters
+    ----------
+    history : structured ndarray of shape (n_lines,)
+        A fitted model's ``history_``: fields ``seconds``, ``iteration``, ``passes``,
+        ``duality_gap``, ``n_active``, and ``output``, the index of the problem that a
+        line belongs to where a fit solved several, for example one per class.
+    output_names : sequence of str, default=None
+        Names of the problems, for the legend.
+    tol : float, default=None
+        The tolerance of the fit, drawn as a dashed line.
+
+    Attributes
+    ----------
+    ax_ : ndarray of shape (2,) of matplotlib Axes
+        The gap above, the active kernels below.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    line_ : list of Line2D
+        The lines of the gap, one per problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.display import ConvergenceDisplay
+    >>> fields = ["output", "iteration", "seconds", "passes", "duality_gap", "n_active"]
+    >>> history = np.array(
+    ...     [(0, 1, 0.1, 1, 0.5, 30), (0, 2, 0.2, 2, 1e-4, 9)],
+    ...     dtype=[(field, float) for field in fields],
+    ... )
+    >>> display = ConvergenceDisplay(history, tol=1e-3).plot(x="iteration")
+    >>> [line.get_xdata().tolist() for line in display.line_]
+    [[1.0, 2.0]]
+    """
+
+    ax_: NDArray[Any]
+    figure_: "Figure"
+    line_: "list[Line2D]"
+
+    def __init__(
+        self,
+        history: NDArray[np.void],
+        *,
+        output_names: Sequence[str] | None = None,
+        tol: float | None = None,
+    ) -> None:
+        self.history = history
+        self.output_names = None if output_names is None else tuple(output_names)
+        self.tol = tol
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        ax: "Sequence[Axes] | None" = None,
+        x: XAxis = "seconds",
+        **line_kwargs: Any,
+    ) -> "ConvergenceDisplay":
+        """Draw the history of a fitted model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted model with a ``history_``, or a pipeline or search that ends in one.
+        ax : pair of matplotlib Axes, default=None
+            See `plot`.
+        x : {"seconds", "iteration", "passes"}, default="seconds"
+            See `plot`.
+        **line_kwargs : dict
+            See `plot`.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        model = final_estimator(estimator)
+        several = len(np.unique(model.history_["output"])) > 1
+        names = [str(label) for label in model.classes_] if several else None
+        display = cls(model.history_, output_names=names, tol=model.tol)
+        return display.plot(ax=ax, x=x, **line_kwargs)
+
+    def plot(
+        self,
+        ax: "Sequence[Axes] | None" = None,
+        *,
+        x: XAxis = "seconds",
+        **line_kwargs: Any,
+    ) -> "ConvergenceDisplay":
+        """Draw both curves, the gap on a logarithmic axis.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, default=None
+            Axes for the gap and for the active kernels; a new figure when None.
+        x : {"seconds", "iteration", "passes"}, default="seconds"
+            What the horizontal axis shows.
+        **line_kwargs : dict
+            Passed to ``ax.plot`` for all lines.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `x` is none of the three.
+        """
+        if x not in _X_LABELS:
+            raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
+        upper, lower = ax if ax is not None else _new_axes()
+        self.ax_, self.figure_ = np.array([upper, lower]), figure_of(upper)
+        self.line_ = []
+        for number in np.unique(self.history["output"]).astype(int):
+            lines = self.history[self.history["output"] == number]
+            # A gap of zero has no place on a logarithmic axis.
+            gap = np.where(lines["duality_gap"] > 0, lines["duality_gap"], np.nan)
+            style: dict[str, Any] = {"color": color(number), "marker": "o"}
+            style["markersize"] = 3.5
+            if self.output_names is not None:
+                style["label"] = self.output_names[number]
+            style |= line_kwargs
+            self.line_ += upper.plot(lines[x], gap, **style)
+            lower.plot(lines[x], lines["n_active"], **style)
+        lower.set_xlabel(_X_LABELS[x])
+        self._annotate(upper, lower)
+        return self
+
+    def _annotate(self, upper: "Axes", lower: "Axes") -> None:
+        """Add scales, labels, the tolerance and the legend."""
+        upper.set_yscale("log")
+        upper.set_ylabel("relative duality gap")
+        lower.set_ylabel("active kernels")
+        lower.set_ylim(bottom=0)
+        lower.locator_params(axis="y", integer=True)
+        tidy(upper, grid="y")
+        tidy(lower, grid="y")
+        if self.tol is not None:
+            upper.axhline(self.tol, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
+            upper.annotate(
+                f"tol = {self.tol:g}",
+                (0.0, self.tol),
+                xycoords=("axes fraction", "data"),
+                xytext=(4, 3),
+                textcoords="offset points",
+                color=INK,
+                fontsize="small",
+            )
+        if self.output_names is not None:
+            upper.legend(frameon=False, fontsize="small")
+
+
+def _new_axes() -> "Sequence[Axes]":
+    _, axes = pyplot().subplots(
+        2, 1, sharex=True, figsize=(6.4, 5.2), layout="constrained"
+    )
+    panels: Sequence[Axes] = axes
+    return panels

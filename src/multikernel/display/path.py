@@ -1,0 +1,238 @@
+"""A picture of how the kernels come in as the regularization gets weaker."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._typing import Array, Indices
+from multikernel.display._style import (
+    INK,
+    QUIET,
+    color,
+    figure_of,
+    pyplot,
+    shorten,
+    spread,
+    tidy,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+LABEL_POINTS = 11.0
+"""Distance between two labels, in points: a line of small text."""
+
+
+class RegularizationPathDisplay:
+    """Strength of every kernel against alpha, strongest regularization on the left.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (n_alphas,)
+        Regularization strengths, positive, in any order.
+    values : array-like of shape (n_alphas, n_kernels)
+        Kernel weights or block norms at each of them.
+    kernel_names : sequence of str, of length n_kernels
+        Names of the kernels.
+    value_name : str, default="block norm"
+        What `values` holds, for the axis.
+    scores : array-like of shape (n_alphas, n_folds), default=None
+        Cross-validated scores, drawn in a second panel as mean and standard error.
+    best_alpha : float, default=None
+        The alpha that was chosen, drawn as a vertical line.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the path.
+    score_ax_ : matplotlib Axes or None
+        Axes of the scores.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    line_ : list of Line2D
+        The lines of the labelled kernels, most important first.
+
+    Raises
+    ------
+    ValueError
+        If the shapes disagree or an alpha is not positive.
+
+    Examples
+    --------
+    >>> from multikernel.display import RegularizationPathDisplay
+    >>> display = RegularizationPathDisplay(
+    ...     [1.0, 0.1, 0.01], [[0, 0], [0.4, 0], [0.9, 0.3]], ["age", "height"]
+    ... )
+    >>> [line.get_label() for line in display.plot().line_]
+    ['age', 'height']
+    """
+
+    ax_: "Axes"
+    score_ax_: "Axes | None"
+    figure_: "Figure"
+    line_: "list[Line2D]"
+
+    def __init__(
+        self,
+        alphas: ArrayLike,
+        values: ArrayLike,
+        kernel_names: Sequence[str],
+        *,
+        value_name: str = "block norm",
+        scores: ArrayLike | None = None,
+        best_alpha: float | None = None,
+    ) -> None:
+        self.alphas = np.asarray(alphas, dtype=float)
+        self.values = np.asarray(values, dtype=float)
+        self.kernel_names = tuple(kernel_names)
+        self.value_name = value_name
+        self.scores = None if scores is None else np.asarray(scores, dtype=float)
+        self.best_alpha = best_alpha
+        expected = (len(self.alphas), len(self.kernel_names))
+        if self.values.shape != expected:
+            raise ValueError(
+                f"values has shape {self.values.shape}, expected {expected}: one row "
+                "per alpha and one column per kernel name."
+            )
+        if self.scores is not None and len(self.scores) != len(self.alphas):
+            raise ValueError(
+                f"scores has {len(self.scores)} rows for {len(self.alphas)} alphas."
+            )
+        if not (self.alphas > 0).all():
+            raise ValueError("alphas must be positive: they lie on a logarithmic axis.")
+
+    def plot(
+        self,
+        ax: "Axes | Sequence[Axes] | None" = None,
+        *,
+        max_labels: int = 7,
+        **line_kwargs: Any,
+    ) -> "RegularizationPathDisplay":
+        """Draw the path, and below it the scores if there are any.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or pair of them, default=None
+            Axes for the path, or for the path and the scores; a new figure when None.
+            On a single one the scores are left out.
+        max_labels : int, default=7
+            Kernels drawn in color with their names: those of the largest value
+            anywhere on the path. The others are grey.
+        **line_kwargs : dict
+            Passed to ``ax.plot`` for the labelled lines.
+
+        Returns
+        -------
+        display : RegularizationPathDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        upper, lower = self._panels(ax)
+        self.ax_, self.score_ax_, self.figure_ = upper, lower, figure_of(upper)
+        order = np.argsort(-self.alphas)
+        self._draw_lines(order, max_labels, line_kwargs)
+        upper.set_xscale("log")
+        if self.alphas.min() < self.alphas.max():
+            upper.set_xlim(self.alphas.max(), self.alphas.min())
+        upper.set_ylim(bottom=0)
+        upper.set_ylabel(self.value_name)
+        tidy(upper, grid="y")
+        self._label_lines()
+        if lower is not None and self.scores is not None:
+            _draw_scores(lower, self.alphas[order], self.scores[order])
+        (lower or upper).set_xlabel("alpha, weaker regularization to the right")
+        self._mark_best()
+        return self
+
+    def _panels(self, ax: "Axes | Sequence[Axes] | None") -> "tuple[Axes, Axes | None]":
+        """Return the axes of the path and, where they are drawn, of the scores."""
+        if isinstance(ax, Sequence | np.ndarray):
+            upper, lower = ax
+            return upper, lower
+        if ax is not None:
+            return ax, None
+        shape: dict[str, Any] = {"figsize": (8.2, 4.6), "layout": "constrained"}
+        if self.scores is None:
+            return pyplot().subplots(**shape)[1], None
+        shape |= {"figsize": (8.2, 6.2), "height_ratios": (2, 1), "sharex": True}
+        upper, lower = pyplot().subplots(2, 1, **shape)[1]
+        return upper, lower
+
+    def _draw_lines(
+        self, order: Indices, max_labels: int, line_kwargs: dict[str, Any]
+    ) -> None:
+        """Draw the most important kernels in color over the others in grey."""
+        alphas, values = self.alphas[order], self.values[order]
+        peaks = values.max(axis=0)
+        ranked = np.argsort(-peaks, kind="stable")
+        ranked = ranked[peaks[ranked] > 0]
+        self.ax_.plot(
+            alphas, values[:, ranked[max_labels:]], color=QUIET, linewidth=0.8
+        )
+        self.line_ = []
+        for rank, kernel in enumerate(ranked[:max_labels]):
+            style: dict[str, Any] = {"color": color(rank), "linewidth": 1.8}
+            style = style | {"label": self.kernel_names[kernel]} | line_kwargs
+            self.line_ += self.ax_.plot(alphas, values[:, kernel], **style)
+
+    def _label_lines(self) -> None:
+        """Write each name at the right end of its line, moved apart where needed."""
+        top = self.ax_.get_ylim()[1]
+        share = self.ax_.get_position().height * self.figure_.get_figheight() * 72.0
+        ends = [float(np.asarray(line.get_ydata())[-1]) / top for line in self.line_]
+        places = spread(ends, LABEL_POINTS / share)
+        for line, end, place in zip(self.line_, ends, places, strict=True):
+            arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
+            self.ax_.annotate(
+                shorten(str(line.get_label()), 36),
+                xy=(1.0, end),
+                xytext=(1.035, float(place)),
+                xycoords="axes fraction",
+                textcoords="axes fraction",
+                color=line.get_color(),
+                fontsize=8.5,
+                va="center",
+                arrowprops=arrow | {"shrinkA": 1.0, "shrinkB": 0.0},
+            )
+
+    def _mark_best(self) -> None:
+        """Draw the chosen alpha through all panels."""
+        if self.best_alpha is None:
+            return
+        panels = [self.ax_] if self.score_ax_ is None else [self.ax_, self.score_ax_]
+        for panel in panels:
+            panel.axvline(
+                self.best_alpha, color=INK, linewidth=1.0, linestyle=(0, (4, 3))
+            )
+        self.ax_.annotate(
+            f"alpha = {self.best_alpha:.3g}",
+            (self.best_alpha, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4, -4),
+            textcoords="offset points",
+            color=INK,
+            fontsize="small",
+            ha="right",
+            va="top",
+        )
+
+
+def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:
+    """Draw the mean score over the folds with a band of one standard error."""
+    folds = np.atleast_2d(scores.T)
+    mean = folds.mean(axis=0)
+    error = np.zeros_like(mean)
+    if len(folds) > 1:
+        error = folds.std(axis=0, ddof=1) / np.sqrt(len(folds))
+    ax.fill_between(alphas, mean - error, mean + error, color="#D9E8F2")
+    ax.plot(alphas, mean, color=color(0), linewidth=1.8)
+    ax.set_ylabel("cross-validated score")
+    tidy(ax, grid="y")

@@ -1,0 +1,60 @@
+"""The helpers that place and cut labels."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, minimize
+
+from multikernel.display import KernelWeightsDisplay
+from multikernel.display._style import shorten, spread
+
+positions = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
+
+
+@given(positions, st.floats(0.001, 0.3))
+def test_spread_separates_and_stays_inside(wanted, separation):
+    moved = spread(wanted, separation)
+    step = min(separation, 1.0 / max(len(wanted) - 1, 1))
+    assert moved.min() >= 0.0
+    assert moved.max() <= 1.0 + 1e-12
+    assert (np.diff(np.sort(moved)) >= step - 1e-12).all()
+    order = np.argsort(wanted, kind="stable")
+    assert (np.diff(moved[order]) > 0).all()
+
+
+def test_spread_is_the_nearest_arrangement():
+    wanted = np.array([0.5, 0.52, 0.9, 0.51, 0.1])
+    order = np.argsort(wanted)
+    differences = np.diff(np.eye(5)[order], axis=0)
+    truth = minimize(
+        lambda x: ((x - wanted) ** 2).sum(),
+        np.linspace(0.1, 0.9, 5),
+        constraints=LinearConstraint(differences, 0.08, np.inf),
+        method="SLSQP",
+        options={"ftol": 1e-14},
+    )
+    np.testing.assert_allclose(spread(wanted, 0.08), truth.x, atol=1e-6)
+
+
+def test_spread_leaves_free_labels_alone():
+    np.testing.assert_allclose(spread([0.9, 0.1, 0.5], 0.1), [0.9, 0.1, 0.5])
+
+
+@pytest.mark.parametrize("length", [5, 6, 20])
+def test_shorten_keeps_both_ends(length):
+    text = "gaussian(sigma=2)[worst radius]"
+    short = shorten(text, length)
+    assert len(short) == length
+    head, tail = short.split("…")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert shorten(short, length) == short
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"multikernel\[plot\]"):
+        KernelWeightsDisplay([1.0], ["a"]).plot()
