@@ -1,1 +1,21 @@
-"""TBD."""
+"""Gram matrices behind one protocol, however they are stored."""
+
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.build import BuiltStack, build_stack
+from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.gram.normalize import Normalization, cross_gram
+from multikernel.gram.ops import check_gram, spectral_bounds, traces
+
+__all__ = [
+    "BuiltStack",
+    "DenseMatrix",
+    "DenseStack",
+    "GramMatrix",
+    "GramStack",
+    "Normalization",
+    "build_stack",
+    "check_gram",
+    "cross_gram",
+    "spectral_bounds",
+    "traces",
+]

@@ -1,0 +1,256 @@
+"""Gram matrices held in one array."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.cholesky import solve_shifted
+from multikernel.gram.threads import run_blocks
+
+Stored = NDArray[np.float64] | NDArray[np.float32]
+
+BLOCK_BYTES = 2**18
+"""Bytes of a block that is converted to float64: it stays in a core's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseMatrix:
+    """One Gram matrix in memory.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n_cols)
+        The matrix, float64; it is not copied and not changed.
+    """
+
+    array: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_cols)."""
+        return self.array.shape[0], self.array.shape[1]
+
+    def matvec(self, v: Array) -> Array:
+        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
+        return np.asarray(self.array @ v)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_rows, n_indices)."""
+        return self.array[:, indices]
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_rows,)."""
+        return self.array.diagonal().copy()
+
+    def solve(
+        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
+    ) -> Array:
+        """Solve (K + diag(shift) + U U^T) x = rhs by Cholesky factorisation.
+
+        Parameters
+        ----------
+        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Right-hand side.
+        shift : ndarray of shape (n_samples,)
+            Non-negative diagonal.
+        low_rank : ndarray of shape (n_samples, rank), optional
+            The factor U.
+
+        Returns
+        -------
+        x : ndarray of the shape of `rhs`
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the matrix is not positive definite.
+        """
+        return solve_shifted(self.array, rhs, shift, low_rank)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseStack:
+    """Gram matrices in one array; every pass is one call of BLAS on all threads.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_kernels, n_rows, n_cols)
+        The matrices, C-contiguous, float64 or float32; not copied and not changed.
+        With float32 the storage halves and the matrices are rounded to seven digits;
+        sums are still taken in float64, block by block, and results are float64.
+
+    Raises
+    ------
+    ValueError
+        If the array has another number of dimensions, type or layout.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> stack = DenseStack(np.stack([np.eye(3), np.ones((3, 3))]))
+    >>> stack.quadratic_forms(np.array([1.0, 2.0, 0.0]))
+    array([5., 9.])
+    """
+
+    array: Stored
+
+    def __post_init__(self) -> None:
+        if self.array.ndim != 3:
+            raise ValueError(
+                "A DenseStack needs an array of shape (n_kernels, n_rows, n_cols), got "
+                f"{self.array.ndim} dimensions."
+            )
+        if self.array.dtype not in (np.float64, np.float32):
+            raise ValueError(
+                f"A DenseStack holds float64 or float32, got {self.array.dtype}."
+            )
+        if not self.array.flags.c_contiguous:
+            raise ValueError(
+                "A DenseStack needs a C-contiguous array; numpy.ascontiguousarray "
+                "makes one, by a copy."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_rows, n_cols)."""
+        n_kernels, n_rows, n_cols = self.array.shape
+        return n_kernels, n_rows, n_cols
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        forms = np.empty(self.shape[0])
+        for chosen in _kernel_blocks(self, v):
+            images = self._images(chosen, v)
+            if v.ndim == 1:
+                forms[chosen] = images @ v
+            else:
+                forms[chosen] = np.einsum("mik,ik->m", images, v)
+        return forms
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        return self._images(slice(0, self.shape[0]), v)
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        vectors = coefs[:, :, None] if coefs.ndim == 2 else coefs
+        images = np.empty((self.shape[0], self.shape[1], vectors.shape[2]))
+        for m in range(self.shape[0]):
+            np.matmul(self._matrix(m), vectors[m], out=images[m])
+        shape = coefs.shape[:1] + self.shape[1:2] + coefs.shape[2:]
+        return images.reshape(shape)
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        n_kernels, n_rows, n_cols = self.shape
+        support = np.flatnonzero(weights)
+        if self.array.dtype == np.float32:
+            return DenseMatrix(self._combine_single(support, weights))
+        flat = self.array.reshape(n_kernels, n_rows * n_cols)
+        if 2 * support.size > n_kernels:
+            return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
+        total = np.zeros(n_rows * n_cols)
+        for m in support:
+            daxpy(flat[m], total, a=weights[m])
+        return DenseMatrix(total.reshape(n_rows, n_cols))
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
+        return np.asarray(self.array[:, :, indices], dtype=np.float64)
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_rows)."""
+        return np.array(np.einsum("mii->mi", self.array), dtype=np.float64)
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels.
+
+        A run of neighbors is a view. Anything else is a contiguous copy, because
+        solvers take some kernels once and multiply by them many times.
+        """
+        indices = np.arange(self.shape[0])[kernels]
+        if indices.size and np.array_equal(indices, _run(indices)):
+            return DenseStack(self.array[indices[0] : indices[0] + indices.size])
+        return DenseStack(self.array[indices])
+
+    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+        """Return the stack on the chosen samples, a copy unless it is all of them."""
+        _, n_rows, n_cols = self.shape
+        rows, cols = np.arange(n_rows)[rows], np.arange(n_cols)[cols]
+        if np.array_equal(rows, np.arange(n_rows)) and np.array_equal(
+            cols, np.arange(n_cols)
+        ):
+            return self
+        chosen = np.empty((self.shape[0], rows.size, cols.size), self.array.dtype)
+
+        def copy_one(m: int) -> None:
+            chosen[m] = self.array[m][np.ix_(rows, cols)]
+
+        run_blocks(copy_one, range(self.shape[0]))
+        return DenseStack(chosen)
+
+    def _matrix(self, m: int) -> Array:
+        """Return one matrix in float64."""
+        return np.asarray(self.array[m], dtype=np.float64)
+
+    def _images(self, chosen: slice, v: Array) -> Array:
+        """Return K_m v for a run of kernels."""
+        n_rows, n_cols = self.shape[1:]
+        part = self.array[chosen].reshape(-1, n_cols)
+        images = np.empty((part.shape[0], *v.shape[1:]))
+        if self.array.dtype == np.float64:
+            np.matmul(part, v, out=images)
+        else:
+            rows = max(1, BLOCK_BYTES // (8 * n_cols))
+
+            def multiply(start: int) -> None:
+                block = part[start : start + rows].astype(np.float64)
+                np.matmul(block, v, out=images[start : start + rows])
+
+            run_blocks(multiply, range(0, part.shape[0], rows))
+        return images.reshape(-1, n_rows, *v.shape[1:])
+
+    def _combine_single(self, support: Indices, weights: Array) -> Array:
+        """Sum float32 matrices in float64, a few rows of the sum at a time."""
+        n_rows, n_cols = self.shape[1:]
+        total = np.zeros((n_rows, n_cols))
+        step = max(1, BLOCK_BYTES // (8 * n_cols))
+
+        def add(start: int) -> None:
+            part = total[start : start + step]
+            scaled = np.empty_like(part)
+            for m in support:
+                np.multiply(
+                    self.array[m, start : start + step],
+                    weights[m],
+                    out=scaled,
+                    dtype=np.float64,
+                )
+                part += scaled
+
+        run_blocks(add, range(0, n_rows, step))
+        return total
+
+
+IMAGE_BYTES = 2**26
+"""Bytes of the vectors K_m v that a pass keeps at a time."""
+
+
+def _kernel_blocks(stack: DenseStack, v: Array) -> Iterator[slice]:
+    """Split the kernels so that the images of a block stay small."""
+    n_kernels, n_rows, _ = stack.shape
+    per_kernel = 8 * n_rows * (1 if v.ndim == 1 else v.shape[1])
+    step = max(1, IMAGE_BYTES // per_kernel)
+    for start in range(0, n_kernels, step):
+        yield slice(start, min(start + step, n_kernels))
+
+
+def _run(indices: Indices) -> Indices:
+    """Return the run of integers that starts where `indices` does."""
+    return np.arange(indices[0], indices[0] + indices.size)

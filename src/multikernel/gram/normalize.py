@@ -1,0 +1,288 @@
+"""Normalisation of kernels: learnt on the training data, applied to any other.
+
+Every step is a congruence K -> L K L^T, so that it keeps kernels positive
+semidefinite. Statistics are weighted by the sample weights, so that integer weights
+equal repeated samples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.kernels.base import Kernel
+
+STEPS = ("trace", "variance", "cosine", "center")
+
+VANISHES = 1e-12
+"""Share of a kernel's size below which what is left of it is rounding only."""
+
+
+class Step(Protocol):
+    """One normalisation of every kernel of a stack."""
+
+    def learn(self, m: int, K: Array) -> None:
+        """Store what the training matrix of kernel m, shape (n, n), says."""
+        ...
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Normalise in place.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        K : ndarray of shape (n_new, n_train)
+            Its matrix between new and training samples, as the steps before left it.
+        row_diagonal : ndarray of shape (n_new,)
+            k(x, x) of the new samples, as the steps before left it.
+        diagonal : ndarray of shape (n_train,)
+            k(x, x) of the training samples, as the steps before left it.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TraceStep:
+    """Scale to a (weighted) mean diagonal of one: tr K = n.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_train,)
+        Sample weights that sum to one.
+    factors : ndarray of shape (n_kernels,)
+        The factors; zero for a kernel that is zero.
+    """
+
+    weights: Array
+    factors: Array
+
+    def learn(self, m: int, K: Array) -> None:
+        """Store the factor of kernel m."""
+        self.factors[m] = _inverse(float(self.weights @ K.diagonal()))
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Scale in place."""
+        _scale(self.factors[m], K, row_diagonal, diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceStep:
+    r"""Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_train,)
+        Sample weights that sum to one.
+    factors : ndarray of shape (n_kernels,)
+        The factors; zero for a kernel that is constant.
+    """
+
+    weights: Array
+    factors: Array
+
+    def learn(self, m: int, K: Array) -> None:
+        """Store the factor of kernel m."""
+        size = float(self.weights @ K.diagonal())
+        variance = size - float(self.weights @ (K @ self.weights))
+        self.factors[m] = _inverse(variance if variance > VANISHES * size else 0.0)
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Scale in place."""
+        _scale(self.factors[m], K, row_diagonal, diagonal)
+
+
+@dataclass(frozen=True)
+class CosineStep:
+    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero."""
+
+    def learn(self, m: int, K: Array) -> None:
+        """Learn nothing: the diagonals say all."""
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Divide in place."""
+        K *= _inverse_roots(diagonal)
+        K *= _inverse_roots(row_diagonal)[:, None]
+        for values in (row_diagonal, diagonal):
+            values[...] = values > 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CenterStep:
+    """Move the (weighted) mean of the training samples to the origin.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_train,)
+        Sample weights that sum to one.
+    means : ndarray of shape (n_kernels, n_train)
+        Mean similarity of each training sample to all of them.
+    grand_means : ndarray of shape (n_kernels,)
+        Their mean.
+    kept : ndarray of shape (n_kernels,)
+        Zero for a kernel that is constant, one for others.
+    """
+
+    weights: Array
+    means: Array
+    grand_means: Array
+    kept: Array
+
+    def learn(self, m: int, K: Array) -> None:
+        """Store the means of kernel m."""
+        self.means[m] = K @ self.weights
+        self.grand_means[m] = self.weights @ self.means[m]
+        size = float(self.weights @ K.diagonal())
+        self.kept[m] = size - self.grand_means[m] > VANISHES * size
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Center in place."""
+        means = K @ self.weights
+        K -= self.means[m] - self.grand_means[m]
+        K -= means[:, None]
+        row_diagonal += self.grand_means[m] - 2.0 * means
+        diagonal += self.grand_means[m] - 2.0 * self.means[m]
+        _scale(self.kept[m], K, row_diagonal, diagonal)
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """The steps of a stack, in the order in which they are applied.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+        Learnt steps; empty for kernels as they are.
+    """
+
+    steps: tuple[Step, ...] = ()
+
+    def learn(self, m: int, K: Array) -> None:
+        """Learn every step from one training matrix, and normalise it in place."""
+        diagonal = K.diagonal().copy()
+        for step in self.steps:
+            step.learn(m, K)
+            step.apply(m, K, diagonal.copy(), diagonal)
+
+
+def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of normalisation steps as a tuple.
+
+    Parameters
+    ----------
+    normalize : str, sequence of str, or None
+        One step, several in order, or none.
+
+    Returns
+    -------
+    names : tuple of str
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    if normalize is None:
+        return ()
+    names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
+    for name in names:
+        if name not in STEPS:
+            raise ValueError(
+                f"normalize must be None, one of {', '.join(map(repr, STEPS))}, or a "
+                f"sequence of these, got {name!r}."
+            )
+    return names
+
+
+def empty_normalization(
+    normalize: str | Sequence[str] | None,
+    n_kernels: int,
+    n_samples: int,
+    sample_weight: Array | None = None,
+) -> Normalization:
+    """Return steps with room for what they will learn.
+
+    Parameters
+    ----------
+    normalize : str, sequence of str, or None
+        The steps.
+    n_kernels, n_samples : int
+        Shape of the training stack.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Sample weights; equal ones when left out.
+
+    Returns
+    -------
+    normalization : Normalization
+    """
+    weights = np.ones(n_samples) if sample_weight is None else sample_weight
+    weights = weights / weights.sum()
+
+    def empty(name: str) -> Step:
+        if name == "trace":
+            return TraceStep(weights, np.zeros(n_kernels))
+        if name == "variance":
+            return VarianceStep(weights, np.zeros(n_kernels))
+        if name == "cosine":
+            return CosineStep()
+        return CenterStep(
+            weights,
+            np.zeros((n_kernels, n_samples)),
+            np.zeros(n_kernels),
+            np.zeros(n_kernels),
+        )
+
+    return Normalization(tuple(empty(name) for name in check_steps(normalize)))
+
+
+def cross_gram(
+    kernel: Kernel, X_new: Array, X_train: Array, normalization: Normalization, m: int
+) -> Array:
+    """Return one normalised kernel between new and training samples.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel m of the dictionary.
+    X_new : ndarray of shape (n_new, n_features)
+        New samples.
+    X_train : ndarray of shape (n_train, n_features)
+        The samples that `normalization` was learnt on.
+    normalization : Normalization
+        From `build_stack`.
+    m : int
+        The kernel's index in the dictionary.
+
+    Returns
+    -------
+    K : ndarray of shape (n_new, n_train)
+        On the training samples themselves it equals the built Gram matrix.
+    """
+    K = np.array(kernel(X_new, X_train), dtype=np.float64)
+    if not normalization.steps:
+        return K
+    row_diagonal = np.array(kernel.diag(X_new), dtype=np.float64)
+    diagonal = np.array(kernel.diag(X_train), dtype=np.float64)
+    for step in normalization.steps:
+        step.apply(m, K, row_diagonal, diagonal)
+    return K
+
+
+def _inverse(size: float) -> float:
+    """Return 1 / size, or zero where there is nothing to scale."""
+    return 1.0 / size if size > 0.0 else 0.0
+
+
+def _inverse_roots(diagonal: Array) -> Array:
+    """Return 1 / sqrt(diagonal), zero where the diagonal is not positive."""
+    positive = diagonal > 0.0
+    roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
+    return np.where(positive, 1.0 / roots, 0.0)
+
+
+def _scale(factor: float, *arrays: Array) -> None:
+    """Multiply in place."""
+    for values in arrays:
+        values *= factor

@@ -1,0 +1,276 @@
+"""Dictionaries of kernels: a list, and a grid that is never written out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.columns import (
+    ColumnKernel,
+    Columns,
+    resolve_indices,
+    resolve_kernel,
+)
+
+ALL_COLUMNS = slice(None)
+
+
+@dataclass(frozen=True)
+class ListDictionary:
+    """Kernels in a tuple.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        At least one. Any object with ``__call__(X, Y=None)`` and ``diag(X)`` will do,
+        such as those of `sklearn.gaussian_process.kernels`.
+    names : sequence of str, optional
+        One name per kernel, all different; each kernel's own name when left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no kernel, if a name is given twice, or if the number of names is
+        not that of the kernels.
+    TypeError
+        If something in the sequence is no kernel.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
+    >>> dictionary = ListDictionary([GaussianKernel(1.0), LinearKernel()])
+    >>> len(dictionary), dictionary.name(1)
+    (2, 'linear()')
+    """
+
+    kernels: Sequence[Kernel]
+    names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", tuple(self.kernels))
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(self.names))
+        if not self.kernels:
+            raise ValueError("A dictionary needs at least one kernel, got none.")
+        for position, kernel in enumerate(self.kernels):
+            if not isinstance(kernel, Kernel):
+                raise TypeError(
+                    f"Kernel {position} is no kernel but {kernel!r}: a kernel is "
+                    "callable as kernel(X, Y) and has a method diag(X)."
+                )
+        if self.names is not None and len(self.names) != len(self.kernels):
+            raise ValueError(
+                f"There are {len(self.names)} names for {len(self.kernels)} kernels."
+            )
+        _check_unique(self._given_names())
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __getitem__(self, index: int, /) -> Kernel:
+        return self.kernels[index]
+
+    def name(self, index: int) -> str:
+        """Return the name of one kernel."""
+        if self.names is not None:
+            return self.names[index]
+        return kernel_name(self.kernels[index])
+
+    def _given_names(self) -> list[str]:
+        """Return the names that somebody chose, not those made from parameters."""
+        if self.names is not None:
+            return list(self.names)
+        return [
+            kernel_name(kernel)
+            for kernel in self.kernels
+            if getattr(kernel, "label", None) is not None
+        ]
+
+
+@dataclass(frozen=True)
+class ParameterGrid:
+    """Every kernel of a few on every one of many column sets, built on demand.
+
+    Kernel ``i`` is ``kernels[i % len(kernels)]`` on
+    ``column_sets[i // len(kernels)]``: kernels on the same columns are neighbors, so
+    that many bandwidths cost one distance matrix.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The kernels, for example Gaussians of several widths.
+    column_sets : sequence of columns
+        Each as in `ColumnKernel`; ``slice(None)`` stands for all columns.
+
+    Raises
+    ------
+    ValueError
+        If there is no kernel or no column set.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> grid = ParameterGrid([GaussianKernel(1.0), GaussianKernel(2.0)], [0, [0, 2]])
+    >>> [grid[i].name for i in range(len(grid))][1:3]
+    ['gaussian(sigma=2)[x0]', 'gaussian(sigma=1)[x0, x2]']
+    """
+
+    kernels: Sequence[Kernel]
+    column_sets: Sequence[Columns]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", ListDictionary(self.kernels).kernels)
+        object.__setattr__(self, "column_sets", tuple(self.column_sets))
+        if not self.column_sets:
+            raise ValueError("A ParameterGrid needs at least one column set, got none.")
+
+    def __len__(self) -> int:
+        return len(self.kernels) * len(self.column_sets)
+
+    def __getitem__(self, index: int, /) -> Kernel:
+        columns, kernel = divmod(range(len(self))[index], len(self.kernels))
+        chosen = self.column_sets[columns]
+        if chosen == ALL_COLUMNS:
+            return self.kernels[kernel]
+        return ColumnKernel(self.kernels[kernel], chosen)
+
+
+@dataclass(frozen=True)
+class ResolvedDictionary:
+    """A dictionary whose column names are replaced by indices as kernels are built.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The dictionary.
+    n_features : int
+        Number of columns of the data.
+    feature_names : tuple of str, optional
+        Their names.
+    """
+
+    dictionary: KernelDictionary
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.dictionary)
+
+    def __getitem__(self, index: int, /) -> Kernel:
+        return resolve_kernel(
+            self.dictionary[index], self.n_features, self.feature_names
+        )
+
+    def name(self, index: int) -> str:
+        """Return the name of one kernel: the one it was given, or its own."""
+        inner = self.dictionary
+        if isinstance(inner, ListDictionary) and inner.names is not None:
+            return inner.name(index)
+        return kernel_name(self[index])
+
+
+@singledispatch
+def resolve_columns(
+    dictionary: KernelDictionary,
+    n_features: int,
+    feature_names: Sequence[str] | None = None,
+) -> KernelDictionary:
+    """Return the dictionary with column names replaced by indices.
+
+    Kernels take arrays, which have no column names, so this is done once when an
+    estimator is fitted. A dictionary of another class than this module's is resolved
+    kernel by kernel, each when it is built.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The dictionary.
+    n_features : int
+        Number of columns of the data.
+    feature_names : sequence of str, optional
+        Their names, where the data has names.
+
+    Returns
+    -------
+    dictionary : KernelDictionary
+        Its `ColumnKernel` objects hold integer indices, and their names give the
+        columns' names where they are known.
+
+    Raises
+    ------
+    ValueError
+        If a name is not among the columns (close ones are suggested), if names are
+        used and the data has none, or if an index is out of range.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import ColumnKernel, LinearKernel, ListDictionary
+    >>> named = ListDictionary([ColumnKernel(LinearKernel(), "age")])
+    >>> resolve_columns(named, 2, ["height", "age"])[0].columns
+    (1,)
+    """
+    return _resolved(dictionary, n_features, feature_names)
+
+
+@resolve_columns.register
+def _(
+    dictionary: ListDictionary,
+    n_features: int,
+    feature_names: Sequence[str] | None = None,
+) -> KernelDictionary:
+    for kernel in dictionary.kernels:
+        resolve_kernel(kernel, n_features, feature_names)
+    return _resolved(dictionary, n_features, feature_names)
+
+
+@resolve_columns.register
+def _(
+    dictionary: ParameterGrid,
+    n_features: int,
+    feature_names: Sequence[str] | None = None,
+) -> KernelDictionary:
+    for columns in dictionary.column_sets:
+        resolve_indices(columns, n_features, feature_names)
+    return _resolved(dictionary, n_features, feature_names)
+
+
+def _resolved(
+    dictionary: KernelDictionary, n_features: int, feature_names: Sequence[str] | None
+) -> ResolvedDictionary:
+    """Wrap a dictionary; the names are held as a tuple, so that it can be compared."""
+    names = None if feature_names is None else tuple(feature_names)
+    return ResolvedDictionary(dictionary, n_features, names)
+
+
+def _check_unique(names: Sequence[str]) -> None:
+    """Raise if a name is given twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(
+                f"Two kernels are named {name!r}: names must differ, or results could "
+                "not be told apart."
+            )
+        seen.add(name)
+
+
+def kernel_names(
+    dictionary: KernelDictionary, indices: Iterable[int] | None = None
+) -> list[str]:
+    """Return the names of kernels of a dictionary.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The dictionary.
+    indices : iterable of int, optional
+        Which kernels; all when left out.
+
+    Returns
+    -------
+    names : list of str
+    """
+    chosen = range(len(dictionary)) if indices is None else indices
+    if isinstance(dictionary, ListDictionary | ResolvedDictionary):
+        return [dictionary.name(int(index)) for index in chosen]
+    return [kernel_name(dictionary[int(index)]) for index in chosen]

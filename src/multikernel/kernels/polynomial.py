@@ -1,0 +1,88 @@
+"""The polynomial kernel."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import COUNT, NON_NEGATIVE, POSITIVE, check_parameter
+from multikernel.kernels.distances import inner_products
+
+
+@dataclass(frozen=True)
+class PolynomialKernel:
+    r"""The polynomial kernel :math:`k(x, x') = (s \langle x, x' \rangle + c)^q`.
+
+    Parameters
+    ----------
+    degree : int
+        The degree q, at least one.
+    offset : float, default=1.0
+        The constant c, not negative.
+    scale : float, default=1.0
+        The factor s, positive.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import PolynomialKernel
+    >>> PolynomialKernel(degree=2)(np.array([[1.0], [2.0]]))
+    array([[ 4.,  9.],
+           [ 9., 25.]])
+    """
+
+    degree: int
+    offset: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_parameter("PolynomialKernel", "degree", self.degree, COUNT)
+        check_parameter("PolynomialKernel", "offset", self.offset, NON_NEGATIVE)
+        check_parameter("PolynomialKernel", "scale", self.scale, POSITIVE)
+
+    @property
+    def name(self) -> str:
+        """Return the readable name; parameters at their default are left out."""
+        parts = [f"degree={self.degree}"]
+        if self.offset != 1.0:
+            parts.append(f"offset={self.offset:g}")
+        if self.scale != 1.0:
+            parts.append(f"scale={self.scale:g}")
+        return f"polynomial({', '.join(parts)})"
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples_X, n_features)
+            Rows.
+        Y : ndarray of shape (n_samples_Y, n_features), optional
+            Rows of the second set, `X` when left out.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+        """
+        return self._power(inner_products(X, Y))
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples,)."""
+        return self._power(np.einsum("ij,ij->i", X, X))
+
+    def _power(self, inner: Array) -> Array:
+        """Overwrite inner products by kernel values; products are cheaper than pow."""
+        if self.scale != 1.0:
+            inner *= self.scale
+        inner += self.offset
+        if self.degree == 1:
+            return inner
+        value = inner * inner
+        for _ in range(self.degree - 2):
+            value *= inner
+        return value

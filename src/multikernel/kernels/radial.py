@@ -1,0 +1,51 @@
+"""What Gaussian kernels on the same columns share: one matrix of squared distances."""
+
+from dataclasses import dataclass
+
+from multikernel.kernels.base import Kernel
+from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.gaussian import GaussianKernel
+
+
+@dataclass(frozen=True)
+class RadialForm:
+    r"""A kernel written as :math:`\exp(c \|x_S - x'_S\|^2)`.
+
+    Parameters
+    ----------
+    columns : tuple of int or None
+        The set S; None for all columns.
+    exponent : float
+        The factor c, negative.
+    """
+
+    columns: tuple[int, ...] | None
+    exponent: float
+
+
+def radial_form(kernel: Kernel) -> RadialForm | None:
+    """Return the radial form of a kernel, None if it has none.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any kernel, its columns given by indices.
+
+    Returns
+    -------
+    form : RadialForm or None
+        Of a `GaussianKernel`, alone or in a `ColumnKernel`.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> radial_form(ColumnKernel(GaussianKernel(1.0), [2, 3]))
+    RadialForm(columns=(2, 3), exponent=-0.5)
+    """
+    if isinstance(kernel, GaussianKernel):
+        return RadialForm(None, kernel.exponent)
+    if isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, GaussianKernel):
+        columns = kernel.columns
+        if isinstance(columns, tuple) and all(isinstance(c, int) for c in columns):
+            return RadialForm(tuple(int(c) for c in columns), kernel.kernel.exponent)
+    return None
