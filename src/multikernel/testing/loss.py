@@ -1,0 +1,270 @@
+"""Conformance of a loss: its conjugate, its capabilities, and its weighted form."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.losses.base import (
+    Loss,
+    ProximableLoss,
+    SmoothConjugateLoss,
+    SmoothLoss,
+)
+from multikernel.losses.weighted import weighted
+
+CAPABILITIES = (SmoothLoss, SmoothConjugateLoss, ProximableLoss)
+
+
+def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
+    """Check that a loss keeps the promises of its protocols.
+
+    The conjugate is compared with a numerical supremum and by the Fenchel-Young
+    inequality, derivatives with differences, the prox with its neighbours; then all
+    of it again with sample weights. Capabilities (`SmoothLoss`,
+    `SmoothConjugateLoss`, `ProximableLoss`) are checked where the loss has them.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss to check.
+    y : ndarray of shape (n_samples,), optional
+        Admissible targets. By default -1 and +1, which every loss accepts; losses
+        for regression should be checked with other values too.
+    seed : int, default=0
+        Of the random decision values.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that names the broken promise.
+
+    Examples
+    --------
+    >>> from multikernel.losses import LogisticLoss
+    >>> from multikernel.testing import check_loss
+    >>> check_loss(LogisticLoss())
+    """
+    rng = np.random.default_rng(seed)
+    targets = (
+        rng.choice([-1.0, 1.0], size=24) if y is None else np.array(y, dtype=float)
+    )
+    targets.flags.writeable = False
+    _check_promises(loss, targets, rng)
+    weights: Array = rng.uniform(0.2, 3.0, size=targets.shape)
+    _check_weighting(loss, targets, weights, rng)
+    _check_promises(weighted(loss, weights), targets, rng)
+
+
+def _check_promises(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+    if not isinstance(loss, Loss):
+        raise AssertionError(
+            f"{loss!r} is no Loss: it lacks one of value, gradient, conjugate and "
+            "dual_bounds."
+        )
+    _check_shapes(loss, y, rng)
+    _check_shapes(loss, np.stack([y, y[::-1]], axis=1), rng)
+    _check_gradient(loss, y, rng)
+    _check_domain(loss, y, rng)
+    _check_fenchel_young(loss, y, rng)
+    _check_supremum(loss, y, rng)
+    _check_far_away(loss, y)
+    if isinstance(loss, SmoothLoss):
+        _check_smoothness(loss, y, rng)
+    if isinstance(loss, SmoothConjugateLoss):
+        _check_conjugate_derivatives(loss, y, rng)
+    if isinstance(loss, ProximableLoss):
+        _check_prox(loss, y, rng)
+
+
+def _points(y: Array, rng: np.random.Generator, n: int = 20) -> list[Array]:
+    """Return random decision values at several scales around zero and the targets."""
+    scales = np.geomspace(1e-3, 30.0, n)
+    return [
+        rng.normal(scale=s, size=y.shape) + rng.choice([0.0, 1.0]) * y for s in scales
+    ]
+
+
+def _duals(loss: Loss, y: Array, rng: np.random.Generator, n: int = 12) -> list[Array]:
+    """Return points strictly inside the conjugate's domain, several for each sample."""
+    lower, upper = loss.dual_bounds(y)
+    low, high = np.maximum(lower, -5.0), np.minimum(upper, 5.0)
+    return [low + (high - low) * rng.uniform(0.02, 0.98, y.shape) for _ in range(n)]
+
+
+def _check_shapes(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+    f = rng.normal(size=y.shape)
+    f.flags.writeable = False
+    results = {
+        "value": loss.value(y, f),
+        "gradient": loss.gradient(y, f),
+        "conjugate": loss.conjugate(y, loss.gradient(y, f)),
+        "dual_bounds' lower": loss.dual_bounds(y)[0],
+        "dual_bounds' upper": loss.dual_bounds(y)[1],
+    }
+    for name, result in results.items():
+        assert result.shape == y.shape, (
+            f"{name} has shape {result.shape}, the targets have {y.shape}."
+        )
+        assert result.dtype == np.float64, f"{name} is {result.dtype}, not float64."
+
+
+def _check_gradient(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+    for f in _points(y, rng):
+        slope, value = loss.gradient(y, f), loss.value(y, f)
+        other = f + rng.normal(scale=rng.choice([0.1, 3.0]), size=y.shape)
+        bound = value + slope * (other - f)
+        missing = np.max(bound - loss.value(y, other) - 1e-9 * (1.0 + np.abs(bound)))
+        assert missing <= 0.0, (
+            "The gradient is not one of a convex loss: a tangent exceeds the loss by "
+            f"{missing:.3g}."
+        )
+
+
+def _check_domain(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+    lower, upper = loss.dual_bounds(y)
+    assert bool(np.all((lower <= 0.0) & (upper >= 0.0))), (
+        "dual_bounds must contain 0: certificates shrink dual points towards it."
+    )
+    for f in _points(y, rng):
+        u = loss.gradient(y, f)
+        outside = np.maximum(lower - u, u - upper).max()
+        assert outside <= 0.0, f"A gradient leaves dual_bounds by {outside:.3g}."
+    for u in _duals(loss, y, rng):
+        assert bool(np.all(np.isfinite(loss.conjugate(y, u)))), (
+            "The conjugate must be finite inside dual_bounds."
+        )
+    for bound, side in ((lower, -1.0), (upper, 1.0)):
+        finite = np.isfinite(bound)
+        outer = np.where(finite, bound + side * 1e-3 * (1.0 + np.abs(bound)), 0.0)
+        with np.errstate(divide="raise", invalid="raise"):
+            beyond = loss.conjugate(y, outer)
+        assert bool(np.all(np.isposinf(beyond[finite]))), (
+            "The conjugate must be infinite outside dual_bounds."
+        )
+
+
+def _check_fenchel_young(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+    for f in _points(y, rng):
+        value, slope = loss.value(y, f), loss.gradient(y, f)
+        scale = 1.0 + np.abs(f * slope) + value
+        rest = value + loss.conjugate(y, slope) - f * slope
+        worst = np.max(np.abs(rest) / scale)
+        assert worst <= 1e-9, (
+            "Fenchel and Young's inequality must be an equality at u = gradient(f), "
+            f"but l(f) + l*(u) - f u is {worst:.3g} in relative terms."
+        )
+        for u in _duals(loss, y, rng, n=3):
+            low = np.min(value + loss.conjugate(y, u) - f * u + 1e-9 * scale)
+            assert low >= 0.0, (
+                f"l(f) + l*(u) must be at least f u, but it is less by {-low:.3g}."
+            )
+
+
+def _check_supremum(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+    for u in _duals(loss, y, rng, n=4):
+
+        def objective(f: Array, u: Array = u) -> Array:
+            return loss.value(y, f) - f * u
+
+        supremum = -objective(_minimize(objective, y))
+        error = np.max(np.abs(loss.conjugate(y, u) - supremum) / (1 + np.abs(supremum)))
+        assert error <= 1e-6, (
+            "The conjugate differs from the supremum of f u - l(f), found numerically, "
+            f"by {error:.3g} in relative terms."
+        )
+
+
+def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
+    """Minimise convex scalar functions, one per entry, by golden sections."""
+    left, right = np.full_like(like, -1e3), np.full_like(like, 1e3)
+    ratio = 0.5 * (np.sqrt(5.0) - 1.0)
+    for _ in range(80):
+        inner, outer = right - ratio * (right - left), left + ratio * (right - left)
+        lower = objective(inner) <= objective(outer)
+        left, right = np.where(lower, left, inner), np.where(lower, outer, right)
+    return 0.5 * (left + right)
+
+
+def _check_far_away(loss: Loss, y: Array) -> None:
+    for size in (1e3, -1e3, 1e8, -1e8):
+        f = np.full_like(y, size)
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                finite = np.isfinite(loss.value(y, f)) & np.isfinite(
+                    loss.gradient(y, f)
+                )
+        except FloatingPointError as error:
+            raise AssertionError(f"At f = {size:g} the loss fails: {error}.") from error
+        assert bool(finite.all()), f"At f = {size:g} the loss is not finite."
+
+
+def _check_smoothness(loss: SmoothLoss, y: Array, rng: np.random.Generator) -> None:
+    constant = loss.smoothness()
+    steepest = 0.0
+    for f in _points(y, rng):
+        step = rng.choice([1e-3, 0.1, 2.0])
+        rise = np.abs(loss.gradient(y, f + step) - loss.gradient(y, f)) / step
+        steepest = max(steepest, float(rise.max()))
+    assert steepest <= constant * (1 + 1e-6), (
+        f"smoothness() is {constant:.6g}, but the gradient rises by {steepest:.6g} per "
+        "unit of f."
+    )
+
+
+def _check_conjugate_derivatives(
+    loss: SmoothConjugateLoss, y: Array, rng: np.random.Generator
+) -> None:
+    step = 1e-6
+    for u in _duals(loss, y, rng):
+        slope, curvature = loss.conjugate_gradient(y, u), loss.conjugate_hessian(y, u)
+        rise = loss.conjugate(y, u + step) - loss.conjugate(y, u - step)
+        error = np.max(np.abs(rise / (2 * step) - slope) / (1 + np.abs(slope)))
+        assert error <= 1e-5, (
+            f"conjugate_gradient differs from differences of conjugate by {error:.3g}."
+        )
+        bend = loss.conjugate_gradient(y, u + step) - loss.conjugate_gradient(
+            y, u - step
+        )
+        error = np.max(np.abs(bend / (2 * step) - curvature) / (1 + curvature))
+        assert error <= 1e-4, (
+            "conjugate_hessian differs from differences of conjugate_gradient by "
+            f"{error:.3g}."
+        )
+        assert bool(np.all(curvature > 0.0)), "conjugate_hessian must be positive."
+
+
+def _check_prox(loss: ProximableLoss, y: Array, rng: np.random.Generator) -> None:
+    for f in _points(y, rng):
+        steps: tuple[float | Array, ...] = (0.3, 2.0, rng.uniform(0.1, 5.0, y.shape))
+        for step in steps:
+            near = loss.prox(y, f, step)
+            best = step * loss.value(y, near) + 0.5 * (near - f) ** 2
+            for move in (1e-4, -1e-4, 1e-2, -1e-2, 1.0, -1.0):
+                z = near + move
+                other = step * loss.value(y, z) + 0.5 * (z - f) ** 2
+                lead = np.max((best - other) / (1.0 + np.abs(best)))
+                assert lead <= 1e-12, (
+                    "prox is not the minimiser of step * l(y, z) + (z - f)^2 / 2: a "
+                    f"point {abs(move):g} away is better by {lead:.3g}."
+                )
+
+
+def _check_weighting(
+    loss: Loss, y: Array, weights: Array, rng: np.random.Generator
+) -> None:
+    heavier = weighted(loss, weights)
+    for capability in CAPABILITIES:
+        has, had = isinstance(heavier, capability), isinstance(loss, capability)
+        assert has == had, (
+            f"With sample weights the loss must be a {capability.__name__} exactly if "
+            "it is one without."
+        )
+    counts = rng.integers(1, 4, size=y.shape)
+    f = rng.normal(size=y.shape)
+    repeated = loss.value(np.repeat(y, counts, axis=0), np.repeat(f, counts, axis=0))
+    total = weighted(loss, counts.astype(np.float64)).value(y, f).sum()
+    assert abs(total - repeated.sum()) <= 1e-10 * (1 + abs(total)), (
+        "Integer weights must equal repetition of the samples: the summed losses are "
+        f"{total:.12g} and {repeated.sum():.12g}."
+    )

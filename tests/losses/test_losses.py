@@ -1,0 +1,90 @@
+"""Losses: conformance, properties for any numbers, and the weighted loss."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multikernel.losses import LOSSES, EpsilonInsensitiveLoss, SquaredLoss, weighted
+from multikernel.testing import check_loss
+
+CLASSIFICATION = ("hinge", "logistic")
+REGRESSION = tuple(name for name in LOSSES if name not in CLASSIFICATION)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_conformance_on_labels(name):
+    check_loss(LOSSES[name]())
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+def test_conformance_on_real_targets(name):
+    y = np.random.default_rng(1).normal(scale=4.0, size=20)
+    check_loss(LOSSES[name](), y)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_conformance_of_other_tubes(epsilon):
+    check_loss(EpsilonInsensitiveLoss(epsilon), np.linspace(-2.0, 3.0, 15))
+
+
+reals = st.floats(-1e6, 1e6)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@given(label=st.sampled_from([-1.0, 1.0]), target=reals, f=reals, share=st.floats(0, 1))
+def test_fenchel_young_for_any_numbers(name, label, target, f, share):
+    loss = LOSSES[name]()
+    y = np.array([label if name in CLASSIFICATION else target])
+    point = np.array([f])
+    lower, upper = (np.clip(bound, -1e6, 1e6) for bound in loss.dual_bounds(y))
+    u = lower + share * (upper - lower)
+    u = np.clip(u, lower, upper)
+    total, product = loss.value(y, point) + loss.conjugate(y, u), point * u
+    scale = 1.0 + np.abs(product) + loss.value(y, point) + np.abs(u * y) + u * u
+    assert np.all(total - product >= -1e-12 * scale)
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared", "epsilon_insensitive"])
+@given(label=st.sampled_from([-1.0, 1.0]), f=reals, step=st.floats(1e-3, 1e3))
+def test_prox_obeys_moreau(name, label, f, step):
+    """v = prox(v) + step * u, where u is a subgradient at prox(v): Fenchel-Young."""
+    loss = LOSSES[name]()
+    y, v = np.array([label]), np.array([f])
+    z = loss.prox(y, v, step)
+    u = np.clip((v - z) / step, *loss.dual_bounds(y))
+    np.testing.assert_allclose(z + step * u, v, rtol=1e-9, atol=1e-9)
+    rest = loss.value(y, z) + loss.conjugate(y, u) - z * u
+    rounding = 1e-15 * f * f / step  # cancellation in v - z
+    scale = 1.0 + abs(z * u)[0] + loss.value(y, z)[0]
+    assert abs(rest[0]) <= 1e-12 * scale + rounding
+
+
+@pytest.mark.parametrize("name", ["logistic", "hinge"])
+def test_margins_of_any_size_neither_overflow_nor_lose_digits(name):
+    loss = LOSSES[name]()
+    margins = np.array([-1e300, -800.0, 0.0, 800.0, 1e300])
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        values = loss.value(np.ones(5), margins)
+        slopes = loss.gradient(np.ones(5), margins)
+    offset = {"logistic": 0.0, "hinge": 1.0}[name]
+    np.testing.assert_allclose(values[:2], -margins[:2] + offset, rtol=1e-14)
+    np.testing.assert_array_equal(slopes[[0, 1, 4]], [-1.0, -1.0, 0.0])
+
+
+def test_logistic_tail_keeps_its_relative_precision():
+    values = LOSSES["logistic"]().value(np.ones(1), np.array([40.0]))
+    np.testing.assert_allclose(values, np.exp(-40.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_weights_and_unit_weights_give_back_the_loss(name):
+    loss = LOSSES[name]()
+    assert weighted(loss, None) is loss
+    assert weighted(loss, np.ones(3)) is loss
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
+def test_bad_weights_are_refused(bad):
+    with pytest.raises(ValueError, match="positive and finite"):
+        weighted(SquaredLoss(), np.array([1.0, bad]))

@@ -1,0 +1,74 @@
+"""Regularisers: conformance, properties for any numbers, and their limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+
+from multikernel.regularizers import REGULARIZERS, BlockElasticNet, BlockL1
+from multikernel.testing import check_regularizer
+
+ELASTIC_NETS = [BlockElasticNet(2.0, ratio) for ratio in (0.0, 0.3, 0.999)]
+
+norms_of_any_size = arrays(np.float64, 5, elements=st.floats(0.0, 1e6))
+
+
+@pytest.mark.parametrize("regularizer", REGULARIZERS, ids=lambda r: r.__name__)
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 30.0])
+def test_conformance(regularizer, alpha):
+    check_regularizer(regularizer(alpha=alpha))
+
+
+@pytest.mark.parametrize("regularizer", ELASTIC_NETS, ids=repr)
+def test_conformance_of_other_ratios(regularizer):
+    check_regularizer(regularizer)
+
+
+@pytest.mark.parametrize("regularizer", [BlockL1(1.5), *ELASTIC_NETS], ids=repr)
+@given(t=norms_of_any_size, s=norms_of_any_size)
+def test_fenchel_young_for_any_norms(regularizer, t, s):
+    s = s * regularizer.feasible_scale(s)
+    rest = regularizer.value(t) + regularizer.conjugate(s, t) - t @ s
+    assert rest >= -1e-12 * (regularizer.value(t) + t @ s)
+
+
+@pytest.mark.parametrize("regularizer", [BlockL1(1.5), *ELASTIC_NETS], ids=repr)
+@given(v=norms_of_any_size, step=st.floats(1e-3, 1e3))
+def test_prox_obeys_moreau(regularizer, v, step):
+    """s = (v - prox(v)) / step is a subgradient at prox(v): Fenchel-Young is tight."""
+    t = regularizer.prox(v, step)
+    s = (v - t) / step
+    s = s * regularizer.feasible_scale(s)
+    # Cancellation in v - t is amplified by 1 / step where the penalty is weak.
+    rounding = 1e-15 * v.max() / step * (t.sum() + s.sum()) * 10
+    rest = regularizer.value(t) + regularizer.conjugate(s, t) - t @ s
+    assert abs(rest) <= 1e-9 * (1.0 + t @ s) + rounding
+
+
+@pytest.mark.parametrize("regularizer", [BlockL1(1.5), *ELASTIC_NETS], ids=repr)
+def test_prox_by_brute_force(regularizer):
+    v = np.array([0.1, 1.0, 3.0, 9.0])
+    result = minimize(
+        lambda t: 0.8 * regularizer.value(t) + 0.5 * np.sum((t - v) ** 2),
+        v,
+        bounds=[(0.0, None)] * 4,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    np.testing.assert_allclose(regularizer.prox(v, 0.8), result.x, atol=1e-6)
+
+
+def test_elastic_net_tends_to_the_block_l1_norm():
+    norms = np.array([0.0, 1.0, 2.0])
+    near, limit = BlockElasticNet(2.0, 1.0 - 1e-9), BlockL1(2.0)
+    assert near.value(norms) == pytest.approx(limit.value(norms), rel=1e-8)
+    np.testing.assert_allclose(near.prox(norms, 0.4), limit.prox(norms, 0.4), atol=1e-8)
+
+
+def test_feasible_scale_leaves_no_dual_norm_outside():
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        regularizer, s = BlockL1(rng.exponential()), rng.exponential(size=3)
+        assert regularizer.conjugate(s * regularizer.feasible_scale(s), s) == 0.0
