@@ -88,3 +88,9 @@ def test_no_weights_and_unit_weights_give_back_the_loss(name):
 def test_bad_weights_are_refused(bad):
     with pytest.raises(ValueError, match="positive and finite"):
         weighted(SquaredLoss(), np.array([1.0, bad]))
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, np.nan, np.inf])
+def test_bad_tubes_are_refused(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be finite and not negative"):
+        EpsilonInsensitiveLoss(epsilon)

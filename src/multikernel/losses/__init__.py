@@ -2,6 +2,7 @@
 
 from multikernel.losses.base import (
     Loss,
+    PolyhedralLoss,
     ProximableLoss,
     SmoothConjugateLoss,
     SmoothLoss,
@@ -26,6 +27,7 @@ __all__ = [
     "HingeLoss",
     "LogisticLoss",
     "Loss",
+    "PolyhedralLoss",
     "ProximableLoss",
     "SmoothConjugateLoss",
     "SmoothLoss",

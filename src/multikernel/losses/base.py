@@ -61,3 +61,17 @@ class ProximableLoss(Loss, Protocol):
     def prox(self, y: Array, f: Array, step: float | Array) -> Array:
         """Return argmin_z step * l(y, z) + (z - f)^2 / 2."""
         ...
+
+
+@runtime_checkable
+class PolyhedralLoss(Loss, Protocol):
+    r"""A piecewise linear loss, whose conjugate is a linear program in boxes.
+
+    .. math::
+        \ell^*(y, -\rho) = \min_p \Bigl\{ \sum_j c_j p_j :
+        \sum_j s_j p_j = \rho, \; 0 \le p_j \le u_j \Bigr\}
+    """
+
+    def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return signs s (+-1), costs c and sizes u, each (n_pieces, n_samples)."""
+        ...

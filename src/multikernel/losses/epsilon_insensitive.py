@@ -19,9 +19,20 @@ class EpsilonInsensitiveLoss:
     epsilon : float
         Half-width of the tube in which errors cost nothing, in units of y;
         non-negative.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or not finite.
     """
 
     epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0.0):
+            raise ValueError(
+                f"epsilon must be finite and not negative, got {self.epsilon}."
+            )
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
@@ -45,4 +56,11 @@ class EpsilonInsensitiveLoss:
         """Move by at most `step` towards the tube."""
         residual = f - y
         excess = np.maximum(np.abs(residual) - self.epsilon, 0.0)
-        return f - np.sign(residual) * np.minimum(excess, step)
+        moved: Array = f - np.sign(residual) * np.minimum(excess, step)
+        return moved
+
+    def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon -+ y."""
+        one = np.ones((2, y.shape[0]))
+        signs = one * np.array([[1.0], [-1.0]])
+        return signs, self.epsilon - signs * y, one

@@ -18,11 +18,14 @@ class LogisticLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses, without overflow for large margins."""
-        return -log_expit(y * f)
+        log_probability: Array = log_expit(y * f)
+        return -log_probability
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return -y times the probability of the other class."""
-        return -y * expit(-y * f)
+        probability: Array = expit(-y * f)
+        slope: Array = -y * probability
+        return slope
 
     def smoothness(self) -> float:
         """Return 1/4, the second derivative at f = 0."""

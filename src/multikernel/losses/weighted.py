@@ -1,6 +1,7 @@
 """Sample weights by composition: a weighted loss is a loss."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.losses.base import (
     Loss,
+    PolyhedralLoss,
     ProximableLoss,
     SmoothConjugateLoss,
     SmoothLoss,
@@ -32,6 +34,10 @@ class WeightedLoss:
 
     loss: Loss
     weights: Array
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the recipe: the class is made on demand."""
+        return weighted, (self.loss, self.weights)
 
     def _like(self, y: Array) -> Array:
         return self.weights if y.ndim == 1 else self.weights[:, None]
@@ -89,23 +95,33 @@ class _WeightedProximable(WeightedLoss):
         return loss.prox(y, f, step * self._like(y))
 
 
-class _WeightedAll(_WeightedSmooth, _WeightedSmoothConjugate, _WeightedProximable):
-    """A weighted squared loss: every capability."""
+class _WeightedPolyhedral(WeightedLoss):
+    """Adds the boxes of the conjugate."""
+
+    def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return the pieces of the loss in boxes w times as large."""
+        signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
+        return signs, costs, sizes * self.weights
 
 
-class _WeightedSmoothBoth(_WeightedSmooth, _WeightedSmoothConjugate):
-    """A weighted logistic loss: smooth, with a smooth conjugate."""
+_MIXINS: tuple[tuple[type, type[WeightedLoss]], ...] = (
+    (SmoothLoss, _WeightedSmooth),
+    (SmoothConjugateLoss, _WeightedSmoothConjugate),
+    (ProximableLoss, _WeightedProximable),
+    (PolyhedralLoss, _WeightedPolyhedral),
+)
 
 
-_CAPABILITIES = (SmoothLoss, SmoothConjugateLoss, ProximableLoss)
-_CLASSES: dict[tuple[bool, ...], type[WeightedLoss]] = {
-    (False, False, False): WeightedLoss,
-    (True, False, False): _WeightedSmooth,
-    (False, True, False): _WeightedSmoothConjugate,
-    (False, False, True): _WeightedProximable,
-    (True, True, False): _WeightedSmoothBoth,
-    (True, True, True): _WeightedAll,
-}
+@cache
+def _weighted_class(loss_class: type[Loss]) -> type[WeightedLoss]:
+    """Return the weighted loss with exactly the capabilities of `loss_class`."""
+    bases = tuple(
+        mixin for capability, mixin in _MIXINS if issubclass(loss_class, capability)
+    )
+    if not bases:
+        return WeightedLoss
+    name = f"Weighted{loss_class.__name__}"
+    return cast(type[WeightedLoss], type(name, bases, {"__doc__": loss_class.__doc__}))
 
 
 def weighted(loss: Loss, weights: Array | None) -> Loss:
@@ -144,7 +160,4 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
             "Sample weights must be positive and finite here; leave samples of "
             "weight zero out of the problem."
         )
-    has = tuple(isinstance(loss, capability) for capability in _CAPABILITIES)
-    if has not in _CLASSES:
-        has = (has[0], False, False)
-    return _CLASSES[has](loss, weights)
+    return _weighted_class(type(loss))(loss, weights)

@@ -1,5 +1,6 @@
 """Protocols of the regularisers: functions of the block norms, and of nothing else."""
 
+import math
 from typing import Protocol, runtime_checkable
 
 from multikernel._typing import Array
@@ -43,6 +44,11 @@ class BlockRegularizer(Protocol):
 class ProximableRegularizer(BlockRegularizer, Protocol):
     """Adds the separable prox of the norms, on which SpicyMKL is built."""
 
+    @property
+    def threshold(self) -> float:
+        """Return the dual norm up to which a block stays at zero."""
+        ...
+
     def prox(self, norms: Array, step: float) -> Array:
         """Return argmin_t step * Omega(t) + (t - norms)^2 / 2."""
         ...
@@ -59,3 +65,9 @@ class VariationalRegularizer(BlockRegularizer, Protocol):
     def kernel_weights(self, norms: Array) -> Array:
         """Return the minimising d, shape (n_kernels,)."""
         ...
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise ValueError unless the strength is positive and finite."""
+    if not (math.isfinite(alpha) and alpha > 0.0):
+        raise ValueError(f"alpha must be positive and finite, got {alpha}.")

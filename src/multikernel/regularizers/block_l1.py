@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.regularizers.base import check_alpha
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,11 @@ class BlockL1:
         Strength, positive. All weights are zero for ``alpha >= max(dual_norms)``
         at the null model.
 
+    Raises
+    ------
+    ValueError
+        If alpha is not positive and finite.
+
     References
     ----------
     .. [1] Bach, Lanckriet, Jordan (2004). Multiple kernel learning, conic duality,
@@ -24,6 +30,14 @@ class BlockL1:
     """
 
     alpha: float
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    @property
+    def threshold(self) -> float:
+        """Return alpha: blocks with a smaller dual norm are zero."""
+        return self.alpha
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

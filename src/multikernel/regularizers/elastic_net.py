@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.regularizers.base import check_alpha
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class BlockElasticNet:
     l1_ratio : float, default=0.5
         The share r of the block l1 norm, 0 <= r < 1. `BlockL1` is the case r = 1.
 
+    Raises
+    ------
+    ValueError
+        If alpha is not positive and finite, or l1_ratio outside [0, 1).
+
     References
     ----------
     .. [1] Tomioka, Suzuki (2010). Sparsity-accuracy trade-off in MKL.
@@ -29,8 +35,17 @@ class BlockElasticNet:
     alpha: float
     l1_ratio: float = 0.5
 
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        if not 0.0 <= self.l1_ratio < 1.0:
+            raise ValueError(
+                f"l1_ratio must be at least 0 and below 1, got {self.l1_ratio}; for "
+                "the block l1 norm alone use BlockL1."
+            )
+
     @property
-    def _threshold(self) -> float:
+    def threshold(self) -> float:
+        """Return alpha r: blocks with a smaller dual norm are zero."""
         return self.alpha * self.l1_ratio
 
     @property
@@ -40,11 +55,11 @@ class BlockElasticNet:
     def value(self, norms: Array) -> float:
         """Return the penalty."""
         quadratic = 0.5 * self._curvature * float(norms @ norms)
-        return float(self._threshold * norms.sum()) + quadratic
+        return float(self.threshold * norms.sum()) + quadratic
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return the sum of (dual_norms - alpha r)_+^2 / (2 alpha (1 - r))."""
-        excess = np.maximum(dual_norms - self._threshold, 0.0)
+        excess = np.maximum(dual_norms - self.threshold, 0.0)
         return float(excess @ excess) / (2.0 * self._curvature)
 
     def feasible_scale(self, dual_norms: Array) -> float:
@@ -53,10 +68,10 @@ class BlockElasticNet:
 
     def prox(self, norms: Array, step: float) -> Array:
         """Soft-threshold, then shrink."""
-        shrunk = np.maximum(norms - step * self._threshold, 0.0)
+        shrunk = np.maximum(norms - step * self.threshold, 0.0)
         return shrunk / (1.0 + step * self._curvature)
 
     def prox_derivative(self, norms: Array, step: float) -> Array:
         """Return the slope of the shrinkage above the threshold, 0 below."""
         slope = 1.0 / (1.0 + step * self._curvature)
-        return np.where(norms > step * self._threshold, slope, 0.0)
+        return np.where(norms > step * self.threshold, slope, 0.0)

@@ -3,17 +3,19 @@
 from collections.abc import Callable
 
 import numpy as np
+from scipy.optimize import linprog
 
 from multikernel._typing import Array
 from multikernel.losses.base import (
     Loss,
+    PolyhedralLoss,
     ProximableLoss,
     SmoothConjugateLoss,
     SmoothLoss,
 )
 from multikernel.losses.weighted import weighted
 
-CAPABILITIES = (SmoothLoss, SmoothConjugateLoss, ProximableLoss)
+CAPABILITIES = (SmoothLoss, SmoothConjugateLoss, ProximableLoss, PolyhedralLoss)
 
 
 def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
@@ -22,7 +24,8 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     The conjugate is compared with a numerical supremum and by the Fenchel-Young
     inequality, derivatives with differences, the prox with its neighbours; then all
     of it again with sample weights. Capabilities (`SmoothLoss`,
-    `SmoothConjugateLoss`, `ProximableLoss`) are checked where the loss has them.
+    `SmoothConjugateLoss`, `ProximableLoss`, `PolyhedralLoss`) are checked where the
+    loss has them.
 
     Parameters
     ----------
@@ -75,6 +78,8 @@ def _check_promises(loss: Loss, y: Array, rng: np.random.Generator) -> None:
         _check_conjugate_derivatives(loss, y, rng)
     if isinstance(loss, ProximableLoss):
         _check_prox(loss, y, rng)
+    if isinstance(loss, PolyhedralLoss):
+        _check_dual_pieces(loss, y, rng)
 
 
 def _points(y: Array, rng: np.random.Generator, n: int = 20) -> list[Array]:
@@ -248,6 +253,38 @@ def _check_prox(loss: ProximableLoss, y: Array, rng: np.random.Generator) -> Non
                     "prox is not the minimiser of step * l(y, z) + (z - f)^2 / 2: a "
                     f"point {abs(move):g} away is better by {lead:.3g}."
                 )
+
+
+def _check_dual_pieces(
+    loss: PolyhedralLoss, y: Array, rng: np.random.Generator
+) -> None:
+    signs, costs, sizes = loss.dual_pieces(y)
+    assert bool(np.all(np.abs(signs) == 1.0) and np.all(sizes > 0.0)), (
+        "dual_pieces must return signs of -1 or +1 and positive sizes."
+    )
+    lower, upper = loss.dual_bounds(y)
+    reach = np.sum(np.where(signs < 0.0, sizes, 0.0), axis=0)
+    extent = np.sum(np.where(signs > 0.0, sizes, 0.0), axis=0)
+    assert np.allclose([reach, -extent], [upper, lower]), (
+        "The boxes of dual_pieces must add up to dual_bounds."
+    )
+    for u in _duals(loss, y, rng):
+        cost = _cheapest(-u, signs, costs, sizes)
+        error = np.max(np.abs(cost - loss.conjugate(y, u)))
+        assert error <= 1e-9 * (1.0 + np.abs(cost).max()), (
+            "The linear program of dual_pieces must have the conjugate as its value, "
+            f"but it differs by {error:.3g}."
+        )
+
+
+def _cheapest(rho: Array, signs: Array, costs: Array, sizes: Array) -> Array:
+    """Solve the program of `PolyhedralLoss` for each sample."""
+    values = [
+        linprog(costs[:, i], A_eq=signs[None, :, i], b_eq=rho[i], bounds=bounds).fun
+        for i in range(rho.size)
+        for bounds in [[(0.0, size) for size in sizes[:, i]]]
+    ]
+    return np.array(values)
 
 
 def _check_weighting(

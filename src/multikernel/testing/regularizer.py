@@ -55,6 +55,7 @@ def check_regularizer(
     if isinstance(regularizer, ProximableRegularizer):
         _check_prox(regularizer, points, rng)
         _check_prox_derivative(regularizer, points)
+        _check_threshold(regularizer, points)
     if isinstance(regularizer, VariationalRegularizer):
         _check_kernel_weights(regularizer, points)
 
@@ -193,6 +194,24 @@ def _check_prox_derivative(
             assert error <= 1e-5, (
                 f"prox_derivative differs from differences of prox by {error:.3g}."
             )
+
+
+def _check_threshold(regularizer: ProximableRegularizer, points: list[Array]) -> None:
+    threshold = regularizer.threshold
+    for norms in points:
+        for step in (0.05, 1.0, 4.0):
+            alive = regularizer.prox(norms, step) > 0.0
+            # A hair's breadth around the threshold may fall on either side.
+            margin = norms - step * threshold
+            sure = np.abs(margin) > 1e-9 * (1.0 + norms)
+            assert bool(np.all((alive == (margin > 0.0)) | ~sure)), (
+                "prox(norms, step) must be positive exactly where a norm exceeds "
+                f"step * threshold, and threshold is {threshold:.6g}."
+            )
+    at = np.zeros_like(points[0])
+    assert regularizer.conjugate(np.full_like(at, threshold), at) == 0.0, (
+        "The conjugate must vanish where no dual norm exceeds the threshold."
+    )
 
 
 def _check_kernel_weights(

@@ -1,0 +1,205 @@
+"""Each conformance suite rejects components that are wrong in one place."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
+from multikernel.regularizers import BlockElasticNet, BlockL1
+from multikernel.testing import check_loss, check_regularizer
+
+
+class WrongSlope(SquaredLoss):
+    def gradient(self, y, f):
+        return 1.01 * (f - y)
+
+
+class WrongConjugate(SquaredLoss):
+    def conjugate(self, y, u):
+        return u * (0.5 * u - y)
+
+
+class LooseConjugate(HingeLoss):
+    def conjugate(self, y, u):
+        return y * u
+
+
+class NarrowDomain(HingeLoss):
+    def dual_bounds(self, y):
+        lower, upper = super().dual_bounds(y)
+        return 0.9 * lower, 0.9 * upper
+
+
+class WrongCurvature(LogisticLoss):
+    def conjugate_hessian(self, y, u):
+        return 1.1 * super().conjugate_hessian(y, u)
+
+
+class WrongConjugateSlope(LogisticLoss):
+    def conjugate_gradient(self, y, u):
+        return -super().conjugate_gradient(y, u)
+
+
+class TooSmooth(LogisticLoss):
+    def smoothness(self):
+        return 0.2
+
+
+class Overflowing(LogisticLoss):
+    def value(self, y, f):
+        return np.log1p(np.exp(-y * f))
+
+
+class WrongProx(HingeLoss):
+    def prox(self, y, f, step):
+        return super().prox(y, f, 0.99 * np.asarray(step))
+
+
+class WrongPieces(HingeLoss):
+    def dual_pieces(self, y):
+        signs, costs, sizes = super().dual_pieces(y)
+        return signs, 0.9 * costs, sizes
+
+
+@dataclass(frozen=True)
+class SinglePrecision(SquaredLoss):
+    def value(self, y, f):
+        return super().value(y, f).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("loss", "sentence"),
+    [
+        (WrongSlope, "tangent exceeds the loss|equality at u"),
+        (WrongConjugate, "must be an equality"),
+        (LooseConjugate, "infinite outside dual_bounds"),
+        (NarrowDomain, "A gradient leaves dual_bounds"),
+        (WrongCurvature, "conjugate_hessian differs"),
+        (WrongConjugateSlope, "conjugate_gradient differs"),
+        (TooSmooth, "the gradient rises by"),
+        (Overflowing, "At f = "),
+        (WrongProx, "prox is not the minimiser"),
+        (WrongPieces, "linear program of dual_pieces"),
+        (SinglePrecision, "value is float32, not float64"),
+    ],
+)
+def test_wrong_losses_are_caught(loss, sentence):
+    with pytest.raises(AssertionError, match=sentence):
+        check_loss(loss())
+
+
+def test_what_is_no_loss_is_said_so():
+    with pytest.raises(AssertionError, match="is no Loss"):
+        check_loss(object())
+
+
+class SlackConjugate(BlockElasticNet):
+    def conjugate(self, dual_norms, at):
+        return 1.1 * super().conjugate(dual_norms, at)
+
+
+class LowConjugate(BlockElasticNet):
+    def conjugate(self, dual_norms, at):
+        return 0.9 * super().conjugate(dual_norms, at)
+
+
+class UnboundedBall(BlockL1):
+    def conjugate(self, dual_norms, at):
+        return 0.0
+
+
+class TimidScale(BlockL1):
+    def feasible_scale(self, dual_norms):
+        return 0.9 * super().feasible_scale(dual_norms)
+
+
+class Unscaled(BlockL1):
+    def feasible_scale(self, dual_norms):
+        return 1.0
+
+
+class WrongShrinkage(BlockElasticNet):
+    def prox(self, norms, step):
+        return np.maximum(norms - step * self.threshold, 0.0)
+
+
+class WrongShrinkageSlope(BlockElasticNet):
+    def prox_derivative(self, norms, step):
+        return (norms > step * self.threshold).astype(float)
+
+
+class WrongThreshold(BlockElasticNet):
+    @property
+    def threshold(self):
+        return self.alpha
+
+    def prox(self, norms, step):
+        return BlockElasticNet(self.alpha, self.l1_ratio).prox(norms, step)
+
+    def prox_derivative(self, norms, step):
+        return BlockElasticNet(self.alpha, self.l1_ratio).prox_derivative(norms, step)
+
+    def value(self, norms):
+        return BlockElasticNet(self.alpha, self.l1_ratio).value(norms)
+
+    def conjugate(self, dual_norms, at):
+        return BlockElasticNet(self.alpha, self.l1_ratio).conjugate(dual_norms, at)
+
+
+class Concave(BlockL1):
+    def value(self, norms):
+        return float(self.alpha * np.sqrt(norms.sum()))
+
+
+@pytest.mark.parametrize(
+    ("regularizer", "sentence"),
+    [
+        (SlackConjugate(2.0), "not tight"),
+        (LowConjugate(2.0), "must be at least the product"),
+        (UnboundedBall(2.0), "shrinks too much|must be at least the product"),
+        (TimidScale(2.0), "must not be scaled further"),
+        (Unscaled(2.0), "must be finite at feasible_scale"),
+        (WrongShrinkage(2.0), "prox is not the minimiser"),
+        (WrongShrinkageSlope(2.0), "prox_derivative differs"),
+        (WrongThreshold(2.0), "exceeds step \\* threshold"),
+        (Concave(2.0), "not convex"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_wrong_regularizers_are_caught(regularizer, sentence):
+    with pytest.raises(AssertionError, match=sentence):
+        check_regularizer(regularizer)
+
+
+def test_what_is_no_regularizer_is_said_so():
+    with pytest.raises(AssertionError, match="is no BlockRegularizer"):
+        check_regularizer(object())
+
+
+@dataclass(frozen=True)
+class SquaredSum:
+    """Half the squared sum of the norms: variational, not proximable."""
+
+    alpha: float
+    uniform: bool
+
+    def value(self, norms):
+        return float(0.5 * self.alpha * norms.sum() ** 2)
+
+    def conjugate(self, dual_norms, at):
+        return float(dual_norms.max() ** 2 / (2.0 * self.alpha))
+
+    def feasible_scale(self, dual_norms):
+        return 1.0
+
+    def kernel_weights(self, norms):
+        if self.uniform:
+            return np.full_like(norms, 1.0 / norms.size)
+        return norms / norms.sum()
+
+
+def test_kernel_weights_are_checked_by_their_identity():
+    check_regularizer(SquaredSum(2.0, uniform=False))
+    with pytest.raises(AssertionError, match="must equal the penalty"):
+        check_regularizer(SquaredSum(2.0, uniform=True))

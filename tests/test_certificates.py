@@ -1,0 +1,391 @@
+"""The duality gap: a proof, never an underestimate; and the null model's alpha."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.conic import reference_optimum
+from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
+
+from multikernel.certificates import (
+    alpha_max,
+    best_intercept,
+    certify,
+    constant_model,
+    decision_values,
+    dual_norms,
+    duality_gap,
+    primal_value,
+    project_dual,
+)
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram import DenseStack
+from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
+from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers import BlockElasticNet, BlockL1
+
+SMOOTH = ("logistic", "squared")
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+each_ratio = pytest.mark.parametrize("l1_ratio", [1.0, 0.6, 0.0])
+each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def make_problem(loss, alpha=2.0, l1_ratio=1.0, fit_intercept=True, **settings):
+    weights = settings.pop("sample_weight", None)
+    return Problem(
+        DenseStack(toy_grams()),
+        toy_targets(loss, **settings),
+        toy_loss(loss, weights),
+        toy_regularizer(alpha, l1_ratio),
+        fit_intercept,
+    )
+
+
+def random_solution(problem, rng, scale):
+    """Return any model and any dual point: nothing in it needs to be right."""
+    n_kernels = problem.gram.shape[0]
+    active = np.sort(rng.choice(n_kernels, size=3, replace=False))
+    coefs = scale * rng.normal(size=(3, *problem.y.shape))
+    outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
+    intercept = scale * rng.normal(size=outputs) * problem.fit_intercept
+    partial = Solution(
+        np.zeros(n_kernels),
+        np.zeros(n_kernels),
+        active,
+        coefs,
+        intercept,
+        np.zeros_like(problem.y),
+        np.nan,
+        np.nan,
+        0,
+        Status.MAX_ITER,
+    )
+    candidate = -problem.loss.gradient(problem.y, decision_values(problem, partial))
+    return replace(partial, dual=candidate + scale * rng.normal(size=problem.y.shape))
+
+
+def objective_of(problem, solution):
+    """Return the primal objective, norms recomputed kernel by kernel."""
+    norms = np.zeros(problem.gram.shape[0])
+    for m, coef in zip(solution.active, solution.coefs, strict=True):
+        norms[m] = np.sqrt(
+            np.trace(np.atleast_2d(coef.T @ problem.gram.array[m] @ coef))
+        )
+    return primal_value(problem, norms, decision_values(problem, solution))
+
+
+@each_loss
+@each_ratio
+@each_intercept
+def test_gap_is_never_below_the_true_distance(loss, l1_ratio, fit_intercept):
+    problem = make_problem(loss, 2.0, l1_ratio, fit_intercept)
+    optimum = reference_optimum(
+        toy_grams(),
+        problem.y,
+        loss,
+        2.0,
+        l1_ratio=l1_ratio,
+        fit_intercept=fit_intercept,
+    )
+    rng = np.random.default_rng(0)
+    for scale in np.geomspace(1e-3, 3.0, 12):
+        solution = random_solution(problem, rng, scale)
+        gap, objective = duality_gap(problem, solution), objective_of(problem, solution)
+        distance = (objective - optimum.objective) / abs(objective)
+        assert distance >= -1e-8
+        assert gap >= distance - 1e-8
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+@each_intercept
+def test_gap_with_several_outputs_and_weights(loss, fit_intercept):
+    rng = np.random.default_rng(1)
+    problem = make_problem(
+        loss,
+        fit_intercept=fit_intercept,
+        n_outputs=2,
+        sample_weight=rng.uniform(0.5, 2.0, 24),
+    )
+    for scale in (1e-3, 0.1, 1.0):
+        assert duality_gap(problem, random_solution(problem, rng, scale)) >= -1e-10
+
+
+@each_loss
+@each_ratio
+@each_intercept
+def test_gap_vanishes_at_the_optimum(loss, l1_ratio, fit_intercept):
+    """The dual value of the reference's dual point is the reference's objective."""
+    grams, weights = toy_grams(), np.random.default_rng(2).uniform(0.5, 2.0, 24)
+    problem = make_problem(loss, 2.0, l1_ratio, fit_intercept, sample_weight=weights)
+    optimum = reference_optimum(
+        grams,
+        problem.y,
+        loss,
+        2.0,
+        l1_ratio=l1_ratio,
+        fit_intercept=fit_intercept,
+        sample_weight=weights,
+    )
+    rho = project_dual(problem, optimum.dual)
+    certificate = certify(problem, rho, optimum.norms, dual_norms(problem.gram, rho))
+    assert certificate.value == pytest.approx(optimum.objective, rel=1e-7)
+    primal = primal_value(problem, optimum.norms, optimum.f)
+    assert primal == pytest.approx(optimum.objective, rel=1e-12)
+
+
+@each_loss
+@each_intercept
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-8, 1.0, 1e8]))
+def test_certified_points_are_feasible(loss, fit_intercept, seed, scale):
+    rng = np.random.default_rng(seed)
+    problem = make_problem(loss, 0.5, fit_intercept=fit_intercept, seed=seed)
+    rho = project_dual(problem, scale * rng.normal(size=24))
+    norms = dual_norms(problem.gram, rho)
+    certificate = certify(problem, rho, np.zeros(6), norms)
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    assert np.all((lower <= -certificate.dual) & (-certificate.dual <= upper))
+    if fit_intercept:
+        size = np.abs(certificate.dual).sum()
+        assert abs(certificate.dual.sum()) <= 1e-13 * max(size, np.finfo(float).tiny)
+    assert certificate.dual_norms.max() <= 0.5 * (1 + 1e-15)
+    np.testing.assert_allclose(
+        certificate.dual_norms, dual_norms(problem.gram, certificate.dual), rtol=1e-6
+    )
+    assert np.isfinite(certificate.value)
+
+
+@each_loss
+@each_intercept
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("weighting", [None, "uneven"])
+def test_project_dual_is_the_euclidean_projection(
+    loss, fit_intercept, scale, weighting
+):
+    rng = np.random.default_rng(3)
+    weights = None if weighting is None else rng.uniform(0.3, 3.0, 24)
+    problem = make_problem(loss, fit_intercept=fit_intercept, sample_weight=weights)
+    candidate = scale * rng.normal(size=24) + 0.3
+    w = np.ones(24) if weights is None else weights
+    point = cp.Variable(24)
+    inside = {
+        "hinge": [
+            cp.multiply(problem.y, point) >= 0,
+            cp.multiply(problem.y, point) <= w,
+        ],
+        "logistic": [
+            cp.multiply(problem.y, point) >= 0,
+            cp.multiply(problem.y, point) <= w,
+        ],
+        "epsilon_insensitive": [cp.abs(point) <= w],
+        "squared": [],
+    }[loss]
+    centred = [cp.sum(point) == 0] if fit_intercept else []
+    distance = cp.sum_squares(point - candidate)
+    cp.Problem(cp.Minimize(distance), inside + centred).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
+    projected = project_dual(problem, candidate)
+    np.testing.assert_allclose(projected, point.value, atol=1e-5)
+    np.testing.assert_allclose(project_dual(problem, projected), projected, atol=1e-14)
+
+
+def test_project_dual_with_one_class_is_zero():
+    problem = replace(make_problem("hinge"), y=np.ones(24))
+    assert np.abs(project_dual(problem, np.linspace(-1, 2, 24))).max() <= 1e-14
+
+
+def test_project_dual_treats_outputs_separately():
+    problem = make_problem("logistic", n_outputs=3)
+    rho = np.random.default_rng(4).normal(size=(24, 3))
+    columns = [
+        project_dual(replace(problem, y=problem.y[:, k].copy()), rho[:, k])
+        for k in range(3)
+    ]
+    np.testing.assert_array_equal(project_dual(problem, rho), np.stack(columns, axis=1))
+
+
+def test_gap_of_a_dual_point_that_is_not_finite_is_infinite():
+    problem = make_problem("squared")
+    solution = random_solution(problem, np.random.default_rng(5), 1.0)
+    assert duality_gap(problem, replace(solution, dual=np.full(24, np.nan))) == np.inf
+
+
+@each_loss
+@each_intercept
+@each_ratio
+def test_from_alpha_max_on_the_constant_model_is_optimal(loss, fit_intercept, l1_ratio):
+    problem = make_problem(loss, 1.0, l1_ratio, fit_intercept)
+    largest = alpha_max(problem)
+    if l1_ratio == 0.0:
+        assert largest == np.inf
+        return
+    intercept = constant_model(problem).intercept
+    constant = problem.loss.value(problem.y, np.zeros(24) + intercept).sum()
+    for factor in (1.0, 1.5):
+        optimum = reference_optimum(
+            toy_grams(),
+            problem.y,
+            loss,
+            factor * largest,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+        )
+        assert optimum.objective == pytest.approx(constant, rel=1e-8)
+    below = reference_optimum(
+        toy_grams(),
+        problem.y,
+        loss,
+        0.98 * largest,
+        l1_ratio=l1_ratio,
+        fit_intercept=fit_intercept,
+    )
+    if loss in SMOOTH:  # with kinks alpha_max is an upper bound only
+        assert below.objective < constant * (1.0 - 1e-6)
+
+
+@each_loss
+@each_intercept
+def test_constant_model_is_certified(loss, fit_intercept):
+    weights = np.random.default_rng(6).uniform(0.5, 2.0, 24)
+    problem = make_problem(loss, fit_intercept=fit_intercept, sample_weight=weights)
+    model = constant_model(problem)
+    f = np.zeros(24) + model.intercept
+    rest = problem.loss.value(problem.y, f) + problem.loss.conjugate(
+        problem.y, -model.dual
+    )
+    np.testing.assert_allclose(rest, -f * model.dual, atol=1e-7)
+    if fit_intercept:
+        assert abs(model.dual.sum()) <= 1e-12
+        shifted = [
+            problem.loss.value(problem.y, f + s).sum() for s in (-0.01, 0.0, 0.01)
+        ]
+        assert shifted[1] <= min(shifted)
+    else:
+        assert model.intercept == 0.0
+
+
+def test_constant_models_have_their_closed_forms():
+    y = toy_targets("squared")
+    squared = constant_model(replace(make_problem("squared"), y=y))
+    assert squared.intercept[0] == pytest.approx(y.mean())
+    np.testing.assert_allclose(squared.dual, y - y.mean(), atol=1e-12)
+    labels = toy_targets("logistic")
+    share = np.mean(labels > 0)
+    logistic = constant_model(make_problem("logistic"))
+    assert logistic.intercept[0] == pytest.approx(np.log(share / (1 - share)))
+    other_class = np.where(labels > 0, 1 - share, share)
+    np.testing.assert_allclose(logistic.dual, labels * other_class, atol=1e-12)
+    # Hinge: the minority at its bound, the majority at the balancing constant.
+    hinge = constant_model(make_problem("hinge"))
+    minority = -1.0 if share > 0.5 else 1.0
+    ratio = min(share, 1 - share) / max(share, 1 - share)
+    expected = labels * np.where(labels == minority, 1.0, ratio)
+    np.testing.assert_allclose(hinge.dual, expected, atol=1e-12)
+
+
+@each_loss
+def test_best_intercept_beside_decision_values(loss):
+    y, f = toy_targets(loss), np.random.default_rng(9).normal(size=24)
+    b, dual = best_intercept(LOSSES[loss](), y, f)
+    assert abs(dual.sum()) <= 1e-12
+    rest = LOSSES[loss]().value(y, f + b) + LOSSES[loss]().conjugate(y, -dual)
+    np.testing.assert_allclose(rest, -(f + b) * dual, atol=1e-10)
+
+
+def test_constant_model_of_balanced_classes():
+    y = np.tile([-1.0, 1.0], 12)
+    for loss in (
+        HingeLoss(),
+        LogisticLoss(),
+        weighted(LogisticLoss(), np.full(24, 1e5)),
+    ):
+        model = constant_model(replace(make_problem("hinge"), y=y, loss=loss))
+        assert abs(model.dual.sum()) <= 1e-9
+        assert abs(model.intercept[0]) <= 1.0
+
+
+def test_constant_model_of_large_targets():
+    y = 1e9 + toy_targets("squared")
+    model = constant_model(replace(make_problem("squared"), y=y))
+    assert model.intercept[0] == pytest.approx(y.mean(), rel=1e-14)
+
+
+def test_constant_model_of_one_class_is_refused():
+    problem = replace(make_problem("logistic"), y=np.ones(24))
+    with pytest.raises(ValueError, match="one class only"):
+        constant_model(problem)
+
+
+def test_an_indefinite_matrix_is_named():
+    grams = toy_grams()
+    values, vectors = np.linalg.eigh(grams[2])
+    values[0] = -0.5
+    grams[2] = vectors @ np.diag(values) @ vectors.T
+    with pytest.raises(IndefiniteKernelError) as caught:
+        dual_norms(DenseStack(grams), vectors[:, 0].copy())
+    message = str(caught.value)
+    assert "Gram matrix 2 is not positive semidefinite" in message
+    assert "-0.5" in message
+    assert "Shift its diagonal" in message
+
+
+def test_a_matrix_with_zero_diagonal_can_be_indefinite():
+    grams = np.array([np.eye(2), [[0.0, 1.0], [1.0, 0.0]]])
+    with pytest.raises(IndefiniteKernelError, match="Gram matrix 1 "):
+        dual_norms(DenseStack(grams), np.array([1.0, -1.0]))
+
+
+def test_a_matrix_that_is_not_finite_is_named():
+    grams = toy_grams()
+    grams[3, 0, 0] = np.nan
+    with pytest.raises(IndefiniteKernelError, match="Gram matrix 3 "):
+        dual_norms(DenseStack(grams), np.ones(24))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_is_not_mistaken_for_an_indefinite_matrix(dtype):
+    """A rank-one matrix meets vectors that it maps to zero, but for rounding."""
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        x, v = rng.normal(size=(2, 24))
+        v -= x * (x @ v) / (x @ x)
+        norms = dual_norms(DenseStack(np.outer(x, x)[None].astype(dtype)), v)
+        size = np.sqrt(x @ x) * np.sqrt(v @ v)
+        assert norms[0] <= 1e-3 * size
+
+
+def test_alpha_max_scales_with_the_kernels():
+    problem = make_problem("squared")
+    louder = replace(problem, gram=DenseStack(4.0 * toy_grams()))
+    assert alpha_max(louder) == pytest.approx(2.0 * alpha_max(problem))
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("regularizer", [BlockL1, BlockElasticNet])
+def test_bad_strengths_are_refused(regularizer, alpha):
+    with pytest.raises(ValueError, match="alpha must be positive and finite"):
+        regularizer(alpha)
+
+
+@pytest.mark.parametrize("l1_ratio", [-0.1, 1.0, 1.5, np.nan])
+def test_bad_ratios_are_refused(l1_ratio):
+    with pytest.raises(ValueError, match="l1_ratio must be at least 0 and below 1"):
+        BlockElasticNet(1.0, l1_ratio)
+
+
+def test_weights_equal_repetition_in_every_value():
+    counts = np.random.default_rng(8).integers(1, 4, 24)
+    rows = np.repeat(np.arange(24), counts)
+    problem = make_problem("squared", sample_weight=counts.astype(float))
+    repeated = replace(
+        problem,
+        gram=problem.gram.restrict(rows, rows),
+        y=problem.y[rows],
+        loss=SquaredLoss(),
+    )
+    assert alpha_max(problem) == pytest.approx(alpha_max(repeated), rel=1e-12)
+    intercepts = [constant_model(p).intercept[0] for p in (problem, repeated)]
+    assert intercepts[0] == pytest.approx(intercepts[1], rel=1e-12)
