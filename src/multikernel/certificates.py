@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.losses.base import Loss
@@ -89,12 +89,31 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
     return np.sqrt(np.maximum(forms, 0.0))
 
 
-def check_forms(gram: GramStack, forms: Array, rho: Array) -> None:
-    """Raise if a quadratic form is not finite, or negative beyond rounding."""
+def check_forms(
+    gram: GramStack, forms: Array, rho: Array, kernels: Indices | None = None
+) -> None:
+    """Raise if a quadratic form is not finite, or negative beyond rounding.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    forms : ndarray of shape (n_kernels,)
+        Their quadratic forms of `rho`.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector.
+    kernels : ndarray of shape (n_kernels,), optional
+        What the message calls the kernels, where `gram` is a part of a stack.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        Naming the worst kernel.
+    """
     # |rho|^2 times the trace bounds the form; sqrt(eps) of it is far above rounding
     # (also that of float32 storage is covered) and far below a real violation.
     lowest = int(np.argmin(forms))
-    if np.isfinite(forms).all() and forms[lowest] >= 0.0:
+    if forms[lowest] >= 0.0 and np.isfinite(forms).all():
         return
     size = float(np.sum(rho * rho))
     traces = np.abs(gram.diagonals()).sum(axis=1)
@@ -105,12 +124,13 @@ def check_forms(gram: GramStack, forms: Array, rho: Array) -> None:
         np.argmax(np.where(bad, np.where(np.isfinite(forms), -forms, np.inf), -np.inf))
     )
     curvature = forms[worst] / max(size, TINY)
+    name = worst if kernels is None else kernels[worst]
     raise IndefiniteKernelError(
-        f"Gram matrix {worst} is not positive semidefinite: a quadratic form of it is "
+        f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
         f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "
-        f"eigenvalue at or below that, where its trace is {traces[worst]:.3g}). Shift "
-        "its diagonal by at least minus that eigenvalue, clip its negative eigenvalues, "
-        "or leave it out."
+        "eigenvalue at or below that, where its trace is "
+        f"{traces[worst]:.3g}). Shift its diagonal by at least minus that eigenvalue, "
+        "clip its negative eigenvalues, or leave it out."
     )
 
 
@@ -134,7 +154,8 @@ def project_dual(problem: Problem, rho: Array) -> Array:
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u  # rho = -u
     if not problem.fit_intercept:
-        return np.clip(rho, lower, upper)
+        clipped: Array = np.clip(rho, lower, upper)
+        return clipped
     if rho.ndim == 1:
         return _centred_clip(rho, lower, upper)
     columns = [
@@ -147,8 +168,9 @@ def _centred_clip(rho: Array, lower: Array, upper: Array) -> Array:
     """Return clip(rho - shift, lower, upper) with the shift that makes the sum zero."""
     left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
     if not (np.isfinite(left) and np.isfinite(right)):
-        return rho - rho.mean()
-    clipped = np.clip(rho, lower, upper)
+        centred: Array = rho - rho.mean()
+        return centred
+    clipped: Array = np.clip(rho, lower, upper)
     shift = 0.0
     for _ in range(200):
         excess = float(clipped.sum())
@@ -235,6 +257,8 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     gap : float
         Never below zero but for rounding; infinite if the dual point is not finite.
     """
+    if not np.isfinite(solution.dual).all():
+        return np.inf
     norms = np.zeros(problem.gram.shape[0])
     if solution.active.size:
         images = problem.gram.take(solution.active).block_matvec(solution.coefs)
@@ -286,45 +310,64 @@ def constant_model(problem: Problem) -> ConstantModel:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         return ConstantModel(np.zeros(n_outputs), -loss.gradient(y, np.zeros_like(y)))
     if y.ndim == 1:
-        b, dual = _best_constant(loss, y)
+        b, dual = best_intercept(loss, y, np.zeros_like(y))
         return ConstantModel(np.array([b]), dual)
-    fits = [_best_constant(loss, y[:, k]) for k in range(y.shape[1])]
+    zero = np.zeros(y.shape[0])
+    fits = [best_intercept(loss, y[:, k], zero) for k in range(y.shape[1])]
     return ConstantModel(
         np.array([b for b, _ in fits]), np.stack([dual for _, dual in fits], axis=1)
     )
 
 
-def _best_constant(loss: Loss, y: Array) -> tuple[float, Array]:
-    """Minimise the summed loss over a constant by bisection on its slope.
+def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
+    """Return the best constant to add to decision values, and a dual point there.
 
-    At a kink the two one-sided subgradients are mixed so that their sum is zero:
-    both are subgradients at (numerically) the same point, so the mixture is one.
+    The summed loss is minimised by bisection on its slope. At a kink the two one-sided
+    subgradients are mixed so that their sum is zero: both are subgradients at
+    (numerically) the same point, so the mixture is one.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    y, f : ndarray of shape (n_samples,)
+        Targets, and decision values without intercept.
+
+    Returns
+    -------
+    b : float
+        The best intercept.
+    dual : ndarray of shape (n_samples,)
+        Minus a subgradient of the loss at f + b; it sums to zero.
     """
 
     def slope(b: float) -> tuple[float, Array]:
-        gradient = loss.gradient(y, np.full_like(y, b))
+        gradient = loss.gradient(y, f + b)
         return float(gradient.sum()), gradient
 
-    reach = 1.0 + float(np.abs(y).max())
+    reach = 1.0 + float(np.abs(y).max() + np.abs(f).max())
     left, right = -reach, reach
     while slope(left)[0] > 0.0:
-        left = _widen(left)
+        left = _widen(left, reach)
     while slope(right)[0] < 0.0:
-        right = _widen(right)
-    while True:
+        right = _widen(right, reach)
+    precision = 4.0 * np.finfo(float).eps * (right - left)
+    while right - left > precision:
         middle = 0.5 * (left + right)
-        if not left < middle < right:
-            break
         left, right = (left, middle) if slope(middle)[0] >= 0.0 else (middle, right)
     (low, g_low), (high, g_high) = slope(left), slope(right)
-    share = 0.5 if high <= low else np.clip(-low / (high - low), 0.0, 1.0)
-    gradient = (1.0 - share) * g_low + share * g_high
+    share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
+    # In this form a mixture of equal numbers is that number to the last digit, so that
+    # no entry leaves the conjugate's domain by rounding.
+    gradient = g_low + share * (g_high - g_low)
     return 0.5 * (left + right), -gradient
 
 
-def _widen(b: float) -> float:
+def _widen(b: float, reach: float) -> float:
     """Double a bracket end, and say what is wrong when it runs away."""
-    if abs(b) > 1e6 * 2.0**40:
+    # Constants of regression are within reach at once; those of the logistic loss are
+    # log-odds, and weights would have to differ by exp(256) to put them beyond.
+    if abs(b) > 128.0 * reach:
         raise ValueError(
             "The best constant model is infinite: the targets hold one class only."
         )
@@ -340,7 +383,7 @@ def alpha_max(problem: Problem) -> float:
     with :math:`\rho_0` the dual point of the best constant model. For losses with
     kinks there, such as the hinge, it is an upper bound. For an elastic net it is the
     alpha at which the block l1 part alone removes every kernel, so the value is
-    divided by ``l1_ratio``.
+    divided by ``l1_ratio``; it is infinite where that is zero.
 
     Parameters
     ----------
@@ -352,4 +395,5 @@ def alpha_max(problem: Problem) -> float:
     alpha : float
     """
     largest = float(dual_norms(problem.gram, constant_model(problem).dual).max())
-    return largest / getattr(problem.regularizer, "l1_ratio", 1.0)
+    l1_ratio = float(getattr(problem.regularizer, "l1_ratio", 1.0))
+    return largest / l1_ratio if l1_ratio > 0.0 else np.inf

@@ -36,7 +36,8 @@ class LogisticLoss:
         a = -y * u
         inside = (a >= 0.0) & (a <= 1.0)
         a = np.where(inside, a, 0.5)
-        return np.where(inside, xlogy(a, a) + xlogy(1.0 - a, 1.0 - a), np.inf)
+        entropy: Array = xlogy(a, a) + xlogy(1.0 - a, 1.0 - a)
+        return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return -y log(a / (1 - a)), the decision value of probability a."""

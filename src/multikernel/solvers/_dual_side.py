@@ -1,0 +1,230 @@
+r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
+
+The inner problem minimises :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
+smooth :math:`\Phi`. Newton's method needs a curvature of the first term. Where the
+conjugate is twice differentiable it has one. Where it is piecewise linear on a box
+(hinge, epsilon-insensitive) the box is kept by slack multipliers, as in section 3.3 of
+[1]_; here they follow the central path :math:`\xi (u - p) = \zeta p = \mu` and
+:math:`\mu` is driven to zero with the duality gap, so nothing stays smoothed and
+every iterate is strictly feasible.
+
+References
+----------
+.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+
+INTERIOR = 0.99
+"""Share of the way to the boundary that one step may go."""
+
+
+class DualSide(Protocol):
+    """A point rho inside the domain of the conjugate, and steps from it."""
+
+    @property
+    def rho(self) -> Array:
+        """Return the point, shape (n_samples,)."""
+        ...
+
+    def center(self, gap: float) -> None:
+        """Make what the side itself adds to the duality gap at most `gap`."""
+        ...
+
+    def slack(self) -> float:
+        """Return what the side itself adds to the duality gap, 0 if it is exact."""
+        ...
+
+    def linearize(self) -> tuple[Array, Array]:
+        """Return the gradient and a positive curvature at rho."""
+        ...
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        ...
+
+    def slope(self, length: float) -> float:
+        """Return the derivative along the direction, `length` of it away."""
+        ...
+
+    def move(self, length: float) -> None:
+        """Go `length` times the direction."""
+        ...
+
+
+class SmoothSide:
+    """The side of a loss whose conjugate is twice differentiable.
+
+    Parameters
+    ----------
+    loss : SmoothConjugateLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point strictly inside the domain.
+    """
+
+    def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
+        self.loss, self.y, self._rho = loss, y, rho
+        lower, upper = loss.dual_bounds(y)
+        self.lower, self.upper = -upper, -lower
+        self.step = np.zeros_like(rho)
+
+    @property
+    def rho(self) -> Array:
+        """Return the point."""
+        return self._rho
+
+    def center(self, gap: float) -> None:
+        """Do nothing: the conjugate is exact."""
+
+    def slack(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def linearize(self) -> tuple[Array, Array]:
+        """Return gradient and second derivative of the conjugate."""
+        u = -self.rho
+        gradient = -self.loss.conjugate_gradient(self.y, u)
+        return gradient, self.loss.conjugate_hessian(self.y, u)
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; stay inside the domain."""
+        self.step = step
+        return min(1.0, INTERIOR * _reach(self.rho, step, self.lower, self.upper))
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        u = -(self.rho + length * self.step)
+        return float(-self.loss.conjugate_gradient(self.y, u) @ self.step)
+
+    def move(self, length: float) -> None:
+        """Go along the direction."""
+        self._rho = self._rho + length * self.step
+
+
+class BarrierSide:
+    """The side of a piecewise linear loss: boxes kept by a vanishing barrier.
+
+    Parameters
+    ----------
+    loss : PolyhedralLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point strictly inside the domain.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first barrier.
+    """
+
+    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
+        self.signs, self.costs, self.sizes = loss.dual_pieces(y)
+        self.pieces = _interior_pieces(self.signs, self.sizes, rho)
+        self.barrier = gap / (2.0 * self.pieces.size)
+        self.xi = self.barrier / (self.sizes - self.pieces)
+        self.zeta = self.barrier / self.pieces
+        self.direction = np.zeros_like(self.pieces)
+        self.dual_direction = (np.zeros_like(self.xi), np.zeros_like(self.zeta))
+        self.dual_reach = 1.0
+
+    @property
+    def rho(self) -> Array:
+        """Return the point that the pieces add up to."""
+        total: Array = (self.signs * self.pieces).sum(axis=0)
+        return total
+
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.barrier = min(self.barrier, gap / (2.0 * self.pieces.size))
+
+    def slack(self) -> float:
+        """Return the complementarity on the central path, 2 mu per piece."""
+        return 2.0 * self.barrier * self.pieces.size
+
+    def linearize(self) -> tuple[Array, Array]:
+        """Return gradient and curvature after eliminating pieces and multipliers."""
+        self.gradient = self._barrier_gradient(self.pieces)
+        self.curvatures = self.xi / (self.sizes - self.pieces) + self.zeta / self.pieces
+        # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
+        self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
+        pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
+        self.pull = self.curvature * pull
+        return self.pull, self.curvature
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of pieces and multipliers; stay inside the boxes."""
+        f = -self.pull - self.curvature * step  # decision values after the step
+        direction = -(self.gradient + self.signs * f) / self.curvatures
+        # The softest piece takes what the others leave: its own formula divides
+        # rounding errors by a tiny curvature, and rho would drift off the pieces.
+        soft = np.argmin(self.curvatures, axis=0)[None, :]
+        signs = np.take_along_axis(self.signs, soft, axis=0)
+        own = signs * np.take_along_axis(direction, soft, axis=0)
+        others = (self.signs * direction).sum(axis=0) - own
+        np.put_along_axis(direction, soft, signs * (step - others), axis=0)
+        self.direction = direction
+        above = self.sizes - self.pieces
+        d_xi = (self.barrier + self.xi * direction) / above - self.xi
+        d_zeta = (self.barrier - self.zeta * direction) / self.pieces - self.zeta
+        self.dual_direction = (d_xi, d_zeta)
+        zero, top = np.zeros_like(self.xi), np.full_like(self.xi, np.inf)
+        self.dual_reach = INTERIOR * min(
+            _reach(self.xi, d_xi, zero, top), _reach(self.zeta, d_zeta, zero, top)
+        )
+        reach = _reach(self.pieces, direction, zero, self.sizes)
+        return min(1.0, INTERIOR * reach)
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        gradient = self._barrier_gradient(self.pieces + length * self.direction)
+        return float(np.vdot(gradient, self.direction))
+
+    def move(self, length: float) -> None:
+        """Go along the directions; multipliers keep near the central path."""
+        self.pieces = self.pieces + length * self.direction
+        share = min(1.0, self.dual_reach)
+        centered_xi = self.barrier / (self.sizes - self.pieces)
+        centered_zeta = self.barrier / self.pieces
+        self.xi = _near(self.xi + share * self.dual_direction[0], centered_xi)
+        self.zeta = _near(self.zeta + share * self.dual_direction[1], centered_zeta)
+
+    def _barrier_gradient(self, pieces: Array) -> Array:
+        above = self.sizes - pieces
+        return self.costs + self.barrier * (1.0 / above - 1.0 / pieces)
+
+
+def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
+    """Return the side for a loss, starting strictly inside at `rho`."""
+    if isinstance(loss, SmoothConjugateLoss):
+        return SmoothSide(loss, y, rho)
+    if isinstance(loss, PolyhedralLoss):
+        return BarrierSide(loss, y, rho, gap)
+    raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")
+
+
+def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
+    """Split rho into pieces strictly inside their boxes."""
+    if signs.shape[0] == 1:
+        return signs * rho
+    # Both pieces are lifted alike, which leaves their difference; the lift is as
+    # large as a quarter of the box but never fills what rho leaves of it.
+    room = sizes - np.abs(rho)
+    return np.minimum(0.25 * sizes, 0.5 * room) + np.maximum(signs * rho, 0.0)
+
+
+def _reach(point: Array, step: Array, lower: Array, upper: Array) -> float:
+    """Return the multiple of `step` at which the first bound is met."""
+    bound = np.where(step > 0.0, upper, lower)
+    moving = step != 0.0
+    if not moving.any():
+        return float(np.inf)
+    return float(np.min((bound[moving] - point[moving]) / step[moving]))
+
+
+def _near(multiplier: Array, centered: Array) -> Array:
+    """Keep a multiplier within four orders of magnitude of the central path."""
+    kept: Array = np.clip(multiplier, 1e-4 * centered, 1e4 * centered)
+    return kept
