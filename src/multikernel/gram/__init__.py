@@ -3,6 +3,8 @@
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.build import BuiltStack, build_stack
 from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.gram.factors import build_low_rank, kernel_features
+from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.normalize import Normalization, cross_gram
 from multikernel.gram.ops import check_gram, spectral_bounds, traces
 
@@ -12,10 +14,14 @@ __all__ = [
     "DenseStack",
     "GramMatrix",
     "GramStack",
+    "LowRankMatrix",
+    "LowRankStack",
     "Normalization",
+    "build_low_rank",
     "build_stack",
     "check_gram",
     "cross_gram",
+    "kernel_features",
     "spectral_bounds",
     "traces",
 ]

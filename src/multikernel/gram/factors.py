@@ -1,0 +1,192 @@
+"""From a dictionary of kernels of low rank to their exact factors."""
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.gram.build import BuiltStack
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.normalize import (
+    VANISHES,
+    CenterStep,
+    CosineStep,
+    Normalization,
+    Step,
+    TraceStep,
+    VarianceStep,
+    empty_normalization,
+)
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.columns import ColumnKernel, select_columns
+from multikernel.kernels.linear import LinearKernel
+
+
+@singledispatch
+def kernel_features(kernel: Kernel, X: Array) -> Array | None:
+    """Return features Z with k(X, X) = Z Z^T exactly, or None where none are known.
+
+    To give a kernel of yours a factor, register a function for its class.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+
+    Returns
+    -------
+    Z : ndarray of shape (n_samples, rank) or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram.factors import kernel_features
+    >>> from multikernel.kernels import ColumnKernel, LinearKernel
+    >>> kernel_features(ColumnKernel(LinearKernel(), 1), np.array([[1.0, 2.0]]))
+    array([[2.]])
+    """
+    return None
+
+
+@kernel_features.register
+def _(kernel: LinearKernel, X: Array) -> Array | None:
+    return X
+
+
+@kernel_features.register
+def _(kernel: ColumnKernel, X: Array) -> Array | None:
+    return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
+
+
+def build_low_rank(
+    dictionary: KernelDictionary,
+    X: Array,
+    *,
+    normalize: str | Sequence[str] | None = None,
+    sample_weight: Array | None = None,
+) -> BuiltStack:
+    """Factorise and normalise every kernel of a dictionary, exactly.
+
+    Memory is one number per sample and feature of a kernel; no Gram matrix is formed.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        Kernels with known features (`kernel_features`): linear kernels, on all or
+        on chosen columns.
+    X : ndarray of shape (n_samples, n_features)
+        Training samples, float64.
+    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
+        As in `build_stack`.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Weights of the statistics that normalisation learns.
+
+    Returns
+    -------
+    built : BuiltStack
+        Its stack is a `LowRankStack`.
+
+    Raises
+    ------
+    ValueError
+        If a kernel has no known features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import build_low_rank
+    >>> from multikernel.kernels import LinearKernel, ParameterGrid
+    >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
+    >>> built = build_low_rank(ParameterGrid([LinearKernel()], [0, 1]), X)
+    >>> built.stack.quadratic_forms(np.array([1.0, 1.0]))
+    array([16.,  1.])
+    """
+    n_kernels, n_samples = len(dictionary), X.shape[0]
+    normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
+    factors = [_features(dictionary[m], m, X) for m in range(n_kernels)]
+    ranks = np.array([factor.shape[1] for factor in factors], dtype=np.intp)
+    offsets = np.concatenate([[0], np.cumsum(ranks)])
+    array = np.empty((n_samples, int(offsets[-1])))
+    for m, factor in enumerate(factors):
+        array[:, offsets[m] : offsets[m + 1]] = _normalized(normalization, m, factor)
+    stack = LowRankStack(array, array, offsets)
+    zero = np.add.reduceat(~np.any(array, axis=0), offsets[:-1]) == ranks
+    return BuiltStack(stack, normalization, np.flatnonzero(zero))
+
+
+def _features(kernel: Kernel, m: int, X: Array) -> Array:
+    """Return the factor of one kernel, or say that it has none."""
+    features = kernel_features(kernel, X)
+    if features is None:
+        raise ValueError(
+            f"Kernel {m} ({kernel_name(kernel)}) has no known exact factor of low "
+            "rank: use dense or lazy storage, or register its features with "
+            "kernel_features."
+        )
+    return features
+
+
+def _normalized(normalization: Normalization, m: int, factor: Array) -> Array:
+    """Learn every step from one factor, and return the normalised factor."""
+    for step in normalization.steps:
+        factor = normalize_factor(step, m, factor)
+    return factor
+
+
+@singledispatch
+def normalize_factor(step: Step, m: int, factor: Array) -> Array:
+    """Learn one step of kernel m from its factor; return the normalised factor.
+
+    Parameters
+    ----------
+    step : Step
+        Learns what it would learn from the Gram matrix.
+    m : int
+        The kernel.
+    factor : ndarray of shape (n_samples, rank)
+        Z with K_m = Z Z^T, as the steps before left it.
+
+    Returns
+    -------
+    factor : ndarray of shape (n_samples, rank)
+
+    Raises
+    ------
+    TypeError
+        If the step is unknown here.
+    """
+    raise TypeError(f"{type(step).__name__} has no rule for factors of low rank.")
+
+
+@normalize_factor.register
+def _(step: TraceStep, m: int, factor: Array) -> Array:
+    size = float(step.weights @ np.einsum("ik,ik->i", factor, factor))
+    step.factors[m] = 1.0 / size if size > 0.0 else 0.0
+    return np.asarray(factor * np.sqrt(step.factors[m]))
+
+
+@normalize_factor.register
+def _(step: VarianceStep, m: int, factor: Array) -> Array:
+    size = float(step.weights @ np.einsum("ik,ik->i", factor, factor))
+    centered = factor - step.weights @ factor
+    variance = float(step.weights @ np.einsum("ik,ik->i", centered, centered))
+    step.factors[m] = 1.0 / variance if variance > VANISHES * size else 0.0
+    return np.asarray(factor * np.sqrt(step.factors[m]))
+
+
+@normalize_factor.register
+def _(step: CosineStep, m: int, factor: Array) -> Array:
+    lengths = np.sqrt(np.einsum("ik,ik->i", factor, factor))
+    return factor / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+
+
+@normalize_factor.register
+def _(step: CenterStep, m: int, factor: Array) -> Array:
+    mean = step.weights @ factor
+    size = float(step.weights @ np.einsum("ik,ik->i", factor, factor))
+    step.means[m], step.grand_means[m] = factor @ mean, mean @ mean
+    step.kept[m] = size - step.grand_means[m] > VANISHES * size
+    return np.asarray((factor - mean) * step.kept[m])

@@ -1,0 +1,235 @@
+"""Gram matrices as products of thin factors, all in one array."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.cholesky import solve_shifted
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankMatrix:
+    r"""One Gram matrix :math:`K = A \operatorname{diag}(w) B^\top`, never formed.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n_rows, rank)
+        The factor A.
+    right : ndarray of shape (n_cols, rank)
+        The factor B; A itself on the training samples.
+    weights : ndarray of shape (rank,)
+        The weights w.
+    """
+
+    left: Array
+    right: Array
+    weights: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_cols)."""
+        return int(self.left.shape[0]), int(self.right.shape[0])
+
+    def matvec(self, v: Array) -> Array:
+        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
+        inner = self.right.T @ v
+        return np.asarray((self.left * self.weights) @ inner)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_rows, n_indices)."""
+        return np.asarray((self.left * self.weights) @ self.right[indices].T)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_rows,)."""
+        return np.asarray(np.einsum("ik,ik,k->i", self.left, self.right, self.weights))
+
+    def solve(
+        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
+    ) -> Array:
+        """Solve (K + diag(shift) + U U^T) x = rhs.
+
+        By the Woodbury identity, O(n rank^2), where every shift and weight is
+        positive and the rank is below n; by Cholesky's factorisation of the n x n
+        matrix otherwise.
+
+        Parameters
+        ----------
+        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Right-hand side.
+        shift : ndarray of shape (n_samples,)
+            Non-negative diagonal.
+        low_rank : ndarray of shape (n_samples, rank), optional
+            The factor U.
+
+        Returns
+        -------
+        x : ndarray of the shape of `rhs`
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the matrix is not positive definite.
+        """
+        n, rank = self.left.shape
+        extra = np.zeros((n, 0)) if low_rank is None else low_rank
+        thin = rank + extra.shape[1] < n
+        if not (thin and np.all(shift > 0.0) and np.all(self.weights >= 0.0)):
+            return solve_shifted(self.columns(np.arange(n)), rhs, shift, low_rank)
+        # Scaled on both sides by shift^(-1/2): then it is I + V V^T.
+        scale = 1.0 / np.sqrt(shift)
+        factor = np.hstack([self.left * np.sqrt(self.weights), extra])
+        factor *= scale[:, None]
+        scaled = (rhs if rhs.ndim == 2 else rhs[:, None]) * scale[:, None]
+        small = factor.T @ factor
+        small.reshape(-1)[:: small.shape[0] + 1] += 1.0
+        inner = cho_solve(cho_factor(small), factor.T @ scaled)
+        scaled -= factor @ inner
+        scaled *= scale[:, None]
+        return np.asarray(scaled.reshape(rhs.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankStack:
+    r"""Kernels of low rank, :math:`K_m = A_m B_m^\top`, as factors side by side.
+
+    Exact, not an approximation: a linear kernel on r features is its r columns. A
+    quadratic form costs O(n r) and memory is that of the factors.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n_rows, total_rank)
+        The factors A_1, ..., A_M next to each other; not copied and not changed.
+    right : ndarray of shape (n_cols, total_rank)
+        The factors B_m; the same array as `left` on the training samples.
+    offsets : ndarray of shape (n_kernels + 1,)
+        The columns of kernel m are ``offsets[m]`` to ``offsets[m + 1]``, at least one.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit together, or a kernel has no column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import LowRankStack
+    >>> Z = np.array([[1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    >>> stack = LowRankStack(Z, Z, np.array([0, 1, 3]))
+    >>> stack.quadratic_forms(np.array([1.0, 1.0]))
+    array([9., 2.])
+    """
+
+    left: Array
+    right: Array
+    offsets: Indices
+
+    def __post_init__(self) -> None:
+        total = int(self.offsets[-1])
+        if self.left.shape[1] != total or self.right.shape[1] != total:
+            raise ValueError(
+                f"The offsets end at {total}, but the factors have "
+                f"{self.left.shape[1]} and {self.right.shape[1]} columns."
+            )
+        if self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
+            raise ValueError(
+                "The offsets of a LowRankStack must start at 0 and rise: every kernel "
+                "has at least one column, a zero kernel a column of zeros."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_rows, n_cols)."""
+        return self.offsets.size - 1, self.left.shape[0], self.right.shape[0]
+
+    @property
+    def ranks(self) -> Indices:
+        """Return the number of columns of every factor, shape (n_kernels,)."""
+        return np.diff(self.offsets)
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        products = (v.T @ self.left) * (v.T @ self.right)
+        if products.ndim == 2:
+            products = products.sum(axis=0)
+        return self._sum_columns(products)
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        inner = self.right.T @ v
+        images = np.empty((self.shape[0], self.shape[1], *v.shape[1:]))
+        for m, part in enumerate(self._parts()):
+            np.matmul(self.left[:, part], inner[part], out=images[m])
+        return images
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        images = np.empty((self.shape[0], self.shape[1], *coefs.shape[2:]))
+        for m, part in enumerate(self._parts()):
+            inner = self.right[:, part].T @ coefs[m]
+            np.matmul(self.left[:, part], inner, out=images[m])
+        return images
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix of low rank."""
+        chosen, columns = self._columns_of(np.flatnonzero(weights))
+        repeated = np.repeat(weights[chosen], self.ranks[chosen])
+        left = self.left[:, columns]
+        right = left if self.right is self.left else self.right[:, columns]
+        return LowRankMatrix(left, right, repeated)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
+        right = self.right[indices]
+        chosen = np.empty((self.shape[0], self.shape[1], right.shape[0]))
+        for m, part in enumerate(self._parts()):
+            np.matmul(self.left[:, part], right[:, part].T, out=chosen[m])
+        return chosen
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_rows)."""
+        n_diagonal = min(self.shape[1:])
+        diagonals = np.empty((self.shape[0], n_diagonal))
+        for i in range(n_diagonal):
+            diagonals[:, i] = self._sum_columns(self.left[i] * self.right[i])
+        return diagonals
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, a view for a run of neighbors."""
+        indices = np.arange(self.shape[0])[kernels]
+        _, columns = self._columns_of(indices)
+        picked: Indices | slice = columns
+        if columns.size and np.array_equal(
+            columns, columns[0] + np.arange(len(columns))
+        ):
+            picked = slice(columns[0], columns[-1] + 1)
+        left = self.left[:, picked]
+        right = left if self.right is self.left else self.right[:, picked]
+        offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
+        return LowRankStack(left, right, offsets)
+
+    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+        """Return the stack on the chosen samples; the factors' rows are copied."""
+        left = self.left[rows]
+        same = self.right is self.left and np.array_equal(rows, cols)
+        return LowRankStack(left, left if same else self.right[cols], self.offsets)
+
+    def _parts(self) -> list[slice]:
+        """Return the columns of every kernel."""
+        ends = self.offsets.tolist()
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+    def _columns_of(self, kernels: Indices) -> tuple[Indices, Indices]:
+        """Return the kernels and their columns, in order."""
+        ranks = self.ranks[kernels]
+        first = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
+        return kernels, first + np.arange(first.size)
+
+    def _sum_columns(self, values: Array) -> Array:
+        """Sum one value per column over the columns of every kernel."""
+        if values.size == self.shape[0]:
+            return values
+        return np.add.reduceat(values, self.offsets[:-1])
