@@ -1,5 +1,7 @@
 """Penalties on the block norms; to add one, write a file and a line here."""
 
+from collections.abc import Callable
+
 from multikernel.regularizers.base import (
     BlockRegularizer,
     ProximableRegularizer,
@@ -8,8 +10,11 @@ from multikernel.regularizers.base import (
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.elastic_net import BlockElasticNet
 
-REGULARIZERS: tuple[type[BlockRegularizer], ...] = (BlockL1, BlockElasticNet)
-"""Every regulariser, read by the conformance tests."""
+REGULARIZERS: tuple[Callable[[float], BlockRegularizer], ...] = (
+    BlockL1,
+    BlockElasticNet,
+)
+"""Every regulariser, as a function of its strength alpha; read by the tests."""
 
 __all__ = [
     "REGULARIZERS",

@@ -46,12 +46,12 @@ class BlockL1:
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return 0 on the box of radius alpha, infinity outside."""
         # Rounding in feasible_scale may leave the point an ulp or two outside.
-        inside = dual_norms.max() <= self.alpha * (1 + 4 * np.finfo(float).eps)
-        return 0.0 if inside else np.inf
+        allowed = self.alpha * (1 + 4 * np.finfo(float).eps)
+        return 0.0 if dual_norms.max(initial=0.0) <= allowed else np.inf
 
     def feasible_scale(self, dual_norms: Array) -> float:
         """Return the factor that brings every dual norm under alpha."""
-        largest = float(dual_norms.max())
+        largest = float(dual_norms.max(initial=0.0))
         return 1.0 if largest <= self.alpha else self.alpha / largest
 
     def prox(self, norms: Array, step: float) -> Array:

@@ -2,5 +2,12 @@
 
 from multikernel.testing.loss import check_loss
 from multikernel.testing.regularizer import check_regularizer
+from multikernel.testing.solver import check_solution, check_solver, small_problems
 
-__all__ = ["check_loss", "check_regularizer"]
+__all__ = [
+    "check_loss",
+    "check_regularizer",
+    "check_solution",
+    "check_solver",
+    "small_problems",
+]

@@ -53,6 +53,7 @@ def check_regularizer(
     _check_fenchel_young(regularizer, points, rng)
     _check_tightness(regularizer, points)
     if isinstance(regularizer, ProximableRegularizer):
+        _check_no_kernels(regularizer)
         _check_prox(regularizer, points, rng)
         _check_prox_derivative(regularizer, points)
         _check_threshold(regularizer, points)
@@ -150,6 +151,20 @@ def _slopes(regularizer: BlockRegularizer, t: Array) -> Array:
         rise = regularizer.value(t + step) - regularizer.value(t - step)
         slopes[m] = rise / (2.0 * step[m])
     return np.maximum(slopes, 0.0)
+
+
+def _check_no_kernels(regularizer: ProximableRegularizer) -> None:
+    # A separable penalty is used on working sets, and those may be empty.
+    nothing = np.empty(0)
+    values = (
+        regularizer.value(nothing),
+        regularizer.conjugate(nothing, nothing),
+        regularizer.feasible_scale(nothing),
+    )
+    assert values == (0.0, 0.0, 1.0), (
+        "Without kernels the penalty and its conjugate must be 0 and feasible_scale 1, "
+        f"got {values}."
+    )
 
 
 def _check_prox(

@@ -1,0 +1,305 @@
+"""Conformance of a solver: certified solutions, warm starts, callbacks, symmetry."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import (
+    decision_values,
+    dual_norms,
+    duality_gap,
+    primal_value,
+    project_dual,
+)
+from multikernel.gram.dense import DenseStack
+from multikernel.losses import LOSSES
+from multikernel.problem import Problem, Progress, Solution, Status
+from multikernel.regularizers import REGULARIZERS
+from multikernel.solvers.base import Solver
+
+
+def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]:
+    """Yield a small problem for every loss, regulariser, and choice of intercept.
+
+    Parameters
+    ----------
+    n_samples : int, default=24
+        Samples; their labels -1 and +1 serve as real targets too.
+    n_kernels : int, default=6
+        Gaussian kernels on one or two of four columns.
+
+    Yields
+    ------
+    problem : Problem
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, 4))
+    y = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] > 0.3, 1.0, -1.0)
+    y.flags.writeable = False
+    gram = DenseStack(np.stack([_gaussian(X, m) for m in range(n_kernels)]))
+    gram.array.flags.writeable = False
+    for loss in LOSSES.values():
+        for regularizer in REGULARIZERS:
+            for fit_intercept in (True, False):
+                yield Problem(gram, y, loss(), regularizer(2.0), fit_intercept)
+
+
+def _gaussian(X: Array, m: int) -> Array:
+    """Return a Gaussian kernel on a pair of neighbouring columns, or on one."""
+    part = X[:, [m % 4, (m + m // 4) % 4]]
+    squared = ((part[:, None, :] - part[None, :, :]) ** 2).sum(axis=2)
+    return np.asarray(np.exp(-squared / (1.0 + m)))
+
+
+def check_solver(
+    solver: Solver, problems: Sequence[Problem] | None = None, tol: float | None = None
+) -> None:
+    """Check that a solver keeps the promises of `Solver` and `Solution`.
+
+    On every problem that it supports: the solution is certified (`check_solution`);
+    solving again gives the same numbers; a warm start from the solution is at least
+    as good; a callback sees every line of the history, can stop the solver, and its
+    exceptions pass through; reordering the kernels reorders the solution.
+
+    Parameters
+    ----------
+    solver : Solver
+        The solver to check.
+    problems : sequence of Problem, optional
+        What to solve; by default `small_problems`.
+    tol : float, optional
+        The relative duality gap that a converged solution must reach; by default the
+        solver's own ``tol``.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that names the broken promise and the problem.
+
+    Examples
+    --------
+    >>> from multikernel.solvers import SpicyMKL
+    >>> from multikernel.testing import check_solver, small_problems
+    >>> check_solver(SpicyMKL(tol=1e-4), [next(small_problems())])
+    """
+    if not isinstance(solver, Solver):
+        raise AssertionError(f"{solver!r} is no Solver: it lacks solve or unsupported.")
+    level = float(getattr(solver, "tol", np.nan)) if tol is None else tol
+    assert np.isfinite(level), (
+        f"{solver!r} has no tol: pass the gap that it must reach."
+    )
+    before = repr(solver)
+    supported = 0
+    for problem in small_problems() if problems is None else problems:
+        reason = solver.unsupported(problem)
+        if reason is not None:
+            assert reason.endswith("."), f"The reason {reason!r} is not a sentence."
+            continue
+        supported += 1
+        try:
+            _check_on(solver, problem, level)
+        except AssertionError as error:
+            raise AssertionError(f"{error} Problem: {_describe(problem)}.") from error
+    assert supported, f"{solver!r} supports none of the problems."
+    assert repr(solver) == before, "solve must not change the solver's settings."
+
+
+def _describe(problem: Problem) -> str:
+    intercept = "with" if problem.fit_intercept else "without"
+    return f"{problem.loss!r}, {problem.regularizer!r}, {intercept} an intercept"
+
+
+def _check_on(solver: Solver, problem: Problem, tol: float) -> None:
+    solution = solver.solve(problem)
+    check_solution(problem, solution, tol)
+    assert solution.status is Status.CONVERGED, (
+        f"The solver did not converge: {solution.status.value}"
+    )
+    again = solver.solve(problem)
+    assert np.array_equal(again.dual, solution.dual), (
+        "Solving the same problem again gives other numbers."
+    )
+    _check_warm_start(solver, problem, solution, tol)
+    _check_callback(solver, problem, solution)
+    _check_permutation(solver, problem, solution, tol)
+
+
+def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
+    """Check that a solution is consistent with itself, and certified.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was solved.
+    solution : Solution
+        What came back.
+    tol : float
+        Its relative duality gap, recomputed from the expansions and the dual point
+        alone, must be below this if it claims to have converged.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that names the broken promise.
+    """
+    _check_form(problem, solution)
+    _check_values(problem, solution)
+    _check_history(solution)
+    if np.isnan(solution.duality_gap):
+        return  # a heuristic, which promises no optimum
+    _check_dual(problem, solution)
+    gap = duality_gap(problem, solution)
+    assert abs(gap - solution.duality_gap) <= 1e-8 + 1e-5 * abs(gap), (
+        f"The duality gap is {gap:.6g} when recomputed, and {solution.duality_gap:.6g} "
+        "is reported."
+    )
+    assert gap >= -1e-8, f"The duality gap is {gap:.3g}, below zero."
+    if solution.status is Status.CONVERGED:
+        assert gap <= tol + 1e-8, (
+            f"The solver claims convergence, but its duality gap is {gap:.3g}, above "
+            f"{tol:g}."
+        )
+
+
+def _check_form(problem: Problem, solution: Solution) -> None:
+    n_kernels = problem.gram.shape[0]
+    outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
+    shapes = {
+        "kernel_weights": (solution.kernel_weights, (n_kernels,)),
+        "norms": (solution.norms, (n_kernels,)),
+        "coefs": (solution.coefs, (solution.active.size, *problem.y.shape)),
+        "intercept": (solution.intercept, (outputs,)),
+        "dual": (solution.dual, problem.y.shape),
+    }
+    for name, (array, shape) in shapes.items():
+        assert array.shape == shape, f"{name} has shape {array.shape}, not {shape}."
+        assert bool(np.isfinite(array).all()), f"{name} is not finite."
+    assert np.array_equal(solution.active, np.flatnonzero(solution.norms)), (
+        "active must hold the indices of the non-zero norms, ascending."
+    )
+    assert bool(np.all(solution.norms >= 0.0)), "A norm is negative."
+    assert bool(np.all(solution.kernel_weights >= 0.0)), "A kernel weight is negative."
+    assert np.array_equal(solution.kernel_weights > 0.0, solution.norms > 0.0), (
+        "kernel_weights must be positive exactly where the norms are."
+    )
+    if not problem.fit_intercept:
+        assert not solution.intercept.any(), "The intercept must be zero without one."
+
+
+def _check_values(problem: Problem, solution: Solution) -> None:
+    norms = np.zeros(problem.gram.shape[0])
+    for m, coef in zip(solution.active, solution.coefs, strict=True):
+        image = problem.gram.take(np.array([m])).matvec(coef)[0]
+        norms[m] = np.sqrt(max(float(np.sum(coef * image)), 0.0))
+    largest = float(norms.max(initial=0.0))
+    assert np.allclose(norms, solution.norms, rtol=1e-6, atol=1e-7 * largest), (
+        "norms are not those of the expansions in coefs: they differ by "
+        f"{np.abs(norms - solution.norms).max():.3g}."
+    )
+    objective = primal_value(problem, norms, decision_values(problem, solution))
+    assert np.isclose(objective, solution.objective, rtol=1e-7), (
+        f"The objective is {objective:.10g} when recomputed, and "
+        f"{solution.objective:.10g} is reported."
+    )
+
+
+def _check_dual(problem: Problem, solution: Solution) -> None:
+    size = float(np.abs(solution.dual).max())
+    moved = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
+    assert moved <= 1e-9 * size, (
+        f"The dual point is {moved:.3g} away from the loss's domain (centred, with an "
+        "intercept)."
+    )
+    scale = problem.regularizer.feasible_scale(dual_norms(problem.gram, solution.dual))
+    assert scale >= 1.0 - 1e-9, (
+        f"The dual point is infeasible: it must be scaled by {scale:.12g}."
+    )
+
+
+def _check_history(solution: Solution) -> None:
+    history = solution.history
+    assert history, "The history is empty."
+    for first, second in pairwise(history):
+        assert second.iteration > first.iteration, "Iterations must ascend in history."
+        for name in ("seconds", "passes", "inner_steps"):
+            assert getattr(second, name) >= getattr(first, name), (
+                f"{name} must not fall along the history."
+            )
+    last = history[-1]
+    reported = (solution.objective, solution.duality_gap, solution.active.size)
+    line = (last.objective, last.duality_gap, last.n_active)
+    assert np.array_equal(line, reported, equal_nan=True), (
+        f"The last line of the history is {line} (objective, gap, active kernels), and "
+        f"the solution {reported}."
+    )
+    assert last.iteration == solution.n_iter, (
+        f"n_iter is {solution.n_iter}, the history ends at {last.iteration}."
+    )
+
+
+def _check_warm_start(
+    solver: Solver, problem: Problem, solution: Solution, tol: float
+) -> None:
+    warm = solver.solve(problem, init=solution)
+    check_solution(problem, warm, tol)
+    assert warm.n_iter <= min(1, solution.n_iter), (
+        f"From its own solution the solver takes {warm.n_iter} iterations, not at most "
+        f"one; the cold start took {solution.n_iter}."
+    )
+    # Both are certified, so their objectives can differ by the gaps and no more.
+    excess = (warm.objective - solution.objective) / max(
+        abs(solution.objective), 1e-300
+    )
+    assert np.isnan(warm.duality_gap) or excess <= warm.duality_gap + 1e-8, (
+        f"The warm start ends {excess:.3g} (relative) above the solution it came from."
+    )
+
+
+def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> None:
+    lines: list[Progress] = []
+
+    def collect(line: Progress) -> bool:
+        lines.append(line)
+        return False
+
+    watched = solver.solve(problem, callback=collect)
+    assert tuple(lines) == watched.history, (
+        "The callback must see exactly the lines of the history."
+    )
+
+    def stop(_: Progress) -> bool:
+        return True
+
+    stopped = solver.solve(problem, callback=stop)
+    check_solution(problem, stopped, np.inf)
+    assert len(stopped.history) == 1, "The solver went on after the callback's stop."
+    expected = Status.STOPPED if len(solution.history) > 1 else Status.CONVERGED
+    assert stopped.status is expected, (
+        f"Stopped by a callback, the status is {stopped.status.name}."
+    )
+
+    def interrupt(_: Progress) -> bool:
+        raise KeyboardInterrupt
+
+    try:
+        solver.solve(problem, callback=interrupt)
+    except KeyboardInterrupt:
+        return
+    raise AssertionError("A KeyboardInterrupt in the callback must pass through.")
+
+
+def _check_permutation(
+    solver: Solver, problem: Problem, solution: Solution, tol: float
+) -> None:
+    order = np.roll(np.arange(problem.gram.shape[0]), 2)
+    other = solver.solve(replace(problem, gram=problem.gram.take(order)))
+    # At a heuristic's end nothing certifies how far two runs may be apart.
+    if np.isnan(solution.duality_gap):
+        return
+    difference = abs(other.objective - solution.objective)
+    assert difference <= (tol + 1e-8) * abs(solution.objective), (
+        f"Reordering the kernels changes the objective by {difference:.3g}."
+    )

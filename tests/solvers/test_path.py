@@ -1,0 +1,87 @@
+"""Warm-started paths: the same optima as cold starts, from the null model on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
+
+from multikernel.certificates import alpha_max
+from multikernel.gram import DenseStack
+from multikernel.losses import LOSSES
+from multikernel.problem import Problem, Status
+from multikernel.solvers import SpicyMKL
+from multikernel.solvers.path import alpha_grid, solve_path, with_alpha
+from multikernel.testing import check_solution
+
+SOLVER = SpicyMKL(tol=1e-6)
+
+
+def make_problem(loss, l1_ratio=1.0):
+    return Problem(
+        DenseStack(toy_grams()),
+        toy_targets(loss),
+        toy_loss(loss),
+        toy_regularizer(1.0, l1_ratio),
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
+def test_each_point_is_the_cold_start_s_optimum(loss, l1_ratio):
+    problem = make_problem(loss, l1_ratio)
+    alphas = alpha_grid(problem, 8, 1e-3)
+    path = solve_path(problem, SOLVER, alphas)
+    assert len(path) == 8
+    for alpha, warm in zip(alphas, path, strict=True):
+        here = with_alpha(problem, alpha)
+        check_solution(here, warm, SOLVER.tol)
+        assert warm.status is Status.CONVERGED
+        cold = SOLVER.solve(here)
+        assert warm.objective == pytest.approx(cold.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_path_starts_without_kernels(loss):
+    problem = make_problem(loss)
+    path = solve_path(problem, SOLVER, alpha_grid(problem, 3, 0.01))
+    assert path[0].active.size == 0
+    assert path[-1].active.size > 0
+
+
+def test_ascending_and_repeated_strengths_are_solved_too():
+    problem = make_problem("logistic")
+    alphas = alpha_max(problem) * np.array([0.01, 0.1, 0.1, 1.0, 0.01])
+    path = solve_path(problem, SOLVER, alphas)
+    for alpha, solution in zip(alphas, path, strict=True):
+        check_solution(with_alpha(problem, alpha), solution, SOLVER.tol)
+    assert path[2].n_iter == 0
+    assert path[3].active.size == 0
+
+
+def test_the_grid_spans_the_ratio_evenly():
+    problem = make_problem("squared", 0.5)
+    alphas = alpha_grid(problem, 5, 1e-2)
+    assert alphas[0] == alpha_max(problem)
+    np.testing.assert_allclose(alphas[1:] / alphas[:-1], 10**-0.5)
+
+
+def test_only_the_strength_of_the_regularizer_changes():
+    problem = make_problem("squared", 0.5)
+    other = with_alpha(problem, 3.0)
+    assert other.regularizer == replace(problem.regularizer, alpha=3.0)
+    assert other.gram is problem.gram
+
+
+def test_a_callback_ends_the_path():
+    problem = make_problem("hinge")
+    lines = []
+
+    def stop_at_the_tenth(line):
+        lines.append(line)
+        return len(lines) == 10
+
+    path = solve_path(problem, SOLVER, alpha_grid(problem, 20), stop_at_the_tenth)
+    assert len(lines) == 10
+    assert len(path) < 20
+    assert path[-1].status in (Status.STOPPED, Status.CONVERGED)
