@@ -9,13 +9,12 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack, Stored
+from multikernel.gram.fill import fill
 from multikernel.gram.memory import available_bytes, readable_bytes
 from multikernel.gram.normalize import Normalization, empty_normalization
-from multikernel.gram.threads import run_blocks
-from multikernel.kernels.base import KernelDictionary, kernel_name
-from multikernel.kernels.columns import select_columns
-from multikernel.kernels.distances import squared_distances
-from multikernel.kernels.radial import radial_form
+from multikernel.gram.plan import make_plan
+from multikernel.gram.radial import make_samples
+from multikernel.kernels.base import KernelDictionary
 
 STORAGE = ("auto", "dense", "dense32", "lazy")
 
@@ -107,7 +106,7 @@ def build_stack(
     check_size((n_kernels, n_samples, n_samples), dtype.itemsize, max_bytes)
     normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
     array: Stored = np.empty((n_kernels, n_samples, n_samples), dtype)
-    fill(array, dictionary, X, normalization)
+    fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), normalization)
     stack = DenseStack(array)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
 
@@ -146,84 +145,3 @@ def check_size(
 def degenerate_kernels(stack: GramStack) -> Indices:
     """Return the kernels whose matrix is zero: those with a zero diagonal."""
     return np.flatnonzero(~np.any(stack.diagonals() > 0.0, axis=1))
-
-
-@dataclass(frozen=True)
-class _Family:
-    """Kernels that share a matrix of squared distances, or one other kernel."""
-
-    columns: tuple[int, ...] | None
-    members: tuple[int, ...]
-    exponents: tuple[float, ...]
-
-
-FAMILY_SIZE = 32
-"""Bandwidths that are computed by one thread from one matrix of distances."""
-
-
-def families(dictionary: KernelDictionary) -> list[_Family]:
-    """Group the kernels of a dictionary by the columns whose distances they share."""
-    shared: dict[tuple[int, ...] | None, list[tuple[int, float]]] = {}
-    groups: list[_Family] = []
-    for m in range(len(dictionary)):
-        form = radial_form(dictionary[m])
-        if form is None:
-            groups.append(_Family(None, (m,), ()))
-        else:
-            shared.setdefault(form.columns, []).append((m, form.exponent))
-    for columns, members in shared.items():
-        for start in range(0, len(members), FAMILY_SIZE):
-            part = members[start : start + FAMILY_SIZE]
-            kernels, exponents = zip(*part, strict=True)
-            groups.append(_Family(columns, kernels, exponents))
-    return groups
-
-
-def fill(
-    array: Stored,
-    dictionary: KernelDictionary,
-    X: Array,
-    normalization: Normalization,
-) -> None:
-    """Write every normalised Gram matrix into an array."""
-
-    def finish(m: int, K: Array) -> None:
-        normalization.learn(m, K)
-        if not np.shares_memory(array[m], K):
-            array[m] = K
-
-    def target(m: int) -> Array:
-        n = X.shape[0]
-        return array[m] if array.dtype == np.float64 else np.empty((n, n))
-
-    def compute(family: _Family) -> None:
-        if not family.exponents:
-            (m,) = family.members
-            finish(m, _evaluate(dictionary, m, X))
-            return
-        chosen = X if family.columns is None else select_columns(X, family.columns)
-        distances = squared_distances(chosen)
-        for m, exponent in zip(family.members, family.exponents, strict=True):
-            K = target(m)
-            np.multiply(distances, exponent, out=K)
-            np.exp(K, out=K)
-            finish(m, K)
-
-    run_blocks(compute, families(dictionary))
-
-
-def _evaluate(dictionary: KernelDictionary, m: int, X: Array) -> Array:
-    """Compute one kernel's matrix, and check what an unknown kernel returns."""
-    kernel = dictionary[m]
-    K = np.array(kernel(X), dtype=np.float64)
-    if K.shape != (X.shape[0], X.shape[0]):
-        raise ValueError(
-            f"Kernel {m} ({kernel_name(kernel)}) returned an array of shape {K.shape} "
-            f"for {X.shape[0]} samples."
-        )
-    if not np.isfinite(K.sum()):
-        raise ValueError(
-            f"Kernel {m} ({kernel_name(kernel)}) has values that are not finite: scale "
-            "the features, or choose other parameters."
-        )
-    return K

@@ -161,6 +161,8 @@ class Normalization:
 
     def learn(self, m: int, K: Array) -> None:
         """Learn every step from one training matrix, and normalise it in place."""
+        if not self.steps:
+            return
         diagonal = K.diagonal().copy()
         for step in self.steps:
             step.learn(m, K)
@@ -283,6 +285,8 @@ def _inverse_roots(diagonal: Array) -> Array:
 
 
 def _scale(factor: float, *arrays: Array) -> None:
-    """Multiply in place."""
+    """Multiply in place; most often by one, as Gaussians have a trace of n."""
+    if factor == 1.0:
+        return
     for values in arrays:
         values *= factor

@@ -1,10 +1,11 @@
 """Threads of the storage layer: blocks over a pool, and BLAS held to one thread."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -66,11 +67,44 @@ def run_blocks(
             for block in blocks:
                 work(block)
             return
+        queue = _Queue(iter(blocks))
         with ThreadPoolExecutor(threads) as pool:
-            futures = [pool.submit(work, block) for block in blocks]
+            workers = [pool.submit(queue.work_off, work) for _ in range(threads)]
             try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+                for worker in workers:
+                    worker.result()
+            finally:
+                # An error or an interrupt must not wait for the other blocks.
+                queue.close()
+
+
+class _NoBlock:
+    """Marks the end of the blocks."""
+
+
+_NO_BLOCK = _NoBlock()
+
+
+class _Queue(Generic[Block]):
+    """Blocks that several threads take from one iterator, so that none is stored."""
+
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks = blocks
+        self._lock = Lock()
+        self._open = True
+
+    def work_off(self, work: Callable[[Block], None]) -> None:
+        """Work until no block is left."""
+        try:
+            while self._open:
+                with self._lock:
+                    block = next(self._blocks, _NO_BLOCK)
+                if isinstance(block, _NoBlock):
+                    return
+                work(block)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give out no more blocks."""
+        self._open = False

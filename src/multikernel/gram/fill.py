@@ -1,0 +1,156 @@
+"""Computing every Gram matrix of a plan into one array."""
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.dense import Stored
+from multikernel.gram.normalize import Normalization
+from multikernel.gram.plan import Plan, RadialPlan
+from multikernel.gram.radial import BATCH, RadialBatch, Samples, row_blocks
+from multikernel.gram.threads import run_blocks
+from multikernel.kernels.base import kernel_name
+
+SCRATCH_NUMBERS = 2**21
+"""Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
+
+
+def fill(
+    array: Stored, plan: Plan, samples: Samples, normalization: Normalization
+) -> None:
+    """Write every normalised Gram matrix into an array, on several threads.
+
+    Nothing but a few matrices per thread is held besides the array.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_kernels, n_rows, n_cols)
+        C-contiguous, float64 or float32; overwritten.
+    plan : Plan
+        The kernels.
+    samples : Samples
+        The samples of rows and columns; where there is something to learn, the same.
+    normalization : Normalization
+        Learns from each matrix, and is applied to it, before it is stored.
+
+    Raises
+    ------
+    ValueError
+        If a kernel returns an array of a wrong shape or values that are not finite.
+    """
+    if array.dtype == np.float64:
+        _fill_double(np.asarray(array, np.float64), plan, samples, normalization)
+    else:
+        _fill_single(array, plan, samples, normalization)
+
+
+def _fill_double(
+    array: Array, plan: Plan, samples: Samples, normalization: Normalization
+) -> None:
+    """Compute and normalise every matrix where it is stored."""
+
+    def radial(batch: RadialPlan) -> None:
+        fill_radial(batch, samples, array, batch.kernels)
+        for m in batch.kernels:
+            normalization.learn(m, array[m])
+
+    def other(place: int) -> None:
+        m = plan.others[place]
+        array[m] = evaluate_other(plan, place, samples.rows, samples.others)
+        normalization.learn(m, array[m])
+
+    run_blocks(radial, plan.radial.batches(BATCH))
+    run_blocks(other, range(plan.others.size))
+
+
+def _fill_single(
+    array: Stored, plan: Plan, samples: Samples, normalization: Normalization
+) -> None:
+    """Compute and normalise a few matrices in float64, then round them."""
+    matrix = array.shape[1:]
+    size = max(1, min(BATCH, SCRATCH_NUMBERS // (matrix[0] * matrix[1])))
+
+    def radial(batch: RadialPlan) -> None:
+        scratch = np.empty((batch.kernels.size, *matrix))
+        fill_radial(batch, samples, scratch, np.arange(batch.kernels.size))
+        for m, K in zip(batch.kernels, scratch, strict=True):
+            normalization.learn(m, K)
+            array[m] = K
+
+    def other(place: int) -> None:
+        m = plan.others[place]
+        K = np.array(evaluate_other(plan, place, samples.rows, samples.others))
+        normalization.learn(m, K)
+        array[m] = K
+
+    run_blocks(radial, plan.radial.batches(size))
+    run_blocks(other, range(plan.others.size))
+
+
+def fill_radial(
+    batch: RadialPlan, samples: Samples, array: Array, places: Indices
+) -> None:
+    """Compute the Gaussian kernels of a batch into an array.
+
+    Parameters
+    ----------
+    batch : RadialPlan
+        The kernels.
+    samples : Samples
+        The samples.
+    array : ndarray of shape (n_matrices, n_rows, n_cols)
+        C-contiguous; overwritten at `places`.
+    places : ndarray of shape (n_batch,)
+        Where each kernel goes.
+    """
+    _, n_rows, n_cols = array.shape
+    flat = array.reshape(-1)
+    runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    radial = RadialBatch(batch, samples)
+    for rows in row_blocks(n_rows, n_cols, places.size):
+        stops = np.full(rows.stop - rows.start, n_cols)
+        offsets = (places * n_rows + rows.start) * n_cols
+        radial.exponents(rows, stops, offsets, flat)
+        for run in runs:
+            block = array[run[0] : run[-1] + 1, rows]
+            np.exp(block, out=block)
+
+
+def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> Array:
+    """Compute a kernel that is no Gaussian, and check what it returns.
+
+    Parameters
+    ----------
+    plan : Plan
+        The kernels.
+    place : int
+        Its place among ``plan.others``.
+    rows : ndarray of shape (n_rows, n_features)
+        Samples of the rows.
+    cols : ndarray of shape (n_cols, n_features) or None
+        Samples of the columns; the rows' where None.
+
+    Returns
+    -------
+    K : ndarray of shape (n_rows, n_cols)
+        Not to be written to: a precomputed kernel returns its own array.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or a value is not finite.
+    """
+    source = int(plan.sources[place])
+    kernel = plan.dictionary[source]
+    K = np.asarray(kernel(rows, cols), dtype=np.float64)
+    expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
+    if K.shape != expected:
+        raise ValueError(
+            f"Kernel {source} ({kernel_name(kernel)}) returned an array of shape "
+            f"{K.shape}, and {expected} was expected."
+        )
+    if not np.isfinite(K.sum()):
+        raise ValueError(
+            f"Kernel {source} ({kernel_name(kernel)}) has values that are not finite: "
+            "scale the features, or choose other parameters."
+        )
+    return K

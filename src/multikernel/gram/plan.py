@@ -1,0 +1,182 @@
+"""Which kernels of a dictionary are computed together.
+
+Gaussian kernels are held as a few flat arrays, some fifty bytes per kernel, so that a
+million of them can be planned; the order of the plan makes those on the same columns
+neighbors. Every other kernel is built from the dictionary when it is evaluated.
+"""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.radial import radial_form
+
+
+@dataclass(frozen=True, eq=False)
+class RadialPlan:
+    """Gaussian kernels, those on the same columns next to each other.
+
+    Parameters
+    ----------
+    kernels : ndarray of shape (n_radial,)
+        Their positions in the stack.
+    exponents : ndarray of shape (n_radial,)
+        Factors of the squared distance, negative.
+    sets : ndarray of shape (n_radial,)
+        The column set of each, ascending.
+    column_starts : ndarray of shape (n_sets + 1,)
+        Where each set starts in `columns`.
+    columns : ndarray of int
+        The columns of every set, one set after the other.
+    """
+
+    kernels: Indices
+    exponents: Array
+    sets: Indices
+    column_starts: Indices
+    columns: Indices
+
+    def batches(self, size: int) -> Iterator["RadialPlan"]:
+        """Cut the plan into plans of at most `size` kernels."""
+        for start in range(0, self.kernels.size, size):
+            yield self.part(slice(start, start + size))
+
+    def part(self, chosen: slice | Indices) -> "RadialPlan":
+        """Return the plan of some kernels, by their place in this plan, in order."""
+        return RadialPlan(
+            self.kernels[chosen],
+            self.exponents[chosen],
+            self.sets[chosen],
+            self.column_starts,
+            self.columns,
+        )
+
+    def layout(self) -> "BatchLayout":
+        """Return the column sets of the plan's kernels, each once."""
+        first = np.flatnonzero(np.diff(self.sets, prepend=-1))
+        chosen = self.sets[first]
+        begins, ends = self.column_starts[chosen], self.column_starts[chosen + 1]
+        columns = np.concatenate(
+            [self.columns[b:e] for b, e in zip(begins, ends, strict=True)]
+        )
+        used, members = np.unique(columns, return_inverse=True)
+        starts = np.concatenate([[0], np.cumsum(ends - begins)])
+        return BatchLayout(used, starts, members, np.append(first, self.sets.size))
+
+
+@dataclass(frozen=True, eq=False)
+class BatchLayout:
+    """The column sets of a few kernels, as the compiled loops take them.
+
+    Parameters
+    ----------
+    used : ndarray of shape (n_used,)
+        The columns that occur.
+    set_starts, members : ndarray of int
+        Set s is ``used[members[set_starts[s] : set_starts[s + 1]]]``.
+    kernel_starts : ndarray of int
+        The kernels ``kernel_starts[s]`` to ``kernel_starts[s + 1]`` are on set s.
+    """
+
+    used: Indices
+    set_starts: Indices
+    members: Indices
+    kernel_starts: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Every kernel of a stack.
+
+    Parameters
+    ----------
+    n_kernels : int
+        Length of the stack.
+    radial : RadialPlan
+        The Gaussian kernels.
+    others : ndarray of shape (n_others,)
+        Positions in the stack of all other kernels.
+    sources : ndarray of shape (n_others,)
+        Their indices in `dictionary`.
+    dictionary : KernelDictionary
+        Builds them.
+    """
+
+    n_kernels: int
+    radial: RadialPlan
+    others: Indices
+    sources: Indices
+    dictionary: KernelDictionary
+
+    def take(self, kernels: Indices) -> "Plan":
+        """Return the plan of the chosen kernels, which may repeat, in their order."""
+        rank = np.empty(self.n_kernels, dtype=np.intp)
+        n_radial = self.radial.kernels.size
+        rank[self.radial.kernels] = np.arange(n_radial)
+        rank[self.others] = n_radial + np.arange(self.others.size)
+        places = rank[kernels]
+        order = np.argsort(places, kind="stable")
+        radial = order[places[order] < n_radial]
+        others = order[places[order] >= n_radial]
+        part = self.radial.part(places[radial])
+        return Plan(
+            kernels.size,
+            RadialPlan(
+                radial, part.exponents, part.sets, part.column_starts, part.columns
+            ),
+            others,
+            self.sources[places[others] - n_radial],
+            self.dictionary,
+        )
+
+
+def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
+    """Return the plan of a dictionary; every kernel is built once.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels, their columns given by indices.
+    n_features : int
+        Number of columns of the data.
+
+    Returns
+    -------
+    plan : Plan
+    """
+    kernels, sets, others = array("q"), array("q"), array("q")
+    exponents = array("d")
+    columns, starts = array("q"), array("q", [0])
+    known: dict[bytes, int] = {}
+    for m in range(len(dictionary)):
+        form = radial_form(dictionary[m])
+        if form is None:
+            others.append(m)
+            continue
+        chosen = range(n_features) if form.columns is None else form.columns
+        members = array("q", chosen)
+        position = known.setdefault(members.tobytes(), len(known))
+        if position == len(starts) - 1:
+            columns.extend(members)
+            starts.append(len(columns))
+        kernels.append(m)
+        sets.append(position)
+        exponents.append(form.exponent)
+    order = np.argsort(_indices(sets), kind="stable")
+    radial = RadialPlan(
+        _indices(kernels)[order],
+        np.frombuffer(exponents, dtype=np.float64)[order],
+        _indices(sets)[order],
+        _indices(starts),
+        _indices(columns),
+    )
+    return Plan(len(dictionary), radial, _indices(others), _indices(others), dictionary)
+
+
+def _indices(numbers: "array[int]") -> Indices:
+    """Return an array of machine integers as an index array."""
+    return np.frombuffer(numbers, dtype=np.int64).astype(np.intp, copy=False)
