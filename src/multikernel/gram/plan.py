@@ -8,12 +8,14 @@ neighbors. Every other kernel is built from the dictionary when it is evaluated.
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.kernels.base import KernelDictionary
-from multikernel.kernels.radial import radial_form
+from multikernel.kernels.radial import RadialDictionary, radial_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class RadialPlan:
     exponents: Array
     sets: Indices
     column_starts: Indices
-    columns: Indices
+    columns: NDArray[np.signedinteger[Any]]
 
     def batches(self, size: int) -> Iterator["RadialPlan"]:
         """Cut the plan into plans of at most `size` kernels."""
@@ -64,6 +66,7 @@ class RadialPlan:
             [self.columns[b:e] for b, e in zip(begins, ends, strict=True)]
         )
         used, members = np.unique(columns, return_inverse=True)
+        used = used.astype(np.intp, copy=False)
         starts = np.concatenate([[0], np.cumsum(ends - begins)])
         return BatchLayout(used, starts, members, np.append(first, self.sets.size))
 
@@ -135,7 +138,9 @@ class Plan:
 
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
-    """Return the plan of a dictionary; every kernel is built once.
+    """Return the plan of a dictionary.
+
+    Every kernel is built once, unless the dictionary is a `RadialDictionary`.
 
     Parameters
     ----------
@@ -148,6 +153,8 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     -------
     plan : Plan
     """
+    if isinstance(dictionary, RadialDictionary):
+        return _table_plan(dictionary)
     kernels, sets, others = array("q"), array("q"), array("q")
     exponents = array("d")
     columns, starts = array("q"), array("q", [0])
@@ -175,6 +182,16 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
         _indices(columns),
     )
     return Plan(len(dictionary), radial, _indices(others), _indices(others), dictionary)
+
+
+def _table_plan(dictionary: RadialDictionary) -> Plan:
+    """Return the plan of a dictionary that tells all of its kernels at once."""
+    table, n_kernels = dictionary.radial_table(), len(dictionary)
+    everyone, nobody = np.arange(n_kernels), np.empty(0, dtype=np.intp)
+    radial = RadialPlan(
+        everyone, table.exponents, everyone, table.column_starts, table.columns
+    )
+    return Plan(n_kernels, radial, nobody, nobody, dictionary)
 
 
 def _indices(numbers: "array[int]") -> Indices:

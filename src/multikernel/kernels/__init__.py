@@ -1,6 +1,11 @@
 """Kernels, and ordered families of them."""
 
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.builders import (
+    per_column,
+    per_group,
+    spicy_dictionary,
+)
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import (
     ListDictionary,
@@ -11,6 +16,11 @@ from multikernel.kernels.dictionary import (
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.precomputed import PrecomputedKernel
+from multikernel.kernels.random_subsets import (
+    RandomSubsetGaussians,
+    random_subset_gaussians,
+)
 
 __all__ = [
     "ColumnKernel",
@@ -21,7 +31,13 @@ __all__ = [
     "ListDictionary",
     "ParameterGrid",
     "PolynomialKernel",
+    "PrecomputedKernel",
+    "RandomSubsetGaussians",
     "kernel_name",
     "kernel_names",
+    "per_column",
+    "per_group",
+    "random_subset_gaussians",
     "resolve_columns",
+    "spicy_dictionary",
 ]

@@ -1,7 +1,12 @@
 """What Gaussian kernels on the same columns share: one matrix of squared distances."""
 
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.gaussian import GaussianKernel
@@ -49,3 +54,35 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
         if isinstance(columns, tuple) and all(isinstance(c, int) for c in columns):
             return RadialForm(tuple(int(c) for c in columns), kernel.kernel.exponent)
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class RadialTable:
+    """Many kernels in radial form, in flat arrays.
+
+    Parameters
+    ----------
+    exponents : ndarray of shape (n_kernels,)
+        Factors of the squared distance, negative.
+    column_starts : ndarray of shape (n_kernels + 1,)
+        Where the columns of each kernel start in `columns`.
+    columns : ndarray of int
+        The columns of every kernel, one kernel's after the other's.
+    """
+
+    exponents: Array
+    column_starts: Indices
+    columns: NDArray[np.signedinteger[Any]]
+
+
+@runtime_checkable
+class RadialDictionary(Protocol):
+    """A dictionary that tells all of its kernels at once, for it may have millions."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Kernel: ...
+
+    def radial_table(self) -> RadialTable:
+        """Return every kernel of the dictionary in radial form."""
+        ...
