@@ -1,1 +1,29 @@
-"""TBD."""
+"""scikit-learn estimators; to add one, write a file and a line here."""
+
+from sklearn.base import BaseEstimator
+
+from multikernel.estimators._alpha_path import NamedPath, regularization_path
+from multikernel.estimators._path import RegularizationPath
+from multikernel.estimators._precomputed import stack_grams
+from multikernel.estimators._spicy import SpicyMKLClassifier, SpicyMKLRegressor
+from multikernel.estimators._spicy_cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
+
+ESTIMATORS: tuple[type[BaseEstimator], ...] = (
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+"""Every estimator, read by the conformance tests."""
+
+__all__ = [
+    "ESTIMATORS",
+    "NamedPath",
+    "RegularizationPath",
+    "SpicyMKLClassifier",
+    "SpicyMKLClassifierCV",
+    "SpicyMKLRegressor",
+    "SpicyMKLRegressorCV",
+    "regularization_path",
+    "stack_grams",
+]

@@ -1,0 +1,198 @@
+"""Checks of arguments shared by every layer; each failure is a sentence."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+from multikernel._typing import Array
+
+Check = Callable[[object], str | None]
+"""Returns what was expected where the value is wrong, None where it is right."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite real number in an interval.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends, which belong to the interval unless `above` says otherwise.
+    above : bool, default=False
+        Whether the value must lie strictly above `low`.
+    integer : bool, default=False
+        Whether only whole numbers are right.
+    """
+
+    low: float = -np.inf
+    high: float = np.inf
+    above: bool = False
+    integer: bool = False
+
+    def __call__(self, value: object) -> str | None:
+        """Return what was expected, or None."""
+        kind = Integral if self.integer else Real
+        if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
+            number = float(value)
+            low = number > self.low if self.above else number >= self.low
+            if np.isfinite(number) and low and number <= self.high:
+                return None
+        return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
+
+    def _range(self) -> str:
+        if np.isfinite(self.high) and not np.isfinite(self.low):
+            return f" of at most {self.high:g}"
+        if np.isfinite(self.high):
+            return f" in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+        if np.isfinite(self.low):
+            return f" {'above' if self.above else 'of at least'} {self.low:g}"
+        return ""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few values.
+
+    Parameters
+    ----------
+    options : tuple
+        The values allowed.
+    """
+
+    options: tuple[object, ...]
+
+    def __call__(self, value: object) -> str | None:
+        """Return what was expected, or None."""
+        # Types are compared too: True is no 1, and an array compares to an array.
+        for option in self.options:
+            if type(value) is type(option) and value == option:
+                return None
+        return f"one of {', '.join(repr(option) for option in self.options)}"
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A value that passes at least one of several checks.
+
+    Parameters
+    ----------
+    checks : tuple of Check
+        The checks, in the order in which a message lists what they expect.
+    """
+
+    checks: tuple[Check, ...]
+
+    def __call__(self, value: object) -> str | None:
+        """Return what was expected, or None."""
+        expected = [check(value) for check in self.checks]
+        if any(message is None for message in expected):
+            return None
+        return ", or ".join(str(message) for message in expected)
+
+
+@dataclass(frozen=True)
+class InstanceOf:
+    """An object of a type (a protocol is one too).
+
+    Parameters
+    ----------
+    kind : type
+        The type.
+    description : str
+        What to call it in a message.
+    """
+
+    kind: type | tuple[type, ...]
+    description: str
+
+    def __call__(self, value: object) -> str | None:
+        """Return what was expected, or None."""
+        return None if isinstance(value, self.kind) else self.description
+
+
+FLAG = InstanceOf((bool, np.bool_), "True or False")
+POSITIVE = Number(0.0, above=True)
+NON_NEGATIVE = Number(0.0)
+UNIT_INTERVAL = Number(0.0, 1.0)
+COUNT = Number(1, integer=True)
+NOTHING = OneOf((None,))
+
+
+def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
+    """Raise a sentence if a parameter has a wrong value.
+
+    Parameters
+    ----------
+    owner : str
+        The class or function the parameter belongs to.
+    name : str
+        The parameter.
+    value : object
+        Its value.
+    check : Check
+        Says what is right.
+
+    Raises
+    ------
+    ValueError
+        If the value is wrong; the message names the owner, the parameter, what was
+        expected, and the value.
+
+    Examples
+    --------
+    >>> check_parameter("Lasso", "alpha", -1.0, POSITIVE)
+    Traceback (most recent call last):
+        ...
+    ValueError: Lasso: alpha must be a finite number above 0, got -1.0.
+    """
+    expected = check(value)
+    if expected is not None:
+        raise ValueError(f"{owner}: {name} must be {expected}, got {value!r}.")
+
+
+def check_weights(sample_weight: object, n_samples: int) -> Array | None:
+    """Return sample weights as a float64 vector, or None where there are none.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), float, or None
+        Weights; a number stands for the same weight everywhere.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_samples,) or None
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, infinite or nan, if all are zero, or if their number
+        is not that of the samples.
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D, one per sample; got an array of shape "
+            f"{weights.shape}."
+        )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has {weights.shape[0]} values for {n_samples} samples: "
+            f"its shape must be ({n_samples},)."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if bad.size:
+        raise ValueError(
+            "sample_weight must be finite and non-negative; "
+            f"sample_weight[{bad[0]}] is {weights[bad[0]]:g}."
+        )
+    if not weights.any():
+        raise ValueError("All values of sample_weight are zero: no sample is left.")
+    return weights

@@ -1,0 +1,123 @@
+"""The regularization path of an estimator on all training samples, without folds."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import alpha_max
+from multikernel.estimators._base import BaseMKL
+from multikernel.estimators._grams import build_grams
+from multikernel.estimators._path import RegularizationPath, path_arrays
+from multikernel.problem import Callback
+from multikernel.solvers.path import solve_path
+
+
+@dataclass(frozen=True, eq=False)
+class NamedPath:
+    """A path, and what its kernels are called.
+
+    Parameters
+    ----------
+    path : RegularizationPath
+        The solutions for all strengths.
+    kernel_names : list of str
+        Names of all kernels of the dictionary.
+    """
+
+    path: RegularizationPath
+    kernel_names: list[str]
+
+    def norms(self) -> Array:
+        """Return the block norms of all kernels, shape (n_alphas, n_kernels).
+
+        Where there are several outputs, each is the root of their sum of squares.
+        """
+        entered = np.sqrt((self.path.norms**2).sum(axis=0))
+        full = np.zeros((len(self.path.alphas), len(self.kernel_names)))
+        full[:, self.path.kernels] = entered
+        return full
+
+
+def regularization_path(
+    estimator: BaseMKL,
+    X: Any,
+    y: Any,
+    *,
+    n_alphas: int = 50,
+    ratio: float = 1e-2,
+    callback: Callback | None = None,
+) -> NamedPath:
+    """Solve an estimator's problem for strengths from ``alpha_max`` downwards.
+
+    The Gram matrices are computed once, and every solve starts from the one before.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A multiple kernel model with a parameter ``alpha``, which is not used; neither
+        fitted nor changed.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Training data, as in ``fit``.
+    y : array-like of shape (n_samples,)
+        Targets.
+    n_alphas : int, default=50
+        Number of strengths, at least 2.
+    ratio : float, default=1e-2
+        The last strength over the first, in (0, 1).
+    callback : callable, default=None
+        Called with a `Progress` once per outer iteration of every solve. Where it
+        returns True, the path ends.
+
+    Returns
+    -------
+    path : NamedPath
+
+    Raises
+    ------
+    ValueError
+        If a parameter or the data are wrong, or no kernel could ever enter.
+
+    See Also
+    --------
+    SpicyMKLClassifierCV : Chooses among the strengths by cross-validation.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import make_additive_regression
+    >>> from multikernel.estimators import SpicyMKLRegressor, regularization_path
+    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> X, y = make_additive_regression(60, random_state=0)
+    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
+    >>> found = regularization_path(SpicyMKLRegressor(kernels), X, y, n_alphas=5)
+    >>> found.norms().shape
+    (5, 10)
+    >>> (found.norms() > 0).sum(axis=1)[0]
+    np.int64(0)
+    """
+    if n_alphas < 2:
+        raise ValueError(f"n_alphas must be at least 2, got {n_alphas}.")
+    if not 0.0 < ratio < 1.0:
+        raise ValueError(f"ratio must lie between 0 and 1, got {ratio}.")
+    estimator._check_parameters()
+    probe = copy.copy(estimator)
+    samples = estimator._read(probe, X, y, None)
+    weights = estimator._weights(samples)
+    grams = build_grams(probe, samples.X, samples.rows, weights)
+    total = estimator._total_weight(samples)
+    recipe = estimator._build(total)
+    problems = estimator._problems(recipe, grams.stack, samples)
+    largest = max(alpha_max(problem) for problem in problems)
+    if not largest > 0.0:
+        raise ValueError(
+            "No kernel can enter at any alpha: the targets are constant, or every "
+            "kernel is zero on these data."
+        )
+    strengths = largest * np.geomspace(1.0, ratio, n_alphas)
+    paths = [solve_path(p, recipe.solver, strengths, callback) for p in problems]
+    n_solved = min(len(path) for path in paths)
+    paths = [path[:n_solved] for path in paths]
+    path = path_arrays(strengths[:n_solved] / total, paths, recipe.objective_scale)
+    return NamedPath(path, grams.names())

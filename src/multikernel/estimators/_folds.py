@@ -1,0 +1,114 @@
+"""The Gram matrices of cross-validation folds, cut from one stack where possible."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators._grams import Grams
+from multikernel.estimators._one_vs_rest import Expansion
+from multikernel.estimators._precomputed import normalize_in_place
+from multikernel.estimators._predict import AdditiveModel, Rows
+from multikernel.gram import DenseStack, GramStack, Normalization
+from multikernel.gram.normalize import empty_normalization
+
+
+@dataclass(frozen=True, eq=False)
+class StackGrams:
+    """Kernels cut from the stack of all samples, where new samples are row numbers.
+
+    Parameters
+    ----------
+    full : GramStack
+        The normalised matrices of all samples.
+    indices : ndarray of shape (n_active,)
+        The active kernels.
+    train : ndarray of shape (n_train,)
+        The fold's training samples.
+    normalization : Normalization
+        What was learnt on them.
+    """
+
+    full: GramStack
+    indices: Indices
+    train: Indices
+    normalization: Normalization
+
+    def __call__(self, X: Rows, position: int) -> Array:
+        """Return one active kernel's matrix, shape (n_samples, n_train)."""
+        m = int(self.indices[position])
+        rows = X.astype(np.intp)
+        one = self.full.take(np.array([m]))
+        K: Array = (
+            one.restrict(rows, self.train).columns(np.arange(self.train.size))[0].copy()
+        )
+        diagonal = one.diagonals()[0]
+        row_diagonal, diagonal = diagonal[rows], diagonal[self.train]
+        for step in self.normalization.steps:
+            step.apply(m, K, row_diagonal, diagonal)
+        return K
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The training Gram matrices of a fold, and its validation samples.
+
+    Parameters
+    ----------
+    stack : GramStack
+        On the fold's training samples, normalised by what they say alone.
+    model : callable
+        From an `Expansion` over the training samples to an `AdditiveModel`.
+    inputs : ndarray of shape (n_test, ...)
+        The validation samples, as those models take them.
+    """
+
+    stack: GramStack
+    model: Callable[[Expansion], AdditiveModel]
+    inputs: Rows
+
+
+def make_fold(
+    full: Grams, train: Indices, test: Indices, weights: Array | None
+) -> Fold:
+    """Return the Gram matrices of a fold, the same as if it were fitted alone.
+
+    A single step of normalisation gives the same on a normalised matrix as on the
+    kernel itself: the means that centring subtracts and the factors of scaling do not
+    depend on what was subtracted or multiplied before. So kernels are computed once
+    for all folds, unless several steps are applied or the stack is not in memory.
+
+    Parameters
+    ----------
+    full : Grams
+        The matrices of all samples.
+    train, test : ndarray of int
+        The fold's samples, as positions among those of `full`.
+    weights : ndarray of shape (n_train,) or None
+        Weights of the normalisation's statistics.
+
+    Returns
+    -------
+    fold : Fold
+    """
+    several = len(full.built.normalization.steps) > 1
+    if several or not isinstance(full.stack, DenseStack):
+        grams = full.rebuilt(train, weights)
+        return Fold(grams.stack, grams.model, full.X[test])
+    stack = full.stack.restrict(train, train)
+    assert isinstance(stack, DenseStack)
+    normalization = empty_normalization(
+        full.options.normalize, stack.shape[0], train.size, weights
+    )
+    if normalization.steps:
+        shared = np.shares_memory(stack.array, full.stack.array)
+        array = stack.array.copy() if shared else stack.array
+        normalize_in_place(array, normalization)
+        stack = DenseStack(array)
+
+    def model(expansion: Expansion) -> AdditiveModel:
+        cross = StackGrams(full.stack, expansion.active, train, normalization)
+        return AdditiveModel(cross, expansion.coefs, expansion.intercept)
+
+    return Fold(stack, model, test)

@@ -1,0 +1,286 @@
+"""The training Gram matrices of a fit, whatever ``kernels`` stands for."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators._data import is_precomputed, listed
+from multikernel.estimators._one_vs_rest import Expansion
+from multikernel.estimators._precomputed import check_symmetric, precomputed_stack
+from multikernel.estimators._predict import (
+    AdditiveModel,
+    CrossGrams,
+    KernelGrams,
+    PrecomputedGrams,
+)
+from multikernel.exceptions import DegenerateKernelWarning
+from multikernel.gram import BuiltStack, GramStack, Normalization, build_stack
+from multikernel.gram.normalize import CenterStep
+from multikernel.kernels import (
+    KernelDictionary,
+    ListDictionary,
+    kernel_names,
+    resolve_columns,
+    spicy_dictionary,
+)
+
+
+class KernelNames(Protocol):
+    """The names of all kernels, made when they are asked for."""
+
+    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
+        """Return the names of the chosen kernels, of all by default."""
+        ...
+
+
+@dataclass(frozen=True)
+class DictionaryNames:
+    """Names from a dictionary.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The dictionary.
+    """
+
+    dictionary: KernelDictionary
+
+    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
+        """Return the names of the chosen kernels, of all by default."""
+        return kernel_names(self.dictionary, indices)
+
+
+@dataclass(frozen=True)
+class NumberedNames:
+    """Names of precomputed matrices: their numbers.
+
+    Parameters
+    ----------
+    n_kernels : int
+        How many there are.
+    """
+
+    n_kernels: int
+
+    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
+        """Return the names of the chosen kernels, of all by default."""
+        chosen = range(self.n_kernels) if indices is None else indices
+        return [f"gram {index}" for index in chosen]
+
+
+@dataclass(frozen=True)
+class GramOptions:
+    """How Gram matrices are normalised and stored; see `build_stack`."""
+
+    normalize: str | Sequence[str] | None
+    storage: str
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Grams:
+    """Training Gram matrices, and how to evaluate the same kernels elsewhere.
+
+    Parameters
+    ----------
+    built : BuiltStack
+        The normalised stack on the training samples.
+    X : ndarray of shape (n_samples, ...)
+        The training samples.
+    rows : ndarray of shape (n_samples,)
+        Their positions among the columns of precomputed kernels at prediction.
+    dictionary : KernelDictionary or None
+        The kernels, their columns given by indices; None for precomputed ones.
+    options : GramOptions
+        How `built` was built.
+    """
+
+    built: BuiltStack
+    X: Array
+    rows: Indices
+    dictionary: KernelDictionary | None
+    options: GramOptions
+
+    @property
+    def stack(self) -> GramStack:
+        """Return the normalised stack."""
+        return self.built.stack
+
+    @property
+    def names(self) -> KernelNames:
+        """Return the names of all kernels."""
+        if self.dictionary is None:
+            return NumberedNames(self.stack.shape[0])
+        return DictionaryNames(self.dictionary)
+
+    def rebuilt(self, chosen: Indices, weights: Array | None) -> "Grams":
+        """Return the Gram matrices on some of the samples, computed anew.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (n_chosen,)
+            The samples.
+        weights : ndarray of shape (n_chosen,) or None
+            Weights of the normalisation's statistics.
+
+        Returns
+        -------
+        grams : Grams
+            Its models take rows of ``self.X``.
+        """
+        rows = self.X[chosen]
+        X = rows if self.dictionary is not None else rows[:, chosen]
+        built = _build(self.dictionary, X, self.options, weights)
+        return Grams(built, X, chosen, self.dictionary, self.options)
+
+    def model(self, expansion: Expansion) -> AdditiveModel:
+        """Return a model that predicts, with no more training data than it needs.
+
+        Parameters
+        ----------
+        expansion : Expansion
+            Coefficients over the training samples.
+
+        Returns
+        -------
+        model : AdditiveModel
+        """
+        kept = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
+        normalization = self.built.normalization
+        if any(isinstance(step, CenterStep) for step in normalization.steps):
+            # A new sample is centred by its similarity to every training sample.
+            kept = np.arange(self.X.shape[0])
+        coefs = expansion.coefs[:, kept]
+        grams = self._cross(expansion.active, kept, normalization)
+        return AdditiveModel(grams, coefs, expansion.intercept)
+
+    def _cross(
+        self, active: Indices, kept: Indices, normalization: Normalization
+    ) -> CrossGrams:
+        if self.dictionary is None:
+            return PrecomputedGrams(active, self.rows[kept], normalization)
+        kernels = tuple(self.dictionary[int(m)] for m in active)
+        return KernelGrams(kernels, active, self.X[kept], normalization)
+
+
+def build_grams(
+    estimator: Any, X: Array, rows: Indices, weights: Array | None
+) -> Grams:
+    """Compute the training Gram matrices of an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gives ``kernels``, ``normalize``, ``storage``, ``max_bytes``,
+        ``random_state``, ``n_features_in_`` and, where data has them,
+        ``feature_names_in_``.
+    X : ndarray of shape (n_samples, ...)
+        Checked training samples.
+    rows : ndarray of shape (n_samples,)
+        Their positions in the input of the fit.
+    weights : ndarray of shape (n_samples,) or None
+        Weights of the normalisation's statistics.
+
+    Returns
+    -------
+    grams : Grams
+
+    Warns
+    -----
+    DegenerateKernelWarning
+        If kernels are zero (or constant, where that counts) on these samples.
+    """
+    options = GramOptions(estimator.normalize, estimator.storage, estimator.max_bytes)
+    dictionary = None
+    if not is_precomputed(estimator.kernels):
+        dictionary = choose_dictionary(
+            estimator.kernels,
+            estimator.n_features_in_,
+            getattr(estimator, "feature_names_in_", None),
+        )
+    built = _build(dictionary, X, options, weights)
+    if dictionary is None:
+        check_symmetric(built.stack, estimator.random_state)
+    grams = Grams(built, X, rows, dictionary, options)
+    _warn_degenerate(type(estimator).__name__, grams)
+    return grams
+
+
+def _build(
+    dictionary: KernelDictionary | None,
+    X: Array,
+    options: GramOptions,
+    weights: Array | None,
+) -> BuiltStack:
+    if dictionary is None:
+        return precomputed_stack(X, options.normalize, weights, options.max_bytes)
+    return build_stack(
+        dictionary,
+        X,
+        normalize=options.normalize,
+        sample_weight=weights,
+        storage=options.storage,
+        max_bytes=options.max_bytes,
+    )
+
+
+def choose_dictionary(
+    kernels: Any, n_features: int, feature_names: Sequence[str] | None
+) -> KernelDictionary:
+    """Return the dictionary that a ``kernels`` parameter stands for.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary or None
+        None stands for `spicy_dictionary`.
+    n_features : int
+        Number of columns of the data.
+    feature_names : sequence of str or None
+        Their names.
+
+    Returns
+    -------
+    dictionary : KernelDictionary
+        With columns given by indices.
+
+    Raises
+    ------
+    ValueError
+        If it is empty or of another type.
+    """
+    if kernels is None:
+        chosen: KernelDictionary = spicy_dictionary(n_features)
+    elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
+        if not kernels:
+            raise ValueError("kernels is empty: at least one kernel is needed.")
+        chosen = ListDictionary(kernels)
+    # The protocol is met by whatever has a length and items.
+    elif isinstance(kernels, KernelDictionary) and not isinstance(
+        kernels, str | Mapping | np.ndarray
+    ):
+        chosen = kernels
+    else:
+        raise ValueError(
+            "kernels must be None, 'precomputed', a list of kernels or a "
+            f"KernelDictionary, got {kernels!r}."
+        )
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    return resolve_columns(chosen, n_features, names)
+
+
+def _warn_degenerate(owner: str, grams: Grams) -> None:
+    """Name the kernels that cannot enter the model."""
+    degenerate = grams.built.degenerate
+    if degenerate.size:
+        names = grams.names(degenerate[:5].tolist())
+        warnings.warn(
+            f"{owner} leaves out {degenerate.size} of {grams.stack.shape[0]} kernels, "
+            "which are zero or constant on the training data: "
+            f"{listed(names, degenerate.size)}.",
+            DegenerateKernelWarning,
+            stacklevel=4,
+        )

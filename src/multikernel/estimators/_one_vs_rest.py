@@ -1,0 +1,77 @@
+"""Several solutions of one stack as one model: one-vs-rest composition."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.problem import Solution, Status
+
+# From best to worst: the worst of several problems is what a fit reports.
+_SEVERITY = (Status.CONVERGED, Status.STOPPED, Status.MAX_ITER, Status.STALLED)
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """The block functions of all outputs over the training samples.
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_active,)
+        Kernels with a non-zero norm in at least one output, ascending.
+    coefs : ndarray of shape (n_active, n_samples, n_outputs)
+        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j].
+    intercept : ndarray of shape (n_outputs,)
+        The intercepts.
+    """
+
+    active: Indices
+    coefs: Array
+    intercept: Array
+
+
+def labels_to_signs(codes: Array | Indices, n_classes: int) -> Array:
+    """Return the targets of every problem, -1.0 / +1.0, one row per problem.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Class indices.
+    n_classes : int
+        At least two.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_outputs, n_samples)
+        One row with +1 for the second class where there are two classes; otherwise
+        one row per class, +1 for it and -1 for the rest.
+    """
+    positive = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    return np.where(codes[None, :] == positive[:, None], 1.0, -1.0)
+
+
+def merge(solutions: Sequence[Solution]) -> Expansion:
+    """Return the expansions of several solutions over the union of their kernels.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        One per output, on the same stack, each with one-dimensional targets.
+
+    Returns
+    -------
+    expansion : Expansion
+    """
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
+    n_samples = solutions[0].dual.shape[0]
+    coefs = np.zeros((active.size, n_samples, len(solutions)))
+    for output, solution in enumerate(solutions):
+        coefs[np.searchsorted(active, solution.active), :, output] = solution.coefs
+    intercept = np.concatenate([solution.intercept for solution in solutions])
+    return Expansion(active.astype(np.intp), coefs, intercept)
+
+
+def worst_status(solutions: Sequence[Solution]) -> Status:
+    """Return the status of the solution that went worst."""
+    return max((solution.status for solution in solutions), key=_SEVERITY.index)

@@ -1,0 +1,68 @@
+"""A regularisation path as arrays, over the kernels that ever enter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.problem import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizationPath:
+    """Solutions for a sequence of strengths on all training samples.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Strengths, descending.
+    kernels : ndarray of shape (n_entered,)
+        Kernels that enter anywhere on the path, ascending.
+    norms : ndarray of shape (n_outputs, n_alphas, n_entered)
+        Their block norms; one output for regression and for two classes, otherwise
+        one per class.
+    kernel_weights : ndarray of shape (n_outputs, n_alphas, n_entered)
+        Their weights.
+    objectives : ndarray of shape (n_outputs, n_alphas)
+        Objectives in the scale of the estimator.
+    duality_gaps : ndarray of shape (n_outputs, n_alphas)
+        Relative duality gaps.
+    """
+
+    alphas: Array
+    kernels: Indices
+    norms: Array
+    kernel_weights: Array
+    objectives: Array
+    duality_gaps: Array
+
+
+def path_arrays(
+    alphas: Array, paths: Sequence[Sequence[Solution]], scale: float
+) -> RegularizationPath:
+    """Return the paths of all outputs as arrays.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Strengths in the scale of the estimator.
+    paths : sequence of sequence of Solution
+        One path per output, with one solution per strength.
+    scale : float
+        What turns an objective of `Problem` into that of the estimator.
+
+    Returns
+    -------
+    path : RegularizationPath
+    """
+    active = [solution.active for path in paths for solution in path]
+    kernels = np.unique(np.concatenate(active)).astype(np.intp)
+    return RegularizationPath(
+        alphas,
+        kernels,
+        np.array([[s.norms[kernels] for s in path] for path in paths]),
+        np.array([[s.kernel_weights[kernels] for s in path] for path in paths]),
+        scale * np.array([[s.objective for s in path] for path in paths]),
+        np.array([[s.duality_gap for s in path] for path in paths]),
+    )

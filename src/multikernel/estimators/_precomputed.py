@@ -1,0 +1,166 @@
+"""Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from multikernel._typing import Array
+from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
+from multikernel.gram.build import check_size, degenerate_kernels
+from multikernel.gram.dense import Stored
+from multikernel.gram.normalize import CosineStep, empty_normalization
+from multikernel.gram.threads import run_blocks
+
+ASYMMETRY = 1e-7
+"""Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+def stack_grams(grams: Any) -> Array:
+    """Return Gram matrices as one X for ``kernels="precomputed"``.
+
+    The samples come first, so that scikit-learn slices X as it slices any pairwise
+    data: `cross_val_score`, `GridSearchCV` and pipelines work as they are.
+
+    Parameters
+    ----------
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
+            array-like of shape (n_samples, n_fit_samples)
+        The matrices: square for the training data, new samples in the rows for
+        prediction.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
+        Of an array a view, without a copy; of a list a view of the one array that it
+        is copied into. `fit` uses that layout without a further copy where kernels
+        are not normalised.
+
+    Raises
+    ------
+    ValueError
+        If there is no matrix, or if their shapes differ.
+
+    See Also
+    --------
+    multikernel.kernels.PrecomputedKernel : Shares one copy across folds and clones,
+        and gives kernels names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import stack_grams
+    >>> stack_grams([np.eye(4), np.ones((4, 4))]).shape
+    (4, 4, 2)
+    """
+    if isinstance(grams, np.ndarray) and grams.ndim == 3:
+        return np.moveaxis(grams, 0, -1)
+    matrices = [np.asarray(gram) for gram in grams]
+    if not matrices:
+        raise ValueError("stack_grams needs at least one Gram matrix, got none.")
+    for number, matrix in enumerate(matrices):
+        if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
+            raise ValueError(
+                f"Gram matrix {number} has shape {matrix.shape}, the first one "
+                f"{matrices[0].shape}: all must be two-dimensional and alike."
+            )
+    return np.moveaxis(np.stack(matrices), 0, -1)
+
+
+def precomputed_stack(
+    X: Array,
+    normalize: str | Sequence[str] | None,
+    weights: Array | None,
+    max_bytes: int | None,
+) -> BuiltStack:
+    """Return the normalised stack of a samples-first block of Gram matrices.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_samples, n_kernels)
+        The matrices, float64 or float32; kept in that type.
+    normalize : str, sequence of str, or None
+        Steps as in `build_stack`, except "cosine".
+    weights : ndarray of shape (n_samples,) or None
+        Weights of the statistics.
+    max_bytes : int or None
+        Limit on the bytes of a copy, where one is needed.
+
+    Returns
+    -------
+    built : BuiltStack
+        A view of X where nothing is normalised and X has the layout of
+        `stack_grams`.
+    """
+    array = np.moveaxis(X, -1, 0)
+    n_kernels, n_samples, _ = array.shape
+    normalization = empty_normalization(normalize, n_kernels, n_samples, weights)
+    if any(isinstance(step, CosineStep) for step in normalization.steps):
+        raise ValueError(
+            "normalize='cosine' needs k(x, x) of new samples, which precomputed "
+            "kernels do not have: divide them beforehand, or use PrecomputedKernel."
+        )
+    if normalization.steps or not array.flags.c_contiguous:
+        check_size(array.shape, array.itemsize, max_bytes)
+        array = array.copy(order="C")
+    normalize_in_place(array, normalization)
+    stack = DenseStack(array)
+    return BuiltStack(stack, normalization, degenerate_kernels(stack))
+
+
+def normalize_in_place(array: Stored, normalization: Normalization) -> None:
+    """Learn a normalisation from Gram matrices, and apply it to them.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_kernels, n_samples, n_samples)
+        The matrices; overwritten.
+    normalization : Normalization
+        Empty steps; they are filled.
+    """
+    if not normalization.steps:
+        return
+
+    def treat(m: int) -> None:
+        K = array[m].astype(np.float64, copy=False)
+        normalization.learn(m, K)
+        if K.dtype != array.dtype:
+            array[m] = K
+
+    run_blocks(treat, range(array.shape[0]))
+
+
+def check_symmetric(stack: GramStack, random_state: Any) -> None:
+    """Raise if a matrix is not symmetric, at the cost of one pass.
+
+    For two random vectors of signs, u^T K v and v^T K u differ by about the Frobenius
+    norm of K - K^T: a single pair of entries that differ is found.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    random_state : int, RandomState or None
+        Draws the vectors; None stands for a fixed seed.
+
+    Raises
+    ------
+    ValueError
+        Naming the matrix and the pair of entries that differ most.
+    """
+    random = check_random_state(0 if random_state is None else random_state)
+    u, v = signs = random.choice([-1.0, 1.0], size=(2, stack.shape[1]))
+    images = stack.matvec(signs.T)
+    difference = np.abs(images[:, :, 1] @ u - images[:, :, 0] @ v)
+    traces = np.abs(stack.diagonals()).sum(axis=1)
+    for m in np.flatnonzero(difference > ASYMMETRY * np.maximum(traces, TINY)):
+        K = stack.take(np.array([m])).columns(np.arange(stack.shape[2]))[0]
+        i, j = np.unravel_index(int(np.argmax(np.abs(K - K.T))), K.shape)
+        raise ValueError(
+            f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
+            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g} (after normalisation). Use "
+            "(K + K.T) / 2 if that is rounding, and check how it was computed if not."
+        )

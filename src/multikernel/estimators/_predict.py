@@ -1,0 +1,157 @@
+"""Fitted additive models: only active kernels are evaluated, in chunks of rows."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram import Normalization, cross_gram
+from multikernel.kernels import Kernel
+
+Rows = Array | Indices
+"""New samples: their data, or their numbers where a model takes these."""
+
+CHUNK_BYTES = 2**26
+"""Bytes of the largest kernel matrix that is held at prediction."""
+
+
+class CrossGrams(Protocol):
+    """The normalised kernels of a model between new samples and those it keeps."""
+
+    def __call__(self, X: Rows, position: int) -> Array:
+        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class KernelGrams:
+    """Kernels evaluated on data.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The active kernels.
+    indices : ndarray of shape (n_active,)
+        Their places in the dictionary.
+    X : ndarray of shape (n_kept, n_features)
+        The training samples kept.
+    normalization : Normalization
+        What was learnt on the training data.
+    """
+
+    kernels: tuple[Kernel, ...]
+    indices: Indices
+    X: Array
+    normalization: Normalization
+
+    def __call__(self, X: Rows, position: int) -> Array:
+        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
+        index = int(self.indices[position])
+        new = np.asarray(X, dtype=np.float64)
+        return cross_gram(
+            self.kernels[position], new, self.X, self.normalization, index
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PrecomputedGrams:
+    """Kernels cut from precomputed matrices of shape (n_samples, n_fit, n_kernels).
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n_active,)
+        The active kernels.
+    columns : ndarray of shape (n_kept,)
+        The training samples kept, as positions among those of the fit.
+    normalization : Normalization
+        What was learnt on the training data; no step may need k(x, x).
+    """
+
+    indices: Indices
+    columns: Indices
+    normalization: Normalization
+
+    def __call__(self, X: Rows, position: int) -> Array:
+        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
+        index = int(self.indices[position])
+        K = X[:, self.columns, index].astype(np.float64)
+        # Scaling and centring do not read the diagonals they are handed.
+        rows, cols = np.full(K.shape[0], np.nan), np.full(K.shape[1], np.nan)
+        for step in self.normalization.steps:
+            step.apply(index, K, rows, cols)
+        return K
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """A sum of kernel expansions, one per active kernel, and an intercept.
+
+    Parameters
+    ----------
+    grams : CrossGrams
+        The active kernels.
+    coefs : ndarray of shape (n_active, n_kept, n_outputs)
+        Their coefficients.
+    intercept : ndarray of shape (n_outputs,)
+        The intercepts.
+    """
+
+    grams: CrossGrams
+    coefs: Array
+    intercept: Array
+
+    def contributions(self, X: Rows) -> Array:
+        """Return every term of the sum.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ...)
+            New samples.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_outputs, n_active)
+        """
+        n_active, n_kept, n_outputs = self.coefs.shape
+        terms = np.empty((X.shape[0], n_outputs, n_active))
+        for rows in row_chunks(X.shape[0], n_kept):
+            for position in range(n_active):
+                K = self.grams(X[rows], position)
+                terms[rows, :, position] = K @ self.coefs[position]
+        return terms
+
+    def decision_values(self, X: Rows) -> Array:
+        """Return the sum of all terms and the intercept, shape (n_samples, n_outputs).
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ...)
+            New samples.
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples, n_outputs)
+        """
+        n_active, n_kept, _ = self.coefs.shape
+        f = np.tile(self.intercept, (X.shape[0], 1))
+        for rows in row_chunks(X.shape[0], n_kept):
+            for position in range(n_active):
+                f[rows] += self.grams(X[rows], position) @ self.coefs[position]
+        return f
+
+
+def row_chunks(n_rows: int, n_cols: int) -> list[slice]:
+    """Return slices of rows whose kernel matrix stays below `CHUNK_BYTES`.
+
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Shape of the whole matrix.
+
+    Returns
+    -------
+    chunks : list of slice
+    """
+    size = max(1, CHUNK_BYTES // (8 * max(1, n_cols)))
+    return [slice(start, start + size) for start in range(0, n_rows, size)]

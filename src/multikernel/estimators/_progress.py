@@ -1,0 +1,93 @@
+"""What a fit tells while it runs: progress lines, and the history it leaves."""
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel.problem import Callback, Progress, Solution
+
+HISTORY_DTYPE = np.dtype(
+    [
+        ("output", np.intp),
+        ("iteration", np.intp),
+        ("seconds", np.float64),
+        ("objective", np.float64),
+        ("duality_gap", np.float64),
+        ("n_active", np.intp),
+        ("passes", np.float64),
+        ("inner_steps", np.intp),
+    ]
+)
+
+
+def history_array(solutions: Sequence[Solution], scale: float) -> NDArray[np.void]:
+    """Return the histories of the problems of one fit as one structured array.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        One per output (one-vs-rest has several).
+    scale : float
+        What turns an objective of `Problem` into that of the estimator.
+
+    Returns
+    -------
+    history : structured ndarray of shape (n_lines,)
+        Fields ``output`` (index of the problem), ``iteration``, ``seconds``,
+        ``objective``, ``duality_gap``, ``n_active``, ``passes``, ``inner_steps``.
+    """
+    lines = [
+        (
+            output,
+            line.iteration,
+            line.seconds,
+            line.objective * scale,
+            line.duality_gap,
+            line.n_active,
+            line.passes,
+            line.inner_steps,
+        )
+        for output, solution in enumerate(solutions)
+        for line in solution.history
+    ]
+    return np.array(lines, dtype=HISTORY_DTYPE)
+
+
+def report(owner: str, scale: float) -> Callback:
+    """Return a callback that writes one line per iteration to standard error.
+
+    Parameters
+    ----------
+    owner : str
+        What is fitted, at the start of each line.
+    scale : float
+        What turns an objective of `Problem` into that of the estimator.
+
+    Returns
+    -------
+    callback : Callback
+    """
+
+    def write(line: Progress) -> bool:
+        sys.stderr.write(
+            f"{owner}: iteration {line.iteration}, {line.seconds:.2f} s, objective "
+            f"{line.objective * scale:.6g}, gap {line.duality_gap:.2e}, "
+            f"{line.n_active} active kernels\n"
+        )
+        return False
+
+    return write
+
+
+def chained(callbacks: Sequence[Callback]) -> Callback | None:
+    """Return one callback that calls all, and stops where any of them asks to."""
+    if not callbacks:
+        return None
+
+    def call(line: Progress) -> bool:
+        answers = [callback(line) for callback in callbacks]
+        return any(answers)
+
+    return call

@@ -1,0 +1,141 @@
+"""Scores of decision values: any scikit-learn scorer, without predicting again."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring
+
+from multikernel._typing import Array
+from multikernel.estimators._tasks import ClassPredictions
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """What one fold says of every strength.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_alphas,)
+        Validation scores.
+    n_active : ndarray of shape (n_alphas,)
+        Kernels in the models.
+    gaps : ndarray of shape (n_outputs, n_alphas)
+        Relative duality gaps of the solves.
+    """
+
+    scores: Array
+    n_active: Array
+    gaps: Array
+
+
+class FoldClassifier(ClassPredictions, ClassifierMixin, BaseEstimator):
+    """A classifier whose X are decision values, for scorers.
+
+    Parameters
+    ----------
+    loss : str
+        Name of the loss: which methods there are.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    """
+
+    def __init__(self, loss: str, classes: Array) -> None:
+        self.loss = loss
+        self.classes = classes
+        self.classes_ = classes
+
+    def _decision_values(self, X: Any) -> Array:
+        return np.asarray(X)
+
+
+class FoldRegressor(RegressorMixin, BaseEstimator):
+    """A regressor whose X are predictions, for scorers."""
+
+    def predict(self, X: Any) -> Array:
+        """Return the only column of X."""
+        return np.asarray(X)[:, 0]
+
+
+def make_score(
+    scoring: Any, loss: str, classes: Array | None, y: Array, weights: Array | None
+) -> Any:
+    """Return a function from decision values of a fold to their score.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        As everywhere in scikit-learn; None stands for accuracy or R^2.
+    loss : str
+        Name of the loss.
+    classes : ndarray of shape (n_classes,) or None
+        The labels; None for a regression.
+    y : ndarray of shape (n_test,)
+        The validation targets.
+    weights : ndarray of shape (n_test,) or None
+        Their sample weights, handed to scorers that take them.
+
+    Returns
+    -------
+    score : callable
+    """
+    model = FoldRegressor() if classes is None else FoldClassifier(loss, classes)
+    scorer = check_scoring(model, scoring=scoring)
+    arguments = {}
+    if weights is not None and _takes_weights(scorer):
+        arguments["sample_weight"] = weights
+
+    def score(f: Array) -> float:
+        return float(scorer(model, f, y, **arguments))
+
+    return score
+
+
+def _takes_weights(scorer: Any) -> bool:
+    names = inspect.signature(scorer).parameters
+    return "sample_weight" in names or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in names.values()
+    )
+
+
+def cv_results(alphas: Array, folds: Sequence[FoldScores]) -> dict[str, Array]:
+    """Return the scores of all folds as scikit-learn's searches do.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        The strengths.
+    folds : sequence of FoldScores
+        One per fold.
+
+    Returns
+    -------
+    results : dict of ndarray of shape (n_alphas,)
+        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``mean_n_active``.
+
+    Raises
+    ------
+    ValueError
+        If no strength has a score.
+    """
+    scores = np.array([fold.scores for fold in folds])
+    mean = scores.mean(axis=0)
+    if not np.isfinite(mean).any():
+        raise ValueError(
+            "No alpha has a finite score in every fold: check scoring, and that every "
+            "fold holds every class."
+        )
+    results = {"alpha": alphas}
+    results |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
+    results["mean_test_score"] = mean
+    results["std_test_score"] = scores.std(axis=0)
+    results["rank_test_score"] = rankdata(
+        np.where(np.isfinite(mean), -mean, np.inf), method="min"
+    ).astype(np.intp)
+    results["mean_n_active"] = np.array([fold.n_active for fold in folds]).mean(axis=0)
+    return results

@@ -1,0 +1,394 @@
+"""Sparse multiple kernel learning by SpicyMKL, alpha chosen by cross-validation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from multikernel._validation import Check
+from multikernel.estimators._base import Recipe
+from multikernel.estimators._cv import CV_CHECKS, PathCV
+from multikernel.estimators._spicy import (
+    CLASSIFIER_CHECKS,
+    CLASSIFIER_LOSSES,
+    REGRESSOR_CHECKS,
+    SPICY_CHECKS,
+    regression_loss,
+    sparse_regularizer,
+)
+from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.kernels import KernelDictionary
+from multikernel.solvers.spicy import SpicyMKL
+
+CHECKS: Mapping[str, Check] = {
+    **{name: check for name, check in SPICY_CHECKS.items() if name != "alpha"},
+    **CV_CHECKS,
+}
+
+
+class SpicyMKLClassifierCV(PathCV, MKLClassifier):
+    """Sparse multiple kernel classification with alpha chosen by cross-validation.
+
+    The problem is that of `SpicyMKLClassifier`. On every fold it is solved for all
+    strengths in turn, each from the solution before, and the strength with the best
+    mean validation score is taken. Kernels are computed once and cut for the folds,
+    each of which normalises them by its own training samples: a fold's models are
+    those of a `SpicyMKLClassifier` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
+        kernels of several widths and degrees on all columns together and on each
+        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from the smallest one
+        at which no kernel enters, downwards, when None.
+    n_alphas : int, default=50
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-2
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for accuracy. Scorers get the sample weights
+        where there are any.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    loss : {"logistic", "hinge", "squared"}, default="logistic"
+        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+        `predict_proba`.
+    l1_ratio : float, default=1.0
+        Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
+        information are kept together.
+    normalize : {"trace", "variance", "cosine", "center"}, list of these or None, \
+            default="trace"
+        How kernels are made comparable: mean diagonal one, unit variance in feature
+        space, cosine similarity, centring; several are applied in order. Factors are
+        learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=100
+        Outer iterations, each of which passes over all kernels, at most.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per outer iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry; the rest of the
+        fit is deterministic.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength with the best mean score, the largest of several.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_score_ : float
+        Mean score of ``alpha_``.
+    cv_results_ : dict of ndarray of shape (n_alphas,)
+        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``mean_n_active``.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps along the path on all samples.
+    n_splits_ : int
+        Number of folds.
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
+        with more than two classes one row per class, as all attributes that say so.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight (for any class), ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m times it.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss plus alpha times the penalty.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Outer iterations made.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (index of the class, 0 for two classes),
+        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
+        all classes.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    SpicyMKLClassifier : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLClassifierCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = SpicyMKLClassifierCV(kernels, n_alphas=8, cv=3).fit(X, y)
+    >>> model.alphas_.shape, bool(model.alpha_ in model.alphas_)
+    ((8,), True)
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 50,
+        alpha_min_ratio: float = 1e-2,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str = "logistic",
+        l1_ratio: float = 1.0,
+        normalize: str | Sequence[str] | None = "trace",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.l1_ratio = l1_ratio
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for alpha one; the path sets the strengths."""
+        return Recipe(
+            CLASSIFIER_LOSSES[self.loss](),
+            sparse_regularizer(total_weight, self.l1_ratio),
+            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            1.0 / total_weight,
+        )
+
+
+class SpicyMKLRegressorCV(PathCV, MKLRegressor):
+    """Sparse multiple kernel regression with alpha chosen by cross-validation.
+
+    The problem is that of `SpicyMKLRegressor`. On every fold it is solved for all
+    strengths in turn, each from the solution before, and the strength with the best
+    mean validation score is taken. Kernels are computed once and cut for the folds,
+    each of which normalises them by its own training samples: a fold's models are
+    those of a `SpicyMKLRegressor` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
+        kernels of several widths and degrees on all columns together and on each
+        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from the smallest one
+        at which no kernel enters, downwards, when None.
+    n_alphas : int, default=50
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-2
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for R^2. Scorers get the sample weights
+        where there are any.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    loss : {"squared", "epsilon_insensitive"}, default="squared"
+        Half the squared error, or the absolute error beyond ``epsilon``.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    l1_ratio : float, default=1.0
+        Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
+        information are kept together.
+    normalize : {"trace", "variance", "cosine", "center"}, list of these or None, \
+            default="trace"
+        How kernels are made comparable: mean diagonal one, unit variance in feature
+        space, cosine similarity, centring; several are applied in order. Factors are
+        learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=100
+        Outer iterations, each of which passes over all kernels, at most.
+    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per outer iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry; the rest of the
+        fit is deterministic.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength with the best mean score, the largest of several.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_score_ : float
+        Mean score of ``alpha_``.
+    cv_results_ : dict of ndarray of shape (n_alphas,)
+        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``mean_n_active``.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps along the path on all samples.
+    n_splits_ : int
+        Number of folds.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight, ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m times it.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        Mean loss plus alpha times the penalty.
+    duality_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Outer iterations made.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (always 0), iteration, seconds, objective,
+        duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    SpicyMKLRegressor : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLRegressorCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 1])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = SpicyMKLRegressorCV(kernels, n_alphas=8, cv=3).fit(X, y)
+    >>> bool(model.best_score_ > 0.9)
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 50,
+        alpha_min_ratio: float = 1e-2,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str = "squared",
+        epsilon: float = 0.1,
+        l1_ratio: float = 1.0,
+        normalize: str | Sequence[str] | None = "trace",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.l1_ratio = l1_ratio
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for alpha one; the path sets the strengths."""
+        return Recipe(
+            regression_loss(self.loss, self.epsilon),
+            sparse_regularizer(total_weight, self.l1_ratio),
+            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            1.0 / total_weight,
+        )
