@@ -57,6 +57,16 @@ class GramMatrix(Protocol):
 
 
 @runtime_checkable
+class DenseGram(GramMatrix, Protocol):
+    """A Gram matrix held in one array, which loops may read in place."""
+
+    @property
+    def array(self) -> Array:
+        """Return the matrix itself, shape (n_rows, n_cols); not to be changed."""
+        ...
+
+
+@runtime_checkable
 class GramStack(Protocol):
     """The matrices K_1, ..., K_M behind one storage policy."""
 

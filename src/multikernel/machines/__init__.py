@@ -1,1 +1,62 @@
-"""TBD."""
+"""Learners for one Gram matrix; to add one, write a file and a line here."""
+
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.losses.base import Loss
+from multikernel.machines.base import (
+    KernelMachine,
+    MachineFit,
+    support_product,
+    warm_start,
+)
+from multikernel.machines.newton import Newton
+from multikernel.machines.ridge import Ridge
+from multikernel.machines.smo import SMO
+
+MACHINES: tuple[type[KernelMachine], ...] = (Ridge, SMO, Newton)
+"""Every machine, the one to prefer first; each has defaults for all its settings."""
+
+
+def machine_for(loss: Loss) -> KernelMachine:
+    """Return the first machine of `MACHINES` that can treat a loss.
+
+    Parameters
+    ----------
+    loss : Loss
+        Any loss, weighted or not.
+
+    Returns
+    -------
+    machine : KernelMachine
+        With default settings.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        With the reasons of all machines, if there is none.
+
+    Examples
+    --------
+    >>> from multikernel.losses import HingeLoss
+    >>> machine_for(HingeLoss()).__class__.__name__
+    'SMO'
+    """
+    reasons = []
+    for machine in (kind() for kind in MACHINES):
+        reason = machine.unsupported(loss)
+        if reason is None:
+            return machine
+        reasons.append(reason)
+    raise UnsupportedProblemError(" ".join(["No machine fits.", *reasons]))
+
+
+__all__ = [
+    "MACHINES",
+    "SMO",
+    "KernelMachine",
+    "MachineFit",
+    "Newton",
+    "Ridge",
+    "machine_for",
+    "support_product",
+    "warm_start",
+]

@@ -1,0 +1,329 @@
+"""Compiled loops of SMO: working-set selection, the pair step, the gradient.
+
+Everything is in terms of the dual variable rho itself, so no label multiplies a kernel
+entry: minimise rho^T K rho / 2 + c(rho) in a box, with c piecewise linear with a kink
+at zero, and the sum of rho fixed where there is an intercept. ``up`` and ``down`` hold
+the one-sided slopes of c, infinite at the bounds, so f + up and f + down are the
+one-sided derivatives of the objective and no branch is needed to tell who may move.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from multikernel._typing import Array, Indices
+
+Pair = tuple[float, float]
+Found = tuple[int, float]
+"""A sample, -1 for none, and a value that goes with it."""
+
+Span = tuple[int, int]
+"""The step to start at, and the step to stop before."""
+
+LANES = 64
+"""Samples of a block. A minimum over a long array is one chain of dependent steps; the
+elementwise minimum of blocks is vectorised, and leaves this many candidates."""
+
+CONVERGED, STEPS_DONE, MISSING, STALLED, INDEFINITE = range(5)
+"""Why a loop returned."""
+
+TINY = 1e-200
+NOISE = 1e-15  # curvature below this share of the diagonal is rounding
+NEGATIVE = 1e-6  # and below minus this share it cannot be rounding, even of float32
+
+
+class Variables(NamedTuple):
+    """One entry per sample in play; the loops change the first four in place."""
+
+    rho: Array
+    f: Array
+    """(K rho) without the intercept."""
+    up: Array
+    """Slope of c to the right of rho; infinity at the upper bound."""
+    down: Array
+    """Slope of c to the left of rho; minus infinity at the lower bound."""
+    lower: Array
+    upper: Array
+    right: Array
+    """Slope of c on the positive side."""
+    left: Array
+    """Slope of c on the negative side, at most `right`."""
+    diagonal: Array
+    """Of K; read-only, as `Rows.data` is, so that one compiled loop takes both."""
+
+
+class Rows(NamedTuple):
+    """The rows of K at hand."""
+
+    data: Array
+    """Of shape (n_slots, n), read-only."""
+    slot: Indices
+    """Where the row of each sample lies in `data`, -1 for nowhere."""
+    stamp: Indices
+    """When each slot was last used; written here, read where rows are replaced."""
+
+
+class Outcome(NamedTuple):
+    """What a loop hands back; calling it again goes on from there."""
+
+    code: int
+    missing: int
+    """The sample whose row is needed, for the code MISSING."""
+    step: int
+    violation: float
+    """The largest violation of the optimality conditions, infinity if not known."""
+
+
+@njit(inline="always", error_model="numpy")
+def fill(lane: Array, value: float) -> None:
+    """Set every entry."""
+    for k in range(LANES):
+        lane[k] = value
+
+
+@njit(inline="always", error_model="numpy")
+def peak(lane: Array) -> int:
+    """Return where an array of LANES entries is largest."""
+    where = 0
+    for k in range(1, LANES):
+        if lane[k] > lane[where]:
+            where = k
+    return where
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def move_and_select(
+    v: Variables, row_i: Array, row_j: Array, change: Pair, lanes: Array
+) -> Found:
+    """Add a pair's change to f, and in the same pass select the next first sample.
+
+    Returns the sample with the smallest derivative upwards (-1 where nobody may move
+    up), and that derivative.
+    """
+    delta_i, delta_j = change
+    best = lanes[0]
+    fill(best, -np.inf)
+    for start in range(0, v.f.shape[0], LANES):
+        end = start + LANES
+        fs, ups = v.f[start:end], v.up[start:end]
+        a, b = row_i[start:end], row_j[start:end]
+        for k in range(fs.shape[0]):
+            x = fs[k] + delta_i * a[k] + delta_j * b[k]
+            fs[k] = x
+            x = -(x + ups[k])
+            best[k] = x if x > best[k] else best[k]
+    where, low = -1, np.inf
+    for k in range(peak(best), v.f.shape[0], LANES):
+        x = v.f[k] + v.up[k]
+        if x < low:
+            where, low = k, x
+    return where, low
+
+
+@njit(inline="always", error_model="numpy")
+def second_down(v: Variables, row: Array, i: int, low: float, lanes: Array) -> Found:
+    """Return the partner of largest second-order gain, and the largest violation.
+
+    WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about
+    violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij.
+    """
+    best, top, slack = lanes[0], lanes[1], lanes[2]
+    fill(best, 0.0)
+    fill(top, -np.inf)
+    own = v.diagonal[i]
+    for start in range(0, v.f.shape[0], LANES):
+        end = start + LANES
+        fs, downs = v.f[start:end], v.down[start:end]
+        ks, diagonal = row[start:end], v.diagonal[start:end]
+        for k in range(fs.shape[0]):
+            x = fs[k] + downs[k] - low
+            top[k] = x if x > top[k] else top[k]
+            slack[k] = x if x > 0.0 else 0.0
+        for k in range(fs.shape[0]):
+            curvature = own + diagonal[k] - 2.0 * ks[k]
+            curvature = curvature if curvature > TINY else TINY
+            gain = slack[k] * slack[k] / curvature
+            best[k] = gain if gain > best[k] else best[k]
+    where, most = -1, 0.0
+    for k in range(peak(best), v.f.shape[0], LANES):
+        x = v.f[k] + v.down[k] - low
+        gain = x * x / max(own + v.diagonal[k] - 2.0 * row[k], TINY)
+        if x > 0.0 and gain > most:
+            where, most = k, gain
+    return where, top[peak(top)]
+
+
+@njit(inline="always", error_model="numpy")
+def line_minimum(
+    slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
+) -> float:
+    """Return argmin over 0 <= t <= limit of a convex function, quadratic but for kinks.
+
+    Its derivative is -slope + curvature t, and jumps up at each of the two `kinks`
+    (place, jump), sorted by place.
+    """
+    t = 0.0
+    for place, jump in kinks:
+        if place >= limit or t + slope / curvature <= place:
+            break
+        slope -= curvature * (place - t) + jump
+        t = place
+        if slope <= 0.0:
+            return t
+    end = t + slope / curvature
+    return end if end < limit else limit
+
+
+@njit(inline="always", error_model="numpy")
+def kink_above(v: Variables, i: int) -> Pair:
+    """Return how far above rho_i its kink lies, and by how much the slope jumps."""
+    if v.rho[i] < 0.0 < v.upper[i]:
+        return -v.rho[i], v.right[i] - v.left[i]
+    return np.inf, 0.0
+
+
+@njit(inline="always", error_model="numpy")
+def kink_below(v: Variables, i: int) -> Pair:
+    """Return how far below rho_i its kink lies, and by how much the slope jumps."""
+    if v.lower[i] < 0.0 < v.rho[i]:
+        return v.rho[i], v.right[i] - v.left[i]
+    return np.inf, 0.0
+
+
+@njit(inline="always", error_model="numpy")
+def put(v: Variables, i: int, value: float) -> float:
+    """Set rho_i and its one-sided slopes; return the change of rho_i."""
+    change: float = value - v.rho[i]
+    v.rho[i] = value
+    v.up[i] = v.left[i] if value < 0.0 else v.right[i]
+    if value >= v.upper[i]:
+        v.up[i] = np.inf
+    v.down[i] = v.right[i] if value > 0.0 else v.left[i]
+    if value <= v.lower[i]:
+        v.down[i] = -np.inf
+    return change
+
+
+@njit(inline="always", error_model="numpy")
+def step_pair(v: Variables, i: int, j: int, curvature: float) -> Pair:
+    """Move i up and j down to the best point on that line; return both changes."""
+    slope = (v.f[j] + v.down[j]) - (v.f[i] + v.up[i])
+    room_i, room_j = v.upper[i] - v.rho[i], v.rho[j] - v.lower[j]
+    kinks = (kink_above(v, i), kink_below(v, j))
+    if kinks[1][0] < kinks[0][0]:
+        kinks = (kinks[1], kinks[0])
+    t = line_minimum(slope, curvature, kinks, min(room_i, room_j))
+    # Bounds are met exactly: a sample that is a rounding away from its bound would
+    # count as free, and be chosen for steps of that size.
+    new_i = v.upper[i] if t >= room_i else v.rho[i] + t
+    new_j = v.lower[j] if t >= room_j else v.rho[j] - t
+    return put(v, i, new_i), put(v, j, new_j)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_pairs(
+    v: Variables, rows: Rows, lanes: Array, tol: float, span: Span
+) -> Outcome:
+    """Make pair steps, from `span[0]` to `span[1]`, until converged; keep sum(rho)."""
+    step, last = span
+    i, low = move_and_select(v, v.diagonal, v.diagonal, (0.0, 0.0), lanes)
+    while True:
+        if i < 0:
+            return Outcome(CONVERGED, -1, step, 0.0)
+        if rows.slot[i] < 0:
+            return Outcome(MISSING, i, step, np.inf)
+        row = rows.data[rows.slot[i]]
+        rows.stamp[rows.slot[i]] = 2 * step + 1
+        j, excess = second_down(v, row, i, low, lanes)
+        if excess <= tol:
+            return Outcome(CONVERGED, -1, step, max(excess, 0.0))
+        if j < 0:  # NaN
+            return Outcome(STALLED, -1, step, excess)
+        if step >= last:
+            return Outcome(STEPS_DONE, -1, step, excess)
+        if rows.slot[j] < 0:
+            return Outcome(MISSING, j, step, excess)
+        rows.stamp[rows.slot[j]] = 2 * step + 1
+        scale = v.diagonal[i] + v.diagonal[j]
+        curvature = scale - 2.0 * row[j]
+        if curvature < -NEGATIVE * abs(scale) - TINY:
+            return Outcome(INDEFINITE, -1, step, excess)
+        change_i, change_j = step_pair(v, i, j, max(curvature, NOISE * scale, TINY))
+        if change_i == 0.0 and change_j == 0.0:
+            return Outcome(STALLED, -1, step, excess)
+        step += 1
+        other = rows.data[rows.slot[j]]
+        i, low = move_and_select(v, row, other, (change_i, change_j), lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_single(v: Variables, row: Array, change: float, lanes: Array) -> Found:
+    """Add one sample's change to f; return who gains most next, and the violation."""
+    best, top = lanes[0], lanes[1]
+    fill(best, 0.0)
+    fill(top, 0.0)
+    for start in range(0, v.f.shape[0], LANES):
+        end = start + LANES
+        fs, ups, downs = v.f[start:end], v.up[start:end], v.down[start:end]
+        ks, diagonal = row[start:end], v.diagonal[start:end]
+        slack = lanes[2][: fs.shape[0]]
+        for k in range(fs.shape[0]):
+            x = fs[k] + change * ks[k]
+            fs[k] = x
+            above, below = -(x + ups[k]), x + downs[k]
+            x = above if above > below else below
+            slack[k] = x if x > 0.0 else 0.0
+        for k in range(fs.shape[0]):
+            x = slack[k]
+            top[k] = x if x > top[k] else top[k]
+            curvature = diagonal[k] if diagonal[k] > TINY else TINY
+            gain = x * x / curvature
+            best[k] = gain if gain > best[k] else best[k]
+    where, most = -1, 0.0
+    for k in range(peak(best), v.f.shape[0], LANES):
+        x = max(-(v.f[k] + v.up[k]), v.f[k] + v.down[k], 0.0)
+        gain = x * x / max(v.diagonal[k], TINY)
+        if gain > most:
+            where, most = k, gain
+    return where, top[peak(top)]
+
+
+@njit(inline="always", error_model="numpy")
+def step_single(v: Variables, i: int, curvature: float) -> float:
+    """Move one sample to its best value; return the change."""
+    rise, fall = -(v.f[i] + v.up[i]), v.f[i] + v.down[i]
+    none = (np.inf, 0.0)
+    if rise > fall:
+        room = v.upper[i] - v.rho[i]
+        t = line_minimum(rise, curvature, (kink_above(v, i), none), room)
+        return put(v, i, v.upper[i] if t >= room else v.rho[i] + t)
+    room = v.rho[i] - v.lower[i]
+    t = line_minimum(fall, curvature, (kink_below(v, i), none), room)
+    return put(v, i, v.lower[i] if t >= room else v.rho[i] - t)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_singles(
+    v: Variables, rows: Rows, lanes: Array, tol: float, span: Span
+) -> Outcome:
+    """Make steps of one sample each: no intercept, so no constraint on the sum."""
+    step, last = span
+    i, violation = first_single(v, v.diagonal, 0.0, lanes)
+    while True:
+        if violation <= tol:
+            return Outcome(CONVERGED, -1, step, violation)
+        if i < 0:  # NaN
+            return Outcome(STALLED, -1, step, violation)
+        if step >= last:
+            return Outcome(STEPS_DONE, -1, step, violation)
+        if rows.slot[i] < 0:
+            return Outcome(MISSING, i, step, violation)
+        rows.stamp[rows.slot[i]] = 2 * step + 1
+        if v.diagonal[i] < 0.0:
+            return Outcome(INDEFINITE, -1, step, violation)
+        change = step_single(v, i, max(v.diagonal[i], TINY))
+        if change == 0.0:
+            return Outcome(STALLED, -1, step, violation)
+        step += 1
+        i, violation = first_single(v, rows.data[rows.slot[i]], change, lanes)

@@ -1,0 +1,152 @@
+"""Protocol of the machines: learners for one Gram matrix, inside wrapper solvers."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.gram.base import GramMatrix
+from multikernel.losses.base import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class MachineFit:
+    """The solution for one kernel, f = K dual + intercept; also a warm start.
+
+    Parameters
+    ----------
+    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Coefficients of the expansion, which are the dual variable rho: minus a
+        subgradient of the loss at the optimum.
+    intercept : ndarray of shape (n_outputs,)
+        The intercept b; zero without one.
+    f : ndarray of the shape of `dual`
+        Decision values K dual + intercept on the training samples.
+    objective : float
+        Dual objective, -sum_i l*(y_i, -rho_i) - rho^T K rho / 2: a lower bound on
+        the optimum, and equal to it in the end.
+    n_steps : int
+        Steps made: pair steps, Newton steps, or linear solves.
+    converged : bool
+        Whether the tolerance was reached.
+    """
+
+    dual: Array
+    intercept: Array
+    f: Array
+    objective: float
+    n_steps: int
+    converged: bool
+
+
+@runtime_checkable
+class KernelMachine(Protocol):
+    r"""Learner for one Gram matrix, of regularisation strength one.
+
+    .. math:: \min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \tfrac12 \|f\|_K^2
+
+    A strength is put into the loss: C before the sum is the loss
+    ``weighted(loss, np.full(n_samples, C))``. Scaling the Gram matrix instead would
+    cost a copy of it, and the dual variable would not be that of the caller.
+    """
+
+    def unsupported(self, loss: Loss) -> str | None:
+        """Return why this machine cannot treat the loss, or None if it can."""
+        ...
+
+    def fit(
+        self,
+        gram: GramMatrix,
+        y: Array,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+        init: MachineFit | None = None,
+    ) -> MachineFit:
+        """Solve the problem.
+
+        Parameters
+        ----------
+        gram : GramMatrix
+            Square and symmetric.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; every output is a problem of its own with the same Gram matrix.
+        loss : Loss
+            Summed over samples and outputs.
+        fit_intercept : bool
+            Whether b is free; otherwise it is zero.
+        init : MachineFit, optional
+            A start, see `warm_start`. Its `f` must belong to `gram`.
+
+        Returns
+        -------
+        fit : MachineFit
+        """
+        ...
+
+
+def warm_start(
+    gram: GramMatrix, dual: Array, *, intercept: Array | None = None
+) -> MachineFit:
+    """Return a dual point as a start for a Gram matrix that it was not found with.
+
+    The decision values take one product with the Gram matrix, of which only the
+    columns of the support are read where it is small. A caller that has them already
+    uses ``dataclasses.replace(fit, f=...)`` instead.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        The matrix of the fit that is to start here.
+    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Any point, feasible for the loss.
+    intercept : ndarray of shape (n_outputs,), optional
+        Zero if not given.
+
+    Returns
+    -------
+    start : MachineFit
+        With an objective that is nan, as no loss is known here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseMatrix
+    >>> warm_start(DenseMatrix(2.0 * np.eye(2)), np.array([0.5, -0.5])).f
+    array([ 1., -1.])
+    """
+    n_outputs = 1 if dual.ndim == 1 else dual.shape[1]
+    b = np.zeros(n_outputs) if intercept is None else intercept
+    f = support_product(gram, dual) + (b[0] if dual.ndim == 1 else b)
+    return MachineFit(dual, b, f, np.nan, 0, False)
+
+
+def support_product(gram: GramMatrix, v: Array) -> Array:
+    """Return K v, reading only the columns of the support of v where it is small.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        Any Gram matrix.
+    v : ndarray of shape (n_cols,) or (n_cols, n_outputs)
+        A vector with many zeros.
+
+    Returns
+    -------
+    product : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    """
+    support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
+    # Columns are copied out, or computed a second time: above a quarter of them, one
+    # product with the whole matrix is cheaper.
+    if 4 * support.size > v.shape[0]:
+        return gram.matvec(v)
+    product = np.zeros((gram.shape[0], *v.shape[1:]))
+    for start in range(0, support.size, COLUMN_BLOCK):
+        block = support[start : start + COLUMN_BLOCK]
+        product += gram.columns(block) @ v[block]
+    return product
+
+
+COLUMN_BLOCK = 256
+"""Columns read at once by `support_product`: bounds its memory."""

@@ -1,0 +1,243 @@
+"""Newton's method for smooth losses on one Gram matrix: kernel logistic regression."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.base import GramMatrix
+from multikernel.losses.base import Loss, SmoothConjugateLoss
+from multikernel.machines._checks import NOT_A_KERNEL, check_problem, fit_outputs
+from multikernel.machines.base import MachineFit
+
+LARGEST_SHIFT = 1e12
+"""Where the loss is flatter than the inverse of this, relative to the flattest sample
+that matters, the sample has no say in a Newton step anyway."""
+
+HALVINGS = 50
+ARMIJO = 1e-4
+ROUNDING = 1e-8
+STALLED = 1e-6
+"""A violation below this that does not fall any more is at its rounding level."""
+
+TINY = float(np.finfo(np.float64).tiny)
+EPS = 16.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Newton:
+    r"""Newton's method in function space, for losses that are smooth and curved.
+
+    With the expansion f = K rho + b a Newton step solves
+
+    .. math::
+        (K + H) \rho + b 1 = f - H \ell'(f), \quad 1^\top \rho = 0,
+        \qquad H = \operatorname{diag}(1 / \ell''(f))
+
+    (iteratively reweighted least squares [1]_; H is the Hessian of the conjugate at
+    l'(f), which is how it is computed). Steps are halved until the objective falls;
+    along a step it needs only the losses and two numbers.
+
+    Parameters
+    ----------
+    tol : float, default=1e-9
+        Stop when the largest |rho_i + l'(f_i)|, divided by the largest |rho_i|, is at
+        most this. It bounds the error of the dual variable.
+    max_steps : int, default=100
+        Newton steps at most.
+
+    References
+    ----------
+    .. [1] Rasmussen, Williams (2006). Gaussian Processes for Machine Learning,
+       section 3.4. MIT Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseMatrix
+    >>> from multikernel.losses import LogisticLoss
+    >>> gram = DenseMatrix(np.eye(2))
+    >>> y = np.array([1.0, -1.0])
+    >>> fit = Newton().fit(gram, y, LogisticLoss(), fit_intercept=False)
+    >>> bool(np.allclose(fit.dual, 1.0 / (1.0 + np.exp(y * fit.f)) * y))
+    True
+    """
+
+    tol: float = 1e-9
+    max_steps: int = 100
+
+    def unsupported(self, loss: Loss) -> str | None:
+        """Return why this machine cannot treat the loss, or None if it can."""
+        if isinstance(loss, SmoothConjugateLoss):
+            return None
+        return (
+            "Newton needs a loss whose conjugate is twice differentiable (logistic, "
+            "squared)."
+        )
+
+    def fit(
+        self,
+        gram: GramMatrix,
+        y: Array,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+        init: MachineFit | None = None,
+    ) -> MachineFit:
+        """Solve the problem; see `KernelMachine.fit`.
+
+        Parameters
+        ----------
+        gram : GramMatrix
+            Square, symmetric and positive semidefinite.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        loss : Loss
+            A `SmoothConjugateLoss`.
+        fit_intercept : bool
+            Whether b is free.
+        init : MachineFit, optional
+            Any expansion; it need not be dual feasible.
+
+        Returns
+        -------
+        fit : MachineFit
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the loss has no smooth conjugate.
+        ValueError
+            If shapes disagree, a target is not finite, or there is no optimum: an
+            intercept and one class only.
+        IndefiniteKernelError
+            If a negative quadratic form or an indefinite system is met.
+        """
+        check_problem(self, gram, y, loss, init)
+        smooth = cast(SmoothConjugateLoss, loss)
+
+        def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
+            task = _Task(gram, targets, smooth, fit_intercept)
+            _check_bounded(task)
+            return self._fit_one(task, _first(targets, start))
+
+        return fit_outputs(fit_one, y, init)
+
+    def _fit_one(self, task: "_Task", point: "_Point") -> MachineFit:
+        steps = 0
+        violation = _violation(task, point)
+        while violation > self.tol and steps < self.max_steps:
+            point = _line_search(task, point, _newton_direction(task, point))
+            steps += 1
+            previous, violation = violation, _violation(task, point)
+            if violation >= previous and violation <= STALLED:
+                break
+        return _finished(task, point, steps, violation <= self.tol)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is minimised."""
+
+    gram: GramMatrix
+    y: Array
+    loss: SmoothConjugateLoss
+    fit_intercept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """An expansion and its decision values f = K rho + b; also a direction."""
+
+    rho: Array
+    b: float
+    f: Array
+
+    def moved(self, step: float, direction: "_Point") -> "_Point":
+        """Return the point a step further."""
+        return _Point(
+            self.rho + step * direction.rho,
+            self.b + step * direction.b,
+            self.f + step * direction.f,
+        )
+
+
+def _first(y: Array, start: MachineFit | None) -> _Point:
+    if start is None:
+        return _Point(np.zeros_like(y), 0.0, np.zeros_like(y))
+    return _Point(start.dual, float(start.intercept[0]), start.f)
+
+
+def _check_bounded(task: _Task) -> None:
+    """Raise if the intercept runs away: every sample pulls to the same side."""
+    lower, upper = task.loss.dual_bounds(task.y)
+    if task.fit_intercept and (np.all(lower >= 0.0) or np.all(upper <= 0.0)):
+        raise ValueError(
+            "The targets hold one class only: the best intercept is infinite."
+        )
+
+
+def _violation(task: _Task, point: _Point) -> float:
+    """Return the largest abs(rho + l'(f)), relative to the largest entry of either."""
+    gradient = task.loss.gradient(task.y, point.f)
+    if not np.isfinite(gradient).all():
+        raise ValueError("The Gram matrix holds NaN or infinite values.")
+    size = max(float(np.abs(gradient).max()), float(np.abs(point.rho).max()), TINY)
+    return float(np.abs(point.rho + gradient).max()) / size
+
+
+def _newton_direction(task: _Task, point: _Point) -> _Point:
+    """Return the way to the minimum of the quadratic model (class docstring)."""
+    gradient = task.loss.gradient(task.y, point.f)
+    with np.errstate(divide="ignore", over="ignore"):
+        hessian = task.loss.conjugate_hessian(task.y, gradient)
+    # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
+    hessian = np.minimum(hessian, LARGEST_SHIFT * float(hessian.min()))
+    target = point.f - hessian * gradient
+    try:
+        solved = task.gram.solve(
+            np.column_stack([target, np.ones_like(target)]), shift=hessian
+        )
+    except np.linalg.LinAlgError as error:
+        raise IndefiniteKernelError(NOT_A_KERNEL) from error
+    rho, b = solved[:, 0], 0.0
+    if task.fit_intercept:
+        b = float(rho.sum() / solved[:, 1].sum())
+        rho = rho - b * solved[:, 1]
+    step = rho - point.rho
+    return _Point(step, b - point.b, task.gram.matvec(step) + (b - point.b))
+
+
+def _line_search(task: _Task, point: _Point, direction: _Point) -> _Point:
+    """Return the first point along halved steps at which the objective has fallen."""
+    image, moved_image = point.f - point.b, direction.f - direction.b
+    curvature = float(direction.rho @ moved_image)
+    diagonal = float(np.abs(task.gram.diagonal()).sum())
+    if curvature < -ROUNDING * float(direction.rho @ direction.rho) * diagonal:
+        raise IndefiniteKernelError(NOT_A_KERNEL)
+    linear = float(direction.rho @ image)
+    losses = float(task.loss.value(task.y, point.f).sum())
+    slope = linear + float(task.loss.gradient(task.y, point.f) @ direction.f)
+    step = 1.0
+    for _ in range(HALVINGS):
+        value = float(task.loss.value(task.y, point.f + step * direction.f).sum())
+        change = value - losses + step * linear + 0.5 * step * step * curvature
+        # Near the optimum the change drowns in rounding, and the full step is right.
+        if change <= ARMIJO * step * slope + EPS * abs(losses):
+            break
+        step *= 0.5
+    return point.moved(step, direction)
+
+
+def _finished(task: _Task, point: _Point, steps: int, converged: bool) -> MachineFit:
+    """Put the fit together; a point outside the dual domain proves nothing."""
+    lower, upper = task.loss.dual_bounds(task.y)
+    # At the tolerance a coefficient next to a bound may lie a rounding beyond it.
+    dual = np.clip(point.rho, lower, upper) if converged else point.rho
+    form = float(point.rho @ (point.f - point.b))
+    objective = -float(task.loss.conjugate(task.y, -dual).sum()) - 0.5 * form
+    return MachineFit(
+        point.rho, np.array([point.b]), point.f, objective, steps, converged
+    )

@@ -1,0 +1,109 @@
+"""Kernel ridge regression with weights and an unpenalised intercept, in closed form."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.base import GramMatrix
+from multikernel.losses.base import Loss
+from multikernel.losses.squared import SquaredLoss
+from multikernel.losses.weighted import WeightedLoss
+from multikernel.machines._checks import NOT_A_KERNEL, check_problem
+from multikernel.machines.base import MachineFit
+
+
+@dataclass(frozen=True)
+class Ridge:
+    r"""The squared loss: one linear system for all outputs.
+
+    At the optimum rho = w (y - f), so that
+
+    .. math:: (K + \operatorname{diag}(1 / w)) \rho + b 1 = y, \quad 1^\top \rho = 0
+
+    with the last equation only where there is an intercept, and b = 0 otherwise. The
+    intercept costs one more right-hand side, as the system is solved for y and for 1.
+
+    References
+    ----------
+    .. [1] Saunders, Gammerman, Vovk (1998). Ridge regression learning algorithm in
+       dual variables. ICML, 515-521.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseMatrix
+    >>> gram = DenseMatrix(np.eye(2))
+    >>> fit = Ridge().fit(gram, np.array([3.0, 1.0]), SquaredLoss(), fit_intercept=True)
+    >>> fit.dual, fit.intercept
+    (array([ 0.5, -0.5]), array([2.]))
+    """
+
+    def unsupported(self, loss: Loss) -> str | None:
+        """Return why this machine cannot treat the loss, or None if it can."""
+        base = loss.loss if isinstance(loss, WeightedLoss) else loss
+        if isinstance(base, SquaredLoss):
+            return None
+        return (
+            "Ridge needs the squared loss, weighted or not: only then is the solution "
+            "that of a linear system."
+        )
+
+    def fit(
+        self,
+        gram: GramMatrix,
+        y: Array,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+        init: MachineFit | None = None,
+    ) -> MachineFit:
+        """Solve the problem; see `KernelMachine.fit`.
+
+        Parameters
+        ----------
+        gram : GramMatrix
+            Square, symmetric and positive semidefinite.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        loss : Loss
+            The squared loss, weighted or not.
+        fit_intercept : bool
+            Whether b is free.
+        init : MachineFit, optional
+            Not needed by a direct method, and not used.
+
+        Returns
+        -------
+        fit : MachineFit
+            With ``n_steps=1``.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the loss is not the squared loss.
+        ValueError
+            If shapes disagree or a target is not finite.
+        IndefiniteKernelError
+            If K + diag(1 / w) is not positive definite.
+        """
+        check_problem(self, gram, y, loss, init)
+        targets = y if y.ndim == 2 else y[:, None]
+        weights = loss.weights if isinstance(loss, WeightedLoss) else np.ones(len(y))
+        columns = np.column_stack([targets, np.ones(len(y))])
+        try:
+            solved = gram.solve(columns, shift=1.0 / weights)
+        except np.linalg.LinAlgError as error:
+            raise IndefiniteKernelError(NOT_A_KERNEL) from error
+        rho, ones = solved[:, :-1], solved[:, -1]
+        b = np.zeros(targets.shape[1])
+        if fit_intercept:
+            b = rho.sum(axis=0) / ones.sum()
+            rho = rho - np.outer(ones, b)
+        f = targets - rho / weights[:, None]
+        # rho^T K rho without a product: K rho = f - b, and b meets a sum of zero.
+        form = float(np.sum(rho * (f - b)))
+        dual, f = rho.reshape(y.shape), f.reshape(y.shape)
+        objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * form
+        return MachineFit(dual, b, f, objective, 1, True)
