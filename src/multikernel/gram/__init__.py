@@ -4,9 +4,12 @@ from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.build import BuiltStack, build_stack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors import build_low_rank, kernel_features
+from multikernel.gram.lazy import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.normalize import Normalization, cross_gram
+from multikernel.gram.normalized import NormalizedStack
 from multikernel.gram.ops import check_gram, spectral_bounds, traces
+from multikernel.gram.scaled import ScaledStack
 
 __all__ = [
     "BuiltStack",
@@ -14,14 +17,18 @@ __all__ = [
     "DenseStack",
     "GramMatrix",
     "GramStack",
+    "LazyStack",
     "LowRankMatrix",
     "LowRankStack",
     "Normalization",
+    "NormalizedStack",
+    "ScaledStack",
     "build_low_rank",
     "build_stack",
     "check_gram",
     "cross_gram",
     "kernel_features",
+    "lazy_stack",
     "spectral_bounds",
     "traces",
 ]

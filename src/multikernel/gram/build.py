@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,10 +11,13 @@ from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.fill import fill
+from multikernel.gram.lazy import DENSE_BYTES, lazy_stack
 from multikernel.gram.memory import available_bytes, readable_bytes
-from multikernel.gram.normalize import Normalization, empty_normalization
+from multikernel.gram.normalize import CenterStep, Normalization, empty_normalization
+from multikernel.gram.normalized import normalize_lazily
 from multikernel.gram.plan import make_plan
 from multikernel.gram.radial import make_samples
+from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 
 STORAGE = ("auto", "dense", "dense32", "lazy")
@@ -51,8 +55,8 @@ def build_stack(
     """Compute and normalise every Gram matrix of a dictionary.
 
     Kernels are computed on all threads that BLAS may use, and Gaussian kernels on the
-    same columns share one matrix of distances. Peak memory is that of the stack and
-    a few matrices per thread.
+    same columns share their distances. Peak memory is that of the stack and a few
+    matrices per thread.
 
     Parameters
     ----------
@@ -102,13 +106,58 @@ def build_stack(
     n_kernels, n_samples = len(dictionary), X.shape[0]
     if n_kernels == 0:
         raise ValueError("A dictionary needs at least one kernel, got none.")
+    X = np.asarray(X, dtype=np.float64)
+    shape = n_kernels, n_samples, n_samples
+    normalization = partial(
+        empty_normalization, normalize, n_kernels, n_samples, sample_weight
+    )
+    if storage == "auto":
+        storage = "dense" if stack_bytes(shape, 8) <= byte_limit(max_bytes) else "lazy"
+    if storage == "lazy":
+        return _build_lazy(dictionary, X, normalization(), max_bytes)
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
-    check_size((n_kernels, n_samples, n_samples), dtype.itemsize, max_bytes)
-    normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
-    array: Stored = np.empty((n_kernels, n_samples, n_samples), dtype)
-    fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), normalization)
+    check_size(shape, dtype.itemsize, max_bytes)
+    array: Stored = np.empty(shape, dtype)
+    learnt = normalization()
+    fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
-    return BuiltStack(stack, normalization, degenerate_kernels(stack))
+    return BuiltStack(stack, learnt, degenerate_kernels(stack))
+
+
+def _build_lazy(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalization: Normalization,
+    max_bytes: int | None,
+) -> BuiltStack:
+    """Return a stack that computes its matrices when they are needed."""
+    means = sum(step.means.nbytes for step in _centerings(normalization))
+    if means > byte_limit(max_bytes):
+        raise StackTooLargeError(
+            f"Centring {len(dictionary)} lazy kernels on {X.shape[0]} samples takes "
+            f"{readable_bytes(means)} for their means, and the limit is "
+            f"{readable_bytes(byte_limit(max_bytes))}. Use normalize='trace' or "
+            "'variance', fewer kernels, or raise max_bytes."
+        )
+    dense_bytes = min(DENSE_BYTES, byte_limit(max_bytes) // 4)
+    stack = lazy_stack(dictionary, X, dense_bytes)
+    normalized = normalize_lazily(stack, normalization)
+    return BuiltStack(normalized, normalization, degenerate_kernels(normalized))
+
+
+def _centerings(normalization: Normalization) -> list[CenterStep]:
+    """Return the steps that hold a number per kernel and sample."""
+    return [step for step in normalization.steps if isinstance(step, CenterStep)]
+
+
+def byte_limit(max_bytes: int | None) -> int:
+    """Return the limit on a stack: half of the available memory where none is given."""
+    return available_bytes() // 2 if max_bytes is None else max_bytes
+
+
+def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:
+    """Return the bytes of a dense stack."""
+    return shape[0] * shape[1] * shape[2] * item_bytes
 
 
 def check_size(
@@ -130,8 +179,7 @@ def check_size(
     StackTooLargeError
         With the bytes and what can be done.
     """
-    limit = available_bytes() // 2 if max_bytes is None else max_bytes
-    needed = shape[0] * shape[1] * shape[2] * item_bytes
+    limit, needed = byte_limit(max_bytes), stack_bytes(shape, item_bytes)
     if needed > limit:
         half = " storage='dense32' to halve it (float32)," if item_bytes == 8 else ""
         raise StackTooLargeError(
@@ -144,4 +192,8 @@ def check_size(
 
 def degenerate_kernels(stack: GramStack) -> Indices:
     """Return the kernels whose matrix is zero: those with a zero diagonal."""
+    if isinstance(stack, ScaledStack):
+        # Without the product of scales and diagonals, which may be a large array.
+        zero = np.flatnonzero(stack.scales == 0.0)
+        return np.union1d(zero, degenerate_kernels(stack.stack))
     return np.flatnonzero(~np.any(stack.diagonals() > 0.0, axis=1))

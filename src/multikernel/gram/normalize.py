@@ -6,12 +6,13 @@ equal repeated samples.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
 from multikernel.kernels.base import Kernel
 
 STEPS = ("trace", "variance", "cosine", "center")
@@ -25,6 +26,14 @@ class Step(Protocol):
 
     def learn(self, m: int, K: Array) -> None:
         """Store what the training matrix of kernel m, shape (n, n), says."""
+        ...
+
+    def learn_stack(self, stack: GramStack) -> None:
+        """Store what a whole training stack says, without holding its matrices."""
+        ...
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
         ...
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
@@ -63,6 +72,15 @@ class TraceStep:
         """Store the factor of kernel m."""
         self.factors[m] = _inverse(float(self.weights @ K.diagonal()))
 
+    def learn_stack(self, stack: GramStack) -> None:
+        """Store every factor."""
+        for m, size in enumerate(stack.diagonals() @ self.weights):
+            self.factors[m] = _inverse(size)
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
+        return replace(self, factors=self.factors[kernels])
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Scale in place."""
         _scale(self.factors[m], K, row_diagonal, diagonal)
@@ -89,6 +107,18 @@ class VarianceStep:
         variance = size - float(self.weights @ (K @ self.weights))
         self.factors[m] = _inverse(variance if variance > VANISHES * size else 0.0)
 
+    def learn_stack(self, stack: GramStack) -> None:
+        """Store every factor."""
+        sizes = stack.diagonals() @ self.weights
+        variances = sizes - stack.quadratic_forms(self.weights)
+        variances[variances <= VANISHES * sizes] = 0.0
+        for m, variance in enumerate(variances):
+            self.factors[m] = _inverse(variance)
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
+        return replace(self, factors=self.factors[kernels])
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Scale in place."""
         _scale(self.factors[m], K, row_diagonal, diagonal)
@@ -100,6 +130,13 @@ class CosineStep:
 
     def learn(self, m: int, K: Array) -> None:
         """Learn nothing: the diagonals say all."""
+
+    def learn_stack(self, stack: GramStack) -> None:
+        """Learn nothing: the diagonals say all."""
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step itself."""
+        return self
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide in place."""
@@ -137,6 +174,22 @@ class CenterStep:
         size = float(self.weights @ K.diagonal())
         self.kept[m] = size - self.grand_means[m] > VANISHES * size
 
+    def learn_stack(self, stack: GramStack) -> None:
+        """Store all means."""
+        self.means[...] = stack.matvec(self.weights)
+        self.grand_means[...] = self.means @ self.weights
+        sizes = stack.diagonals() @ self.weights
+        self.kept[...] = sizes - self.grand_means > VANISHES * sizes
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
+        return replace(
+            self,
+            means=self.means[kernels],
+            grand_means=self.grand_means[kernels],
+            kept=self.kept[kernels],
+        )
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Center in place."""
         means = K @ self.weights
@@ -167,6 +220,15 @@ class Normalization:
         for step in self.steps:
             step.learn(m, K)
             step.apply(m, K, diagonal.copy(), diagonal)
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Apply every step to one kernel, in place; see `Step.apply`."""
+        for step in self.steps:
+            step.apply(m, K, row_diagonal, diagonal)
+
+    def take(self, kernels: Indices) -> "Normalization":
+        """Return the normalisation of the chosen kernels."""
+        return Normalization(tuple(step.take(kernels) for step in self.steps))
 
 
 def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -267,8 +329,7 @@ def cross_gram(
         return K
     row_diagonal = np.array(kernel.diag(X_new), dtype=np.float64)
     diagonal = np.array(kernel.diag(X_train), dtype=np.float64)
-    for step in normalization.steps:
-        step.apply(m, K, row_diagonal, diagonal)
+    normalization.apply(m, K, row_diagonal, diagonal)
     return K
 
 
