@@ -50,6 +50,8 @@ class Status(Enum):
         "No further progress is possible in floating-point arithmetic: loosen tol, or "
         "check the scaling of kernels and targets."
     )
+    SELECTED = "The requested number of kernels is selected."
+    PRECISE = "No kernel that is left improves the fit by more than the tolerance."
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,10 @@ class QuadratureBounds:
         The shift c of every vector.
     traces : ndarray of shape (n_matrices, 1)
         Upper bounds on the largest eigenvalues, such as the traces.
+    diagonal : ndarray of shape (n_matrices, n_vectors)
+        Last diagonal entry of the tridiagonal matrix: the quadratic form of the Lanczos
+        vector before `basis`. Negative beyond rounding, it proves the matrix indefinite
+        and the bounds void.
     coupling : ndarray of shape (n_matrices, n_vectors)
         Squared off-diagonal entry of the tridiagonal matrix below `basis`.
     pivots : ndarray of shape (3, n_matrices, n_vectors)
@@ -70,6 +74,7 @@ class QuadratureBounds:
     sizes: Array
     shifts: Array
     traces: Array
+    diagonal: Array
     coupling: Array
     pivots: Array
     term: Array
@@ -86,7 +91,7 @@ class QuadratureBounds:
         images : ndarray of the shape of `basis`
             ``K_m basis[m, j]``; overwritten.
         """
-        diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
+        self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend(diagonal)
         # In place on the oldest vectors, whose array is free after this step.
         self.previous *= np.sqrt(self.coupling)[:, :, None]
@@ -106,6 +111,7 @@ class QuadratureBounds:
             sizes=self.sizes,
             shifts=self.shifts,
             traces=self.traces[chosen],
+            diagonal=self.diagonal[chosen],
             coupling=self.coupling[chosen],
             pivots=self.pivots[:, chosen],
             term=self.term[chosen],
@@ -193,6 +199,7 @@ def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBoun
         sizes=sizes,
         shifts=shifts,
         traces=bounds,
+        diagonal=np.zeros(pairs),
         coupling=np.zeros(pairs),
         pivots=np.ones((3, *pairs)),
         term=np.ones(pairs),

@@ -1,10 +1,31 @@
 """Algorithms; to add one, write a file and a line here."""
 
 from multikernel.solvers.base import Solver
+from multikernel.solvers.greedy_path import GreedyPath
+from multikernel.solvers.group_omp import GroupOMP
 from multikernel.solvers.path import alpha_grid, solve_path
+from multikernel.solvers.recovery import (
+    RecoveryCoefficient,
+    rademacher_bound,
+    recovery_coefficient,
+)
 from multikernel.solvers.spicy import SpicyMKL
 
 SOLVERS: tuple[type[Solver], ...] = (SpicyMKL,)
-"""Every solver of a `Problem`, read by the conformance tests."""
+"""Every solver of a `Problem`, read by the conformance tests.
 
-__all__ = ["SOLVERS", "Solver", "SpicyMKL", "alpha_grid", "solve_path"]
+They end with a duality gap; `GroupOMP`, which is greedy, does not.
+"""
+
+__all__ = [
+    "SOLVERS",
+    "GreedyPath",
+    "GroupOMP",
+    "RecoveryCoefficient",
+    "Solver",
+    "SpicyMKL",
+    "alpha_grid",
+    "rademacher_bound",
+    "recovery_coefficient",
+    "solve_path",
+]

@@ -1,0 +1,373 @@
+"""Which kernel improves the fit of a residual most: exact answers, by bounds.
+
+The improvement that kernel m offers is
+
+    I_m = 1/2 sum_k r_k^T K_m (K_m + c I)^{-1} r_k
+
+over the outputs k, in the geometry of `_whitening`. Kernels of low rank are scored
+exactly from their factors. Others are bounded by a few Lanczos steps each
+(`gram.quadrature`), and only those that can still win are refined: kernel by kernel,
+so that the steps after the first find their matrix in the cache.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import singledispatch
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import check_forms
+from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
+from multikernel.gram.base import GramStack
+from multikernel.gram.dense import DenseStack
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.quadrature import QuadratureBounds, start_bounds
+from multikernel.gram.threads import run_blocks
+from multikernel.solvers._whitening import Whitening
+
+EPS = float(np.finfo(np.float64).eps)
+
+TIE = 1e-10
+"""Relative difference below which improvements count as equal, besides rounding."""
+
+INDEFINITE = 1e-8
+"""Share of a trace below which a negative quadratic form is taken for rounding."""
+
+COARSE, MEDIUM = 1e-2, 1e-5
+"""Relative width to which bounds are refined before the contenders are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Residuals to be fitted, one group of rows for every path that is being grown.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_samples)
+        Whitened residuals; the outputs of one group are neighbors.
+    starts : ndarray of shape (n_groups,)
+        First row of every group.
+    shifts : ndarray of shape (n_groups,)
+        The ridge c of every group.
+    candidates : ndarray of shape (n_groups, n_kernels)
+        Kernels that may be chosen.
+    """
+
+    rows: Array
+    starts: Indices
+    shifts: Array
+    candidates: NDArray[np.bool_]
+
+    def row_shifts(self) -> Array:
+        """Return the ridge of every row."""
+        sizes = np.diff(np.append(self.starts, self.rows.shape[0]))
+        return np.repeat(self.shifts, sizes)
+
+    def by_group(self, values: Array) -> Array:
+        """Sum values of shape (..., n_rows) over the rows of every group."""
+        return np.add.reduceat(values, self.starts, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best kernel of every group.
+
+    Parameters
+    ----------
+    kernels : ndarray of shape (n_groups,)
+        Its index; of tied kernels the first in the dictionary.
+    improvements : ndarray of shape (n_groups,)
+        What it offers.
+    passes : float
+        Products with one Gram matrix, over the number of kernels.
+    """
+
+    kernels: Indices
+    improvements: Array
+    passes: float
+
+
+class Selector(Protocol):
+    """Answers queries on one stack."""
+
+    def best(self, query: Query) -> Choice:
+        """Return the best candidate of every group."""
+        ...
+
+
+@singledispatch
+def selector_for(stack: GramStack, whitening: Whitening) -> Selector:
+    """Return the selector that suits the storage.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels.
+    whitening : Whitening
+        The geometry of the fits.
+
+    Returns
+    -------
+    selector : Selector
+    """
+    return BoundSelector(stack, whitening)
+
+
+@selector_for.register
+def _(stack: LowRankStack, whitening: Whitening) -> Selector:
+    return FactorSelector(stack, whitening)
+
+
+def _choose(query: Query, values: Array, ties: Array | float, passes: float) -> Choice:
+    """Pick the largest value of every group, shape (n_groups, n_kernels)."""
+    values = np.where(query.candidates, values, -np.inf)
+    largest = values.max(axis=1, keepdims=True)
+    # argmax of booleans is the first True: the tie goes to the dictionary's order.
+    kernels = np.argmax(query.candidates & (values * (1.0 + ties) >= largest), axis=1)
+    return Choice(kernels, 0.5 * values[np.arange(kernels.size), kernels], passes)
+
+
+class FactorSelector:
+    """Exact scores of kernels of low rank: one product with all factors.
+
+    Every factor is rotated once so that its columns are orthogonal in the whitened
+    geometry, with squared lengths s_i; then 2 I_m = sum_i (z_i^T r)^2 / (s_i + c).
+
+    Parameters
+    ----------
+    stack : LowRankStack
+        The factors.
+    whitening : Whitening
+        The geometry.
+    """
+
+    def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
+        self.stack, self.whitening = stack, whitening
+        self.lengths = np.empty(stack.left.shape[1])
+        self.rotations: list[tuple[Indices, Array]] = []
+        for rank in np.unique(stack.ranks):
+            self._diagonalize(int(rank))
+
+    def _diagonalize(self, rank: int) -> None:
+        """Find the principal axes of the factors of one rank, a block at a time."""
+        first = self.stack.offsets[:-1][self.stack.ranks == rank]
+        n_samples = self.stack.shape[1]
+        step = max(1, 2**20 // (n_samples * rank))
+        for start in range(0, first.size, step):
+            columns = first[start : start + step, None] + np.arange(rank)
+            part = self.stack.left[:, columns.ravel()].T
+            part = self.whitening.project(np.array(self.whitening.scaled(part)))
+            if rank == 1:
+                self.lengths[columns[:, 0]] = np.einsum("kn,kn->k", part, part)
+                continue
+            blocks = part.reshape(-1, rank, n_samples)
+            lengths, axes = np.linalg.eigh(blocks @ blocks.transpose(0, 2, 1))
+            self.lengths[columns] = np.maximum(lengths, 0.0)
+            self.rotations.append((columns, axes.transpose(0, 2, 1)))
+
+    def best(self, query: Query) -> Choice:
+        """Return the best candidate of every group."""
+        products = self.whitening.scaled(query.rows) @ self.stack.left
+        for columns, axes in self.rotations:
+            rotated = axes @ products.T[columns]
+            products.T[columns] = rotated
+        np.square(products, out=products)
+        forms = np.add.reduceat(products, query.starts, axis=0)
+        forms /= self.lengths + query.shifts[:, None]
+        if self.rotations:
+            forms = np.add.reduceat(forms, self.stack.offsets[:-1], axis=1)
+        return _choose(query, forms, TIE, 1.0)
+
+
+class BoundSelector:
+    """Certified bounds, refined for the kernels that can still win.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    whitening : Whitening
+        The geometry.
+    """
+
+    def __init__(self, stack: GramStack, whitening: Whitening) -> None:
+        self.stack, self.whitening = stack, whitening
+        self.traces = _traces(stack, whitening)
+        self.order = np.arange(stack.shape[0])
+
+    def best(self, query: Query) -> Choice:
+        """Return the best candidate of every group."""
+        self._check_shift(query)
+        race = _Race(self.stack, self.whitening, self.traces, query)
+        for level in (COARSE, MEDIUM, 0.0):
+            race.run(self.order[race.contenders()[self.order]], level)
+        # Bounds order the next race: strong kernels first, so that others fall early.
+        strength = race.upper / np.maximum(race.leader, np.finfo(float).tiny)[:, None]
+        self.order = np.argsort(-strength.max(axis=0), kind="stable")
+        middle = 0.5 * (race.lower + race.upper)
+        passes = race.products / self.stack.shape[0]
+        return _choose(query, middle, 2.0 * race.resolution, passes)
+
+    def _check_shift(self, query: Query) -> None:
+        """Refuse a ridge that rounding of the Gram matrices would drown."""
+        traces = self.traces.whitened
+        widest = int(np.argmax(traces))
+        least = float(query.shifts.min())
+        if least < 1e-12 * traces[widest]:
+            raise UnsupportedProblemError(
+                f"alpha = {least:.3g} (on the summed loss) is below the rounding error "
+                f"of Gram matrix {widest}, whose trace is {traces[widest]:.3g}: "
+                "kernels cannot be told apart. Raise alpha, scale the kernels down, or "
+                "store kernels of low rank by their factors."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Traces:
+    """Sums of the absolute diagonals of all kernels, and traces of P S K S P."""
+
+    raw: Array
+    whitened: Array
+
+
+def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
+    """Return the traces, the whitened ones a little above for rounding."""
+    diagonals = stack.diagonals()
+    squares = 1.0 if whitening.scale is None else whitening.scale**2
+    whitened = np.sum(diagonals * squares, axis=1)
+    raw = np.sum(np.abs(diagonals) * squares, axis=1)
+    if whitening.direction is not None:
+        mean = whitening.scaled(whitening.direction)
+        forms = stack.quadratic_forms(mean)
+        check_forms(stack, forms, mean)
+        whitened = whitened - forms
+    return _Traces(raw, np.maximum(whitened, 0.0) + 1e-12 * raw)
+
+
+@dataclass
+class _Race:
+    """Bounds of one query, and the best lower bound so far."""
+
+    stack: GramStack
+    whitening: Whitening
+    traces: _Traces
+    query: Query
+    products: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.lower = np.zeros(self.query.candidates.shape)
+        self.upper = np.where(self.query.candidates, np.inf, -np.inf)
+        self.leader = np.zeros(self.query.shifts.size)
+        # Pivots have errors of eps times the trace, against the ridge.
+        relative = self.traces.whitened / self.query.shifts[:, None]
+        self.resolution = TIE + 8.0 * EPS * relative
+
+    def contenders(self) -> NDArray[np.bool_]:
+        """Return which kernels can still win in some group."""
+        open_kernels = self._can_win(np.arange(self.stack.shape[0]))
+        return np.asarray(np.any(open_kernels, axis=0))
+
+    def _can_win(self, kernels: Indices) -> NDArray[np.bool_]:
+        upper = self.upper[:, kernels] * (1.0 + self.resolution[:, kernels])
+        beaten = upper < self.leader[:, None]
+        return np.asarray(self.query.candidates[:, kernels] & ~beaten)
+
+    def run(self, kernels: Indices, level: float) -> None:
+        """Refine kernels until they are beaten or known to a relative width."""
+        n_samples = self.stack.shape[1]
+        size = int(np.clip(CHUNK_NUMBERS // n_samples**2, 1, 64))
+        chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
+        run_blocks(lambda chunk: self._refine(chunk, level), chunks)
+
+    def _refine(self, kernels: Indices, level: float) -> None:
+        multiply = resident_products(self.stack, kernels)
+        bounds = start_bounds(
+            self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
+        )
+        alive = np.arange(kernels.size)
+        while alive.size:
+            images = multiply(alive, self.whitening.scaled(bounds.basis))
+            images = self.whitening.project(self.whitening.scaled(images))
+            bounds.advance(images)
+            chosen = kernels[alive]
+            self._update(chosen, bounds)
+            lower, upper = self.lower[:, chosen], self.upper[:, chosen]
+            width = np.maximum(level, self.resolution[:, chosen])
+            undecided = self._can_win(chosen) & (upper - lower > width * upper)
+            keep = np.any(undecided, axis=0)
+            if not keep.all():
+                alive, bounds = alive[keep], bounds.keep(keep)
+
+    def _update(self, kernels: Indices, bounds: QuadratureBounds) -> None:
+        """Record bounds of kernels and let the leaders know."""
+        lower = self.query.by_group(bounds.lower).T
+        upper = self.query.by_group(bounds.upper).T
+        self._check(kernels, bounds.diagonal.min(axis=1))
+        candidates = self.query.candidates[:, kernels]
+        with self.lock:
+            self.products += kernels.size
+            self.lower[:, kernels] = lower
+            self.upper[:, kernels] = np.where(candidates, upper, -np.inf)
+            best = np.where(candidates, lower, 0.0).max(axis=1)
+            np.maximum(self.leader, best, out=self.leader)
+
+    def _check(self, kernels: Indices, forms: Array) -> None:
+        """Raise for a kernel with a negative quadratic form, or one not finite."""
+        sound = forms >= -INDEFINITE * self.traces.raw[kernels]
+        if sound.all():
+            return
+        worst = int(np.argmin(sound))
+        raise IndefiniteKernelError(
+            f"Gram matrix {kernels[worst]} is not positive semidefinite: it has an "
+            f"eigenvalue of {forms[worst]:.3g} or less, where its trace is "
+            f"{self.traces.raw[kernels[worst]]:.3g}. Shift its diagonal by minus its "
+            "smallest eigenvalue, clip its negative eigenvalues, or leave it out."
+        )
+
+
+CHUNK_NUMBERS = 2**21
+"""Entries of the Gram matrices that a thread treats at once, to stay in its cache."""
+
+Products = Callable[[Indices, Array], Array]
+"""Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
+
+
+@singledispatch
+def resident_products(stack: GramStack, kernels: Indices) -> Products:
+    """Return a function that multiplies by a few kernels again and again.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square, symmetric matrices.
+    kernels : ndarray of shape (n_chosen,)
+        The kernels; held as arrays from here on.
+
+    Returns
+    -------
+    products : callable
+        Maps positions in `kernels` and one block of rows for each to the products.
+    """
+    columns = np.arange(stack.shape[2])
+    return _array_products(list(stack.take(kernels).columns(columns)))
+
+
+@resident_products.register
+def _(stack: DenseStack, kernels: Indices) -> Products:
+    chosen = [stack.array[m].astype(np.float64, copy=False) for m in kernels]
+    return _array_products(chosen)
+
+
+def _array_products(matrices: list[Array]) -> Products:
+    def products(positions: Indices, rows: Array) -> Array:
+        images = np.empty_like(rows)
+        for i, position in enumerate(positions):
+            np.matmul(rows[i], matrices[position], out=images[i])
+        return images
+
+    return products

@@ -1,0 +1,122 @@
+"""A greedy path: kernels in the order of selection, and the model after each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import dual_norms
+from multikernel.gram.base import GramStack
+from multikernel.problem import Problem, Progress, Solution, Status
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyPath:
+    """What MKL-GOMP returns: every prefix of the selection is a model.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was solved.
+    order : ndarray of shape (n_selected,)
+        Kernels in the order of selection.
+    improvements : ndarray of shape (n_selected,)
+        The improvement that each kernel offered when it was selected,
+        r^T K (K + alpha I)^{-1} r / 2 in the summed scale of `Problem` (times
+        2 / n_samples it is that of the paper). For the squared loss the objective
+        falls by at least as much.
+    objectives : ndarray of shape (n_selected + 1,)
+        Primal objective without kernels, with the first one, with the first two, ...
+    coefs : ndarray of shape (n_selected + 1, n_samples[, n_outputs])
+        Row k is the expansion a of the model with k kernels: f_m = K_m a for each of
+        them; alpha a is its dual variable.
+    intercepts : ndarray of shape (n_selected + 1, n_outputs)
+        Intercepts.
+    status : Status
+        Why the selection stopped.
+    history : tuple of Progress
+        One line per model.
+    """
+
+    problem: Problem
+    order: Indices
+    improvements: Array
+    objectives: Array
+    coefs: Array
+    intercepts: Array
+    status: Status
+    history: tuple[Progress, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of selected kernels."""
+        return self.order.size
+
+    def solution(self, n_kernels: int | None = None) -> Solution:
+        """Return the model with the first kernels.
+
+        Parameters
+        ----------
+        n_kernels : int, optional
+            How many, from none to all that were selected (the default).
+
+        Returns
+        -------
+        solution : Solution
+            Every selected kernel has the weight one. Its `duality_gap` is nan: the
+            fit on the selected kernels is exact, their choice is greedy.
+
+        Raises
+        ------
+        ValueError
+            If fewer kernels were selected.
+        """
+        k = len(self) if n_kernels is None else n_kernels
+        if not 0 <= k <= len(self):
+            raise ValueError(
+                f"The path has models with 0 to {len(self)} kernels, got "
+                f"n_kernels={n_kernels}."
+            )
+        gram, active = self.problem.gram, np.sort(self.order[:k])
+        weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
+        weights[active] = 1.0
+        if k:
+            norms[active] = dual_norms(gram.take(active), self.coefs[k])
+        return Solution(
+            kernel_weights=weights,
+            norms=norms,
+            active=active,
+            coefs=np.repeat(self.coefs[k][None], k, axis=0),
+            intercept=self.intercepts[k],
+            dual=self.problem.regularizer.alpha * self.coefs[k],
+            objective=float(self.objectives[k]),
+            duality_gap=np.nan,
+            n_iter=k,
+            status=self.status,
+            history=self.history[: k + 1],
+        )
+
+    def decision_values(self, gram: GramStack) -> Array:
+        """Return the decision values of every model on other samples.
+
+        Parameters
+        ----------
+        gram : GramStack
+            The kernels between the new samples (rows) and the training samples
+            (columns); only the selected ones are read, each once.
+
+        Returns
+        -------
+        f : ndarray of shape (n_selected + 1, n_rows[, n_outputs])
+            Row k is the model with k kernels.
+        """
+        n_rows, n_outputs = gram.shape[1], self.coefs.shape[2:]
+        shape = (len(self) + 1, n_rows, *n_outputs)
+        f = np.zeros(shape)
+        for position, kernel in enumerate(self.order):
+            later = np.moveaxis(self.coefs[position + 1 :], 0, 1)
+            columns = later.reshape(later.shape[0], -1)
+            images = gram.take(np.array([kernel])).matvec(columns)[0]
+            images = images.reshape(n_rows, *later.shape[1:])
+            f[position + 1 :] += np.moveaxis(images, 1, 0)
+        intercepts = self.intercepts if n_outputs else self.intercepts[:, 0]
+        return np.asarray(f + np.expand_dims(intercepts, 1))
