@@ -10,8 +10,10 @@ from multikernel.gram.normalize import Normalization, cross_gram
 from multikernel.gram.normalized import NormalizedStack
 from multikernel.gram.ops import check_gram, spectral_bounds, traces
 from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.stacks import STACKS
 
 __all__ = [
+    "STACKS",
     "BuiltStack",
     "DenseMatrix",
     "DenseStack",

@@ -85,6 +85,11 @@ class LazyMatrix:
         n = self.shape[0]
         U = np.zeros((n, 0)) if low_rank is None else low_rank
         diagonal = self.diagonal() + shift + np.einsum("ij,ij->i", U, U)
+        if not np.all(diagonal > 0.0):
+            raise LinAlgError(
+                "The shifted Gram matrix is not positive definite: its diagonal is "
+                f"{diagonal.min():.3g} at {int(np.argmin(diagonal))}."
+            )
         system = LinearOperator(
             (n, n), matvec=lambda x: self.matvec(x) + shift * x + U @ (U.T @ x)
         )
@@ -94,7 +99,7 @@ class LazyMatrix:
             x, info = cg(
                 system, column, rtol=SOLVE_TOLERANCE, maxiter=10 * n, M=inverse
             )
-            if info != 0:
+            if info != 0 or x @ column < 0.0:
                 raise LinAlgError(
                     "Conjugate gradients did not solve the shifted system: the matrix "
                     "is singular or indefinite. Raise dense_bytes, so that it is "

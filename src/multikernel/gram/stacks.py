@@ -1,0 +1,70 @@
+"""Every storage policy, as a function of the matrices it shall hold.
+
+Conformance tests read the tuple: one more policy is one more line.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.gram.base import GramStack
+from multikernel.gram.dense import DenseStack
+from multikernel.gram.lazy import lazy_stack
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.scaled import ScaledStack
+from multikernel.kernels.dictionary import ListDictionary
+from multikernel.kernels.precomputed import PrecomputedKernel
+
+
+def dense(array: Array) -> GramStack:
+    """Hold the matrices in float64."""
+    return DenseStack(np.ascontiguousarray(array))
+
+
+def dense_single(array: Array) -> GramStack:
+    """Hold the matrices in float32, rounded to seven digits."""
+    return DenseStack(np.ascontiguousarray(array, dtype=np.float32))
+
+
+def scaled(array: Array) -> GramStack:
+    """Hold half of the matrices, and double them."""
+    return ScaledStack(dense(0.5 * array), np.full(len(array), 2.0))
+
+
+def lazy(array: Array) -> GramStack:
+    """Show the matrices block by block; keep what is small."""
+    return lazy_stack(_precomputed(array), _numbers(array))
+
+
+def lazy_always(array: Array) -> GramStack:
+    """Show the matrices block by block; keep nothing."""
+    return lazy_stack(_precomputed(array), _numbers(array), dense_bytes=0)
+
+
+def low_rank(array: Array) -> GramStack:
+    """Hold a factor of every matrix, from its eigendecomposition."""
+    eigenvalues, vectors = np.linalg.eigh(array)
+    factors = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
+    left = np.concatenate(list(factors), axis=1)
+    n_samples = array.shape[1]
+    return LowRankStack(left, left, np.arange(len(array) + 1) * n_samples)
+
+
+STACKS: tuple[Callable[[Array], GramStack], ...] = (
+    dense,
+    dense_single,
+    scaled,
+    lazy,
+    lazy_always,
+    low_rank,
+)
+"""Every policy, as a function of an array (n_kernels, n_samples, n_samples)."""
+
+
+def _precomputed(array: Array) -> ListDictionary:
+    return ListDictionary([PrecomputedKernel(K) for K in array])
+
+
+def _numbers(array: Array) -> Array:
+    return np.arange(float(array.shape[1]))[:, None]

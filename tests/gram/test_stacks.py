@@ -1,0 +1,74 @@
+"""Every storage policy computes the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multikernel.gram import STACKS, DenseStack
+from multikernel.testing import check_gram_stack
+
+
+def psd_stack(n_kernels, n, seed=0, rank=None):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n_kernels, n, rank or n))
+    K = Z @ Z.transpose(0, 2, 1)
+    return 0.5 * (K + K.transpose(0, 2, 1))
+
+
+def tolerance(make):
+    return 1e-5 if make.__name__ == "dense_single" else 1e-8
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(("n_kernels", "n"), [(7, 12), (1, 3), (40, 33)])
+def test_conformance(make, n_kernels, n):
+    array = psd_stack(n_kernels, n)
+    array.flags.writeable = False
+    check_gram_stack(make(array), array, tol=tolerance(make))
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_conformance_fails_on_wrong_matrices(make):
+    array = psd_stack(3, 6)
+    wrong = array.copy()
+    wrong[1, 2, 3] += 1.0
+    with pytest.raises(AssertionError, match="relative error"):
+        check_gram_stack(make(array), wrong, tol=tolerance(make))
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+@given(data=st.data())
+def test_take_and_restrict_commute(make, data):
+    array = psd_stack(5, 7, seed=data.draw(st.integers(0, 5)))
+    stack = make(array)
+    kernels = np.array(data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6)))
+    samples = st.lists(st.integers(0, 6), min_size=1, max_size=7)
+    rows, cols = np.array(data.draw(samples)), np.array(data.draw(samples))
+    v = np.linspace(-1.0, 2.0, cols.size)
+    one = stack.take(kernels).restrict(rows, cols).matvec(v)
+    other = stack.restrict(rows, cols).take(kernels).matvec(v)
+    expected = array[kernels][:, rows][:, :, cols] @ v
+    scale = tolerance(make) * np.abs(array).max() * 7
+    np.testing.assert_allclose(one, other, rtol=0, atol=scale)
+    np.testing.assert_allclose(one, expected, rtol=0, atol=scale)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+@given(seed=st.integers(0, 1000), rank=st.integers(1, 5))
+def test_quadratic_forms_are_not_negative(make, seed, rank):
+    array = psd_stack(4, 6, seed, rank)
+    v = np.random.default_rng(seed).normal(size=6)
+    forms = make(array).quadratic_forms(v)
+    traces = np.einsum("mii->m", array)
+    assert np.all(forms >= -tolerance(make) * traces * (v @ v))
+
+
+def test_conformance_of_a_stack_that_returns_float32():
+    class Single(DenseStack):
+        def matvec(self, v):
+            return super().matvec(v).astype(np.float32)
+
+    array = psd_stack(2, 4)
+    with pytest.raises(AssertionError, match="matvec with outputs"):
+        check_gram_stack(Single(array), array)
