@@ -5,10 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.exceptions import UnsupportedProblemError
+from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.machines.base import KernelMachine, MachineFit
+
+NOT_FINITE = "The Gram matrix holds NaN or infinite values."
 
 NOT_A_KERNEL = (
     "The Gram matrix is not positive semidefinite: a direction of negative curvature "
@@ -105,3 +107,21 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
     return MachineFit(
         fit.dual[:, k], fit.intercept[k : k + 1], fit.f[:, k], np.nan, 0, fit.converged
     )
+
+
+def breakdown(gram: GramMatrix) -> ValueError:
+    """Return the error for a system K + diag(shift) that has no Cholesky factor.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        The matrix K.
+
+    Returns
+    -------
+    error : ValueError
+        An `IndefiniteKernelError`, unless values of K are not finite.
+    """
+    if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
+        return IndefiniteKernelError(NOT_A_KERNEL)
+    return ValueError(NOT_FINITE)

@@ -161,34 +161,52 @@ def line_minimum(
     """Return argmin over 0 <= t <= limit of a convex function, quadratic but for kinks.
 
     Its derivative is -slope + curvature t, and jumps up at each of the two `kinks`
-    (place, jump), sorted by place.
+    (place, jump).
     """
+    near, far = kinks
+    if far[0] < near[0]:
+        near, far = far, near
     t = 0.0
-    for place, jump in kinks:
+    for place, jump in (near, far):
         if place >= limit or t + slope / curvature <= place:
             break
         slope -= curvature * (place - t) + jump
         t = place
         if slope <= 0.0:
             return t
-    end = t + slope / curvature
-    return end if end < limit else limit
+    return min(t + slope / curvature, limit)
 
 
 @njit(inline="always", error_model="numpy")
-def kink_above(v: Variables, i: int) -> Pair:
-    """Return how far above rho_i its kink lies, and by how much the slope jumps."""
-    if v.rho[i] < 0.0 < v.upper[i]:
-        return -v.rho[i], v.right[i] - v.left[i]
+def room(v: Variables, i: int, rises: bool) -> float:
+    """Return how far rho_i may move up, or down."""
+    left: float = v.upper[i] - v.rho[i] if rises else v.rho[i] - v.lower[i]
+    return left
+
+
+@njit(inline="always", error_model="numpy")
+def kink(v: Variables, i: int, rises: bool) -> Pair:
+    """Return how far above, or below, rho_i its kink lies, and the jump of the slope.
+
+    A kink at the bound is left out: the bound stops the move anyway.
+    """
+    rho = v.rho[i]
+    if (rises and rho < 0.0 < v.upper[i]) or (not rises and v.lower[i] < 0.0 < rho):
+        return abs(rho), v.right[i] - v.left[i]
     return np.inf, 0.0
 
 
 @njit(inline="always", error_model="numpy")
-def kink_below(v: Variables, i: int) -> Pair:
-    """Return how far below rho_i its kink lies, and by how much the slope jumps."""
-    if v.lower[i] < 0.0 < v.rho[i]:
-        return v.rho[i], v.right[i] - v.left[i]
-    return np.inf, 0.0
+def end(v: Variables, i: int, rises: bool, t: float) -> float:
+    """Return rho_i after a move of length t, exactly at a bound that it reaches.
+
+    A sample that is a rounding away from its bound would count as free, and be chosen
+    for steps of that size.
+    """
+    value: float = v.rho[i] + t if rises else v.rho[i] - t
+    if t >= room(v, i, rises):
+        value = v.upper[i] if rises else v.lower[i]
+    return value
 
 
 @njit(inline="always", error_model="numpy")
@@ -209,16 +227,10 @@ def put(v: Variables, i: int, value: float) -> float:
 def step_pair(v: Variables, i: int, j: int, curvature: float) -> Pair:
     """Move i up and j down to the best point on that line; return both changes."""
     slope = (v.f[j] + v.down[j]) - (v.f[i] + v.up[i])
-    room_i, room_j = v.upper[i] - v.rho[i], v.rho[j] - v.lower[j]
-    kinks = (kink_above(v, i), kink_below(v, j))
-    if kinks[1][0] < kinks[0][0]:
-        kinks = (kinks[1], kinks[0])
-    t = line_minimum(slope, curvature, kinks, min(room_i, room_j))
-    # Bounds are met exactly: a sample that is a rounding away from its bound would
-    # count as free, and be chosen for steps of that size.
-    new_i = v.upper[i] if t >= room_i else v.rho[i] + t
-    new_j = v.lower[j] if t >= room_j else v.rho[j] - t
-    return put(v, i, new_i), put(v, j, new_j)
+    limit = min(room(v, i, True), room(v, j, False))
+    kinks = (kink(v, i, True), kink(v, j, False))
+    t = line_minimum(slope, curvature, kinks, limit)
+    return put(v, i, end(v, i, True, t)), put(v, j, end(v, j, False, t))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -255,75 +267,3 @@ def solve_pairs(
         step += 1
         other = rows.data[rows.slot[j]]
         i, low = move_and_select(v, row, other, (change_i, change_j), lanes)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def first_single(v: Variables, row: Array, change: float, lanes: Array) -> Found:
-    """Add one sample's change to f; return who gains most next, and the violation."""
-    best, top = lanes[0], lanes[1]
-    fill(best, 0.0)
-    fill(top, 0.0)
-    for start in range(0, v.f.shape[0], LANES):
-        end = start + LANES
-        fs, ups, downs = v.f[start:end], v.up[start:end], v.down[start:end]
-        ks, diagonal = row[start:end], v.diagonal[start:end]
-        slack = lanes[2][: fs.shape[0]]
-        for k in range(fs.shape[0]):
-            x = fs[k] + change * ks[k]
-            fs[k] = x
-            above, below = -(x + ups[k]), x + downs[k]
-            x = above if above > below else below
-            slack[k] = x if x > 0.0 else 0.0
-        for k in range(fs.shape[0]):
-            x = slack[k]
-            top[k] = x if x > top[k] else top[k]
-            curvature = diagonal[k] if diagonal[k] > TINY else TINY
-            gain = x * x / curvature
-            best[k] = gain if gain > best[k] else best[k]
-    where, most = -1, 0.0
-    for k in range(peak(best), v.f.shape[0], LANES):
-        x = max(-(v.f[k] + v.up[k]), v.f[k] + v.down[k], 0.0)
-        gain = x * x / max(v.diagonal[k], TINY)
-        if gain > most:
-            where, most = k, gain
-    return where, top[peak(top)]
-
-
-@njit(inline="always", error_model="numpy")
-def step_single(v: Variables, i: int, curvature: float) -> float:
-    """Move one sample to its best value; return the change."""
-    rise, fall = -(v.f[i] + v.up[i]), v.f[i] + v.down[i]
-    none = (np.inf, 0.0)
-    if rise > fall:
-        room = v.upper[i] - v.rho[i]
-        t = line_minimum(rise, curvature, (kink_above(v, i), none), room)
-        return put(v, i, v.upper[i] if t >= room else v.rho[i] + t)
-    room = v.rho[i] - v.lower[i]
-    t = line_minimum(fall, curvature, (kink_below(v, i), none), room)
-    return put(v, i, v.lower[i] if t >= room else v.rho[i] - t)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def solve_singles(
-    v: Variables, rows: Rows, lanes: Array, tol: float, span: Span
-) -> Outcome:
-    """Make steps of one sample each: no intercept, so no constraint on the sum."""
-    step, last = span
-    i, violation = first_single(v, v.diagonal, 0.0, lanes)
-    while True:
-        if violation <= tol:
-            return Outcome(CONVERGED, -1, step, violation)
-        if i < 0:  # NaN
-            return Outcome(STALLED, -1, step, violation)
-        if step >= last:
-            return Outcome(STEPS_DONE, -1, step, violation)
-        if rows.slot[i] < 0:
-            return Outcome(MISSING, i, step, violation)
-        rows.stamp[rows.slot[i]] = 2 * step + 1
-        if v.diagonal[i] < 0.0:
-            return Outcome(INDEFINITE, -1, step, violation)
-        change = step_single(v, i, max(v.diagonal[i], TINY))
-        if change == 0.0:
-            return Outcome(STALLED, -1, step, violation)
-        step += 1
-        i, violation = first_single(v, rows.data[rows.slot[i]], change, lanes)

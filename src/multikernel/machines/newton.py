@@ -9,7 +9,13 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss, SmoothConjugateLoss
-from multikernel.machines._checks import NOT_A_KERNEL, check_problem, fit_outputs
+from multikernel.machines._checks import (
+    NOT_A_KERNEL,
+    NOT_FINITE,
+    breakdown,
+    check_problem,
+    fit_outputs,
+)
 from multikernel.machines.base import MachineFit
 
 LARGEST_SHIFT = 1e12
@@ -183,7 +189,7 @@ def _violation(task: _Task, point: _Point) -> float:
     """Return the largest abs(rho + l'(f)), relative to the largest entry of either."""
     gradient = task.loss.gradient(task.y, point.f)
     if not np.isfinite(gradient).all():
-        raise ValueError("The Gram matrix holds NaN or infinite values.")
+        raise ValueError(NOT_FINITE)
     size = max(float(np.abs(gradient).max()), float(np.abs(point.rho).max()), TINY)
     return float(np.abs(point.rho + gradient).max()) / size
 
@@ -201,7 +207,7 @@ def _newton_direction(task: _Task, point: _Point) -> _Point:
             np.column_stack([target, np.ones_like(target)]), shift=hessian
         )
     except np.linalg.LinAlgError as error:
-        raise IndefiniteKernelError(NOT_A_KERNEL) from error
+        raise breakdown(task.gram) from error
     rho, b = solved[:, 0], 0.0
     if task.fit_intercept:
         b = float(rho.sum() / solved[:, 1].sum())
@@ -235,7 +241,7 @@ def _finished(task: _Task, point: _Point, steps: int, converged: bool) -> Machin
     """Put the fit together; a point outside the dual domain proves nothing."""
     lower, upper = task.loss.dual_bounds(task.y)
     # At the tolerance a coefficient next to a bound may lie a rounding beyond it.
-    dual = np.clip(point.rho, lower, upper) if converged else point.rho
+    dual = np.clip(point.rho, -upper, -lower) if converged else point.rho
     form = float(point.rho @ (point.f - point.b))
     objective = -float(task.loss.conjugate(task.y, -dual).sum()) - 0.5 * form
     return MachineFit(

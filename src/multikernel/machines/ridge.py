@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.squared import SquaredLoss
 from multikernel.losses.weighted import WeightedLoss
-from multikernel.machines._checks import NOT_A_KERNEL, check_problem
+from multikernel.machines._checks import NOT_FINITE, breakdown, check_problem
 from multikernel.machines.base import MachineFit
 
 
@@ -84,7 +83,7 @@ class Ridge:
         UnsupportedProblemError
             If the loss is not the squared loss.
         ValueError
-            If shapes disagree or a target is not finite.
+            If shapes disagree, or a target or the Gram matrix is not finite.
         IndefiniteKernelError
             If K + diag(1 / w) is not positive definite.
         """
@@ -95,7 +94,9 @@ class Ridge:
         try:
             solved = gram.solve(columns, shift=1.0 / weights)
         except np.linalg.LinAlgError as error:
-            raise IndefiniteKernelError(NOT_A_KERNEL) from error
+            raise breakdown(gram) from error
+        if not np.isfinite(solved).all():
+            raise ValueError(NOT_FINITE)
         rho, ones = solved[:, :-1], solved[:, -1]
         b = np.zeros(targets.shape[1])
         if fit_intercept:

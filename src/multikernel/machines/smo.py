@@ -21,7 +21,13 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss, PolyhedralLoss
-from multikernel.machines._checks import NOT_A_KERNEL, check_problem, fit_outputs
+from multikernel.machines._checks import (
+    NOT_A_KERNEL,
+    NOT_FINITE,
+    check_problem,
+    fit_outputs,
+)
+from multikernel.machines._smo_free_loops import solve_free
 from multikernel.machines._smo_loops import (
     CONVERGED,
     INDEFINITE,
@@ -32,7 +38,6 @@ from multikernel.machines._smo_loops import (
     Rows,
     Variables,
     solve_pairs,
-    solve_singles,
 )
 from multikernel.machines._smo_rows import read_only, row_source
 from multikernel.machines._smo_state import SMOState
@@ -71,8 +76,9 @@ class SMO:
     Notes
     -----
     Working sets follow WSS 2 of [1]_, shrinking follows [2]_. A step reads two rows of
-    the Gram matrix, O(n_samples). Without an intercept one variable moves at a time,
-    that of the largest gain [3]_.
+    the Gram matrix, O(n_samples). Without an intercept no constraint ties the two
+    variables of a step; they are chosen one after the other by their gains, a simple
+    form of [3]_.
 
     References
     ----------
@@ -160,7 +166,7 @@ class SMO:
 
     def _run(self, v: Variables, gram: GramMatrix, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
-        loop: Loop = solve_pairs if paired else solve_singles
+        loop: Loop = solve_pairs if paired else solve_free
         n = v.rho.size
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
         period = min(n, SHRINK_PERIOD) if self.shrinking else self.max_steps
@@ -244,7 +250,7 @@ def _begin(v: Variables, gram: GramMatrix, start: MachineFit, paired: bool) -> N
 def _finished(v: Variables, outcome: Outcome, paired: bool) -> MachineFit:
     """Check the end of a run, and put the fit together."""
     if not np.isfinite(v.f).all():
-        raise ValueError("The Gram matrix holds NaN or infinite values.")
+        raise ValueError(NOT_FINITE)
     form, size = float(v.rho @ v.f), float(v.rho @ v.rho)
     negative = form < -ROUNDING * size * float(np.abs(v.diagonal).sum())
     if outcome.code == INDEFINITE or negative:

@@ -1,0 +1,60 @@
+"""Ridge against scikit-learn, dense systems and the primal optimality conditions."""
+
+import numpy as np
+import pytest
+from reference.conic import reference_lp_optimum
+from reference.toys import toy_grams, toy_targets
+from sklearn.kernel_ridge import KernelRidge
+
+from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
+from multikernel.gram import DenseMatrix
+from multikernel.losses import HingeLoss, SquaredLoss, weighted
+from multikernel.machines import Ridge, machine_for
+
+K = toy_grams(n_kernels=1)[0]
+WEIGHTS = np.random.default_rng(0).uniform(0.2, 5.0, len(K))
+
+
+@pytest.mark.parametrize("n_outputs", [None, 3])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_without_an_intercept_it_is_scikit_learns(weights, n_outputs):
+    y = toy_targets("squared", n_outputs=n_outputs)
+    fit = Ridge().fit(
+        DenseMatrix(K), y, weighted(SquaredLoss(), weights), fit_intercept=False
+    )
+    peer = KernelRidge(alpha=1.0, kernel="precomputed").fit(K, y, sample_weight=weights)
+    np.testing.assert_allclose(fit.dual, peer.dual_coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fit.f, peer.predict(K), atol=1e-10)
+    assert fit.dual.shape == y.shape
+    np.testing.assert_array_equal(fit.intercept, np.zeros(n_outputs or 1))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_optimality_and_objective(fit_intercept, n_outputs):
+    y = toy_targets("squared", n_outputs=n_outputs)
+    loss = weighted(SquaredLoss(), WEIGHTS)
+    fit = Ridge().fit(DenseMatrix(K), y, loss, fit_intercept=fit_intercept)
+    np.testing.assert_allclose(fit.dual, -loss.gradient(y, fit.f), atol=1e-12)
+    np.testing.assert_allclose(fit.f, K @ fit.dual + fit.intercept, atol=1e-10)
+    if fit_intercept:
+        np.testing.assert_allclose(fit.dual.sum(axis=0), 0.0, atol=1e-11)
+    expected = reference_lp_optimum(
+        K[None], y, "squared", 1.0, 1.0,
+        fit_intercept=fit_intercept, sample_weight=WEIGHTS,
+    )  # fmt: skip
+    assert fit.objective == pytest.approx(expected.objective, rel=1e-8)
+    assert fit.converged
+
+
+def test_an_indefinite_matrix_and_other_losses_are_refused():
+    y = toy_targets("squared")
+    with pytest.raises(IndefiniteKernelError, match="not positive semidefinite"):
+        Ridge().fit(DenseMatrix(-K), 2.0 * y, SquaredLoss(), fit_intercept=True)
+    with pytest.raises(UnsupportedProblemError, match="squared loss"):
+        Ridge().fit(DenseMatrix(K), y, HingeLoss(), fit_intercept=True)
+    broken = K.copy()
+    broken[2, 3] = broken[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        Ridge().fit(DenseMatrix(broken), y, SquaredLoss(), fit_intercept=True)
+    assert isinstance(machine_for(weighted(SquaredLoss(), WEIGHTS)), Ridge)
