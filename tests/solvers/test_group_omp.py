@@ -15,7 +15,8 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     UnsupportedProblemError,
 )
-from multikernel.gram import DenseStack, LowRankStack
+from multikernel.gram import STACKS, DenseStack, LowRankStack, ScaledStack, resident
+from multikernel.gram.factors import low_rank_form
 from multikernel.losses import SquaredLoss
 from multikernel.machines import SMO
 from multikernel.problem import Problem, Status
@@ -349,13 +350,32 @@ def test_tiny_problems(n_samples):
     np.testing.assert_allclose(path.coefs[1], y / 2.0)
 
 
-def test_float32_storage():
-    grams = toy_grams(n_samples=20, n_kernels=8)
-    problem = make_problem()
-    single = replace(problem, gram=DenseStack(grams.astype(np.float32)))
-    one, other = (GroupOMP(n_kernels=3).path(p) for p in (problem, single))
+@pytest.mark.parametrize("store", STACKS, ids=lambda store: store.__name__)
+@pytest.mark.parametrize("held", [True, False])
+def test_every_storage(store, held, monkeypatch):
+    if not held:
+        monkeypatch.setattr(resident, "RESIDENT_NUMBERS", 0)
+    problem = make_problem(n_outputs=2)
+    stored = replace(problem, gram=store(problem.gram.array))
+    one, other = (GroupOMP(n_kernels=3).path(p) for p in (problem, stored))
     np.testing.assert_array_equal(one.order, other.order)
     np.testing.assert_allclose(one.improvements, other.improvements, rtol=1e-5)
+    np.testing.assert_allclose(one.objectives, other.objectives, rtol=1e-5)
+
+
+def test_scaled_factors_stay_factors():
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((20, 5))
+    thin = LowRankStack(Z, Z, np.array([0, 1, 3, 5]))
+    scales = np.array([2.0, 0.5, 0.0])
+    scaled = low_rank_form(ScaledStack(thin, scales))
+    v = rng.standard_normal(20)
+    np.testing.assert_allclose(
+        scaled.quadratic_forms(v), scales * thin.quadratic_forms(v)
+    )
+    assert low_rank_form(thin) is thin
+    dense = DenseStack(toy_grams())
+    assert low_rank_form(ScaledStack(dense, np.ones(6))) is None
 
 
 def test_an_indefinite_matrix_is_named():

@@ -6,6 +6,7 @@ from functools import singledispatch
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.gram.base import GramStack
 from multikernel.gram.build import BuiltStack
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.normalize import (
@@ -18,6 +19,7 @@ from multikernel.gram.normalize import (
     VarianceStep,
     empty_normalization,
 )
+from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.linear import LinearKernel
@@ -115,6 +117,30 @@ def build_low_rank(
     stack = LowRankStack(array, array, offsets)
     zero = np.add.reduceat(~np.any(array, axis=0), offsets[:-1]) == ranks
     return BuiltStack(stack, normalization, np.flatnonzero(zero))
+
+
+def low_rank_form(stack: GramStack) -> LowRankStack | None:
+    """Return a stack as factors of low rank, or None where it holds none.
+
+    Parameters
+    ----------
+    stack : GramStack
+        A `LowRankStack`, a `ScaledStack` of one, or any other stack.
+
+    Returns
+    -------
+    factors : LowRankStack or None
+        The same matrices; scaled factors are a copy.
+    """
+    if isinstance(stack, LowRankStack):
+        return stack
+    inner = low_rank_form(stack.stack) if isinstance(stack, ScaledStack) else None
+    if inner is None or not isinstance(stack, ScaledStack):
+        return None
+    roots = np.repeat(np.sqrt(stack.scales), inner.ranks)
+    left = inner.left * roots
+    right = left if inner.right is inner.left else inner.right * roots
+    return LowRankStack(left, right, inner.offsets)
 
 
 def _features(kernel: Kernel, m: int, X: Array) -> Array:

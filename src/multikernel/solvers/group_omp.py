@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from multikernel._typing import Array
 from multikernel.certificates import constant_model
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.factors import low_rank_form
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers._loop import Recorder
+from multikernel.solvers._query import Query
 from multikernel.solvers._refit import refit_for
-from multikernel.solvers._selection import Query, selector_for
+from multikernel.solvers._selection import selector_for
 from multikernel.solvers._whitening import Whitening, whitening
 from multikernel.solvers.greedy_path import GreedyPath
 from multikernel.solvers.path import with_alpha
@@ -99,7 +101,7 @@ class GroupOMP:
     tol: float = 1e-3
     subsample: float | int = 1.0
     random_state: int = 0
-    machine: KernelMachine | None = field(default=None)
+    machine: KernelMachine | None = None
 
     def __post_init__(self) -> None:
         if self.n_kernels is not None and self.n_kernels < 1:
@@ -213,6 +215,9 @@ class GroupOMP:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
+        factors = low_rank_form(problem.gram)
+        if factors is not None:
+            problem = replace(problem, gram=factors)
         geometry = whitening(problem)
         selector = selector_for(problem.gram, geometry)
         all_paths = [
