@@ -201,6 +201,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         n_rows = X.shape[0]
         weights = check_weights(sample_weight, n_rows)
         rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+        if rows.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two samples of non-zero weight, "
+                f"got n_samples={rows.size}."
+            )
         if rows.size < n_rows:
             X = X[np.ix_(rows, rows)] if is_precomputed(self.kernels) else X[rows]
         labels, classes = self._encode(y[rows])
@@ -262,14 +267,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         scale = recipe.objective_scale
         dual = np.stack([solution.dual for solution in solutions])
         return {
-            "kernel_weights_": _squeeze([s.kernel_weights for s in solutions]),
+            "kernel_weights_": single([s.kernel_weights for s in solutions]),
             "active_kernels_": expansion.active,
-            "dual_coef_": _squeeze(samples.scatter(dual)),
+            "dual_coef_": single(samples.scatter(dual)),
             "intercept_": expansion.intercept,
             "support_": samples.rows[support],
-            "objective_": _squeeze([scale * s.objective for s in solutions]),
-            "duality_gap_": _squeeze(gaps),
-            "n_iter_": _squeeze([s.n_iter for s in solutions]),
+            "objective_": single([scale * s.objective for s in solutions]),
+            "duality_gap_": single(gaps),
+            "n_iter_": single([s.n_iter for s in solutions]),
             "history_": history_array(solutions, scale),
             "status_": status.value,
             "_names": grams.names,
@@ -331,7 +336,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def _squeeze(values: Any) -> Any:
+def single(values: Any) -> Any:
     """Return values per output as an array, or the value of a single output."""
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values

@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from threadpoolctl import threadpool_limits
 
@@ -23,7 +24,7 @@ from multikernel._validation import (
     Number,
 )
 from multikernel.certificates import alpha_max
-from multikernel.estimators._base import BaseMKL, Recipe, Samples
+from multikernel.estimators._base import BaseMKL, Recipe, Samples, single
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import merge
@@ -46,10 +47,18 @@ def strengths(value: Any) -> str | None:
     return "None, or a sequence of finite numbers above 0"
 
 
+def scoring_choice(value: Any) -> str | None:
+    """Check a ``scoring`` parameter: one score, by name or as a function."""
+    if value is None or isinstance(value, str) or callable(value):
+        return None
+    return "None, the name of a score, or a callable"
+
+
 CV_CHECKS: Mapping[str, Check] = {
     "alphas": strengths,
     "n_alphas": COUNT,
     "alpha_min_ratio": Number(0.0, 1.0, above=True),
+    "scoring": scoring_choice,
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
     "refit": FLAG,
 }
@@ -94,6 +103,8 @@ class PathCV(BaseMKL):
             gaps.append(path.duality_gaps)
             chosen = [solutions[best] for solutions in paths]
             attributes |= self._fitted(recipe, samples, grams, chosen)
+            made = [[s.n_iter for s in solutions] for solutions in paths]
+            attributes["n_iter_"] = single(np.sum(made, axis=1))
             attributes["path_"] = path
         self._warn_unsolved(np.concatenate([g.ravel() for g in gaps]))
         return attributes
@@ -179,7 +190,8 @@ class PathCV(BaseMKL):
         problems = self._problems(recipe, fold.stack, inside)
         paths = [complete_path(recipe, p, alphas * total, watch) for p in problems]
         y = samples.y[outside.rows]
-        score = make_score(self.scoring, self.loss, samples.classes, y, outside.weights)
+        scorer = check_scoring(self, scoring=self.scoring)
+        score = make_score(scorer, self.loss, samples.classes, y, outside.weights)
         scores, n_active = [], []
         for solutions in zip(*paths, strict=True):
             expansion = merge(solutions)

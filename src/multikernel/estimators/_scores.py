@@ -1,17 +1,18 @@
 """Scores of decision values: any scikit-learn scorer, without predicting again."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import check_scoring
 
 from multikernel._typing import Array
 from multikernel.estimators._tasks import ClassPredictions
+
+Scorer = Callable[..., float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +63,15 @@ class FoldRegressor(RegressorMixin, BaseEstimator):
 
 
 def make_score(
-    scoring: Any, loss: str, classes: Array | None, y: Array, weights: Array | None
-) -> Any:
+    scorer: Scorer, loss: str, classes: Array | None, y: Array, weights: Array | None
+) -> Callable[[Array], float]:
     """Return a function from decision values of a fold to their score.
 
     Parameters
     ----------
-    scoring : str, callable or None
-        As everywhere in scikit-learn; None stands for accuracy or R^2.
+    scorer : callable
+        From an estimator, X and y to a number; `sklearn.metrics.check_scoring` makes
+        one.
     loss : str
         Name of the loss.
     classes : ndarray of shape (n_classes,) or None
@@ -84,7 +86,6 @@ def make_score(
     score : callable
     """
     model = FoldRegressor() if classes is None else FoldClassifier(loss, classes)
-    scorer = check_scoring(model, scoring=scoring)
     arguments = {}
     if weights is not None and _takes_weights(scorer):
         arguments["sample_weight"] = weights
@@ -95,7 +96,7 @@ def make_score(
     return score
 
 
-def _takes_weights(scorer: Any) -> bool:
+def _takes_weights(scorer: Scorer) -> bool:
     names = inspect.signature(scorer).parameters
     return "sample_weight" in names or any(
         parameter.kind is parameter.VAR_KEYWORD for parameter in names.values()

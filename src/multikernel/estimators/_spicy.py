@@ -105,11 +105,10 @@ class SpicyMKLClassifier(MKLClassifier):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : {"trace", "variance", "cosine", "center"}, list of these or None, \
-            default="trace"
-        How kernels are made comparable: mean diagonal one, unit variance in feature
-        space, cosine similarity, centring; several are applied in order. Factors are
-        learnt on the training data.
+    normalize : str, list of str or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -163,7 +162,7 @@ class SpicyMKLClassifier(MKLClassifier):
         Class labels.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Column names, where X was a data frame.
 
     See Also
@@ -264,11 +263,10 @@ class SpicyMKLRegressor(MKLRegressor):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : {"trace", "variance", "cosine", "center"}, list of these or None, \
-            default="trace"
-        How kernels are made comparable: mean diagonal one, unit variance in feature
-        space, cosine similarity, centring; several are applied in order. Factors are
-        learnt on the training data.
+    normalize : str, list of str or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -315,7 +313,7 @@ class SpicyMKLRegressor(MKLRegressor):
         Why the solver stopped, a sentence: the value of a `Status`.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Column names, where X was a data frame.
 
     See Also

@@ -62,11 +62,10 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : {"trace", "variance", "cosine", "center"}, list of these or None, \
-            default="trace"
-        How kernels are made comparable: mean diagonal one, unit variance in feature
-        space, cosine similarity, centring; several are applied in order. Factors are
-        learnt on the training data.
+    normalize : str, list of str or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -122,7 +121,7 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
     duality_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made.
+        Outer iterations made along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
         One line per outer iteration: output (index of the class, 0 for two classes),
         iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
@@ -133,7 +132,7 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
         Class labels.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Column names, where X was a data frame.
 
     See Also
@@ -251,11 +250,10 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : {"trace", "variance", "cosine", "center"}, list of these or None, \
-            default="trace"
-        How kernels are made comparable: mean diagonal one, unit variance in feature
-        space, cosine similarity, centring; several are applied in order. Factors are
-        learnt on the training data.
+    normalize : str, list of str or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -307,7 +305,7 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
     duality_gap_ : float
         Relative duality gap.
     n_iter_ : int
-        Outer iterations made.
+        Outer iterations made along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
         One line per outer iteration: output (always 0), iteration, seconds, objective,
         duality_gap, n_active, passes, inner_steps.
@@ -315,7 +313,7 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
         Why the solver stopped, a sentence: the value of a `Status`.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Column names, where X was a data frame.
 
     See Also
