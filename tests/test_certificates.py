@@ -389,3 +389,20 @@ def test_weights_equal_repetition_in_every_value():
     assert alpha_max(problem) == pytest.approx(alpha_max(repeated), rel=1e-12)
     intercepts = [constant_model(p).intercept[0] for p in (problem, repeated)]
     assert intercepts[0] == pytest.approx(intercepts[1], rel=1e-12)
+
+
+@each_loss
+@each_ratio
+def test_the_dual_point_is_scaled_as_well_as_can_be(loss, l1_ratio):
+    """A point that ignores strong kernels is worthless unless it is shrunk."""
+    problem = make_problem(loss, 1e-3, l1_ratio)
+    rho = project_dual(problem, -problem.loss.gradient(problem.y, np.zeros(24)))
+    norms = dual_norms(problem.gram, rho)
+    certificate = certify(problem, rho, np.zeros(6), norms)
+    scales = np.concatenate([np.geomspace(1e-6, 1e-2, 60), np.linspace(0.01, 1.0, 60)])
+    values = [
+        -problem.loss.conjugate(problem.y, -scale * rho).sum()
+        - problem.regularizer.conjugate(scale * norms, np.zeros(6))
+        for scale in scales
+    ]
+    assert certificate.value >= np.max(values) - 1e-6 * (1 + abs(np.max(values)))

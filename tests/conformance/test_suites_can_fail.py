@@ -1,13 +1,20 @@
 """Each conformance suite rejects components that are wrong in one place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
+from multikernel.problem import Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
-from multikernel.testing import check_loss, check_regularizer
+from multikernel.solvers import SpicyMKL
+from multikernel.testing import (
+    check_loss,
+    check_regularizer,
+    check_solver,
+    small_problems,
+)
 
 
 class WrongSlope(SquaredLoss):
@@ -203,3 +210,115 @@ def test_kernel_weights_are_checked_by_their_identity():
     check_regularizer(SquaredSum(2.0, uniform=False))
     with pytest.raises(AssertionError, match="must equal the penalty"):
         check_regularizer(SquaredSum(2.0, uniform=True))
+
+
+@dataclass(frozen=True)
+class Tampered:
+    """A right solver whose solutions are changed before they are handed back."""
+
+    change: object
+    tol: float = 1e-4
+
+    def unsupported(self, problem):
+        return None
+
+    def solve(self, problem, init=None, callback=None):
+        solution = SpicyMKL(tol=self.tol).solve(problem, init, callback)
+        return replace(solution, **self.change(solution))
+
+
+def understate_the_gap(solution):
+    gap = 0.5 * solution.duality_gap
+    last = replace(solution.history[-1], duality_gap=gap)
+    return {"duality_gap": gap, "history": (*solution.history[:-1], last)}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda s: {"norms": 1.001 * s.norms}, "norms are not those of the expansions"),
+        (lambda s: {"coefs": s.coefs[:, :-1]}, "coefs has shape"),
+        (lambda s: {"active": s.active[::-1]}, "non-zero norms, ascending"),
+        (lambda s: {"kernel_weights": 0.0 * s.norms}, "positive exactly where"),
+        (lambda s: {"kernel_weights": np.full_like(s.norms, np.nan)}, "not finite"),
+        (
+            lambda s: {"objective": 0.999 * s.objective},
+            "objective is .* when recomputed",
+        ),
+        (understate_the_gap, "gap is .* when recomputed"),
+        (lambda s: {"dual": s.dual + 1e-4}, "away from the loss's domain"),
+        (lambda s: {"dual": 1.01 * s.dual}, "infeasible|away from the loss's domain"),
+        (lambda s: {"n_iter": s.n_iter + 1}, "n_iter is"),
+        (lambda s: {"history": s.history[::-1]}, "Iterations must ascend"),
+        (lambda s: {"history": s.history[:-1]}, "last line of the history"),
+        (lambda s: {"history": ()}, "history is empty"),
+        (lambda s: {"status": Status.MAX_ITER}, "did not converge"),
+    ],
+)
+def test_tampered_solutions_are_caught(change, sentence):
+    problems = list(small_problems())[:1]
+    check_solver(Tampered(lambda s: {}), problems)
+    with pytest.raises(AssertionError, match=sentence):
+        check_solver(Tampered(change), problems)
+
+
+class Negligent(Tampered):
+    """A solver that claims a smaller tolerance than it reaches."""
+
+    def solve(self, problem, init=None, callback=None):
+        return SpicyMKL(tol=0.1).solve(problem, init, callback)
+
+
+class Deaf(Tampered):
+    """A solver that never asks the callback."""
+
+    def solve(self, problem, init=None, callback=None):
+        return SpicyMKL(tol=self.tol).solve(problem, init)
+
+
+class Forgetful(Tampered):
+    """A solver that ignores warm starts."""
+
+    def solve(self, problem, init=None, callback=None):
+        return SpicyMKL(tol=self.tol).solve(problem, None, callback)
+
+
+class Unstoppable(Tampered):
+    """A solver that swallows what a callback raises."""
+
+    def solve(self, problem, init=None, callback=None):
+        solver = SpicyMKL(tol=self.tol)
+        try:
+            return solver.solve(problem, init, callback)
+        except KeyboardInterrupt:
+            return solver.solve(problem, init)
+
+
+class Unfinished(Tampered):
+    """A solver that refuses with a word instead of a sentence."""
+
+    def unsupported(self, problem):
+        return "no"
+
+
+@pytest.mark.parametrize(
+    ("solver", "sentence"),
+    [
+        (Negligent, "claims convergence"),
+        (Deaf, "callback must see"),
+        (Forgetful, "From its own solution"),
+        (Unstoppable, "must pass through"),
+        (Unfinished, "not a sentence"),
+    ],
+)
+def test_wrong_solvers_are_caught(solver, sentence):
+    problems = list(small_problems())[:1]
+    with pytest.raises(AssertionError, match=sentence):
+        check_solver(solver(lambda s: {}), problems)
+
+
+def test_a_solver_without_any_problem_is_said_so():
+    with pytest.raises(AssertionError, match="supports none"):
+        check_solver(SpicyMKL(), [])
+    with pytest.raises(AssertionError, match="is no Solver"):
+        check_solver(object())

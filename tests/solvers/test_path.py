@@ -85,3 +85,23 @@ def test_a_callback_ends_the_path():
     assert len(lines) == 10
     assert len(path) < 20
     assert path[-1].status in (Status.STOPPED, Status.CONVERGED)
+
+
+class WithoutPaths:
+    """A solver that knows nothing of paths."""
+
+    def unsupported(self, problem):
+        return SOLVER.unsupported(problem)
+
+    def solve(self, problem, init=None, callback=None):
+        return SOLVER.solve(problem, init, callback)
+
+
+def test_a_solver_without_paths_is_warm_started_from_point_to_point():
+    problem = make_problem("logistic")
+    alphas = alpha_max(problem) * np.array([0.1, 0.1, 0.05])
+    plain = solve_path(problem, WithoutPaths(), alphas)
+    own = solve_path(problem, SOLVER, alphas)
+    assert plain[1].n_iter == 0
+    for first, second in zip(plain, own, strict=True):
+        assert first.objective == pytest.approx(second.objective, rel=2e-6)

@@ -284,6 +284,26 @@ def test_random_problems_are_certified(
     check_solution(problem, solution, 1e-6)
 
 
+@each_loss
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.99, 0.5])
+@pytest.mark.parametrize("share", [1e-2, 1e-4])
+def test_many_kernels_and_weak_penalties(loss, l1_ratio, share):
+    """Working sets that miss most kernels must not be mistaken for a standstill."""
+    problem = make_problem(loss, share, l1_ratio, grams=toy_grams(30, 70, 1))
+    check_solution(problem, solve(problem, 1e-6), 1e-6)
+
+
+@each_loss
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_reported_is_true_where_digits_cancel(loss, l1_ratio, seed):
+    """Rank-one kernels, a vanishing penalty: expansions lie mostly in null spaces."""
+    X = np.random.default_rng(seed).normal(size=(40, 8))
+    grams = np.ascontiguousarray(np.einsum("im,jm->mij", X, X))
+    problem = make_problem(loss, 1e-5, l1_ratio, grams=grams)
+    check_solution(problem, SpicyMKL(tol=1e-7).solve(problem), 1e-7)
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 @pytest.mark.parametrize("scale", [1e-4, 1e4])
 @pytest.mark.parametrize("loss", [SquaredLoss(), EpsilonInsensitiveLoss()])
