@@ -42,12 +42,12 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
     if np.all(shift > 0.0):
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
-        system = K * scale
+        system = np.multiply(K, scale, order="C")
         system *= scale[:, None]
         diagonal: Array | float = 1.0
     else:
         scale, factor, diagonal = np.ones_like(shift), low_rank, shift
-        system = K.copy()
+        system = K.copy(order="C")
     if factor is not None:
         _add_outer(system, factor)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal

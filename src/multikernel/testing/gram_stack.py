@@ -80,7 +80,7 @@ def _check_combination(
 ) -> None:
     """Check weighted sums, with all, one and no kernel."""
     n_kernels = K.shape[0]
-    for weights in (rng.random(n_kernels), np.eye(n_kernels)[-1], np.zeros(n_kernels)):
+    for weights in (rng.random((n_kernels,)), np.eye(n_kernels)[-1], np.zeros(n_kernels)):
         total = np.tensordot(weights, K, axes=1)
         matrix = stack.combine(weights)
         if matrix.shape != total.shape:
@@ -108,7 +108,7 @@ def _check_solve(
         system = total + np.diag(shift)
         if low_rank is not None:
             system = system + low_rank @ low_rank.T
-        for rhs in (rng.normal(size=n), rng.normal(size=(n, 2))):
+        for rhs in (rng.normal(size=(n,)), rng.normal(size=(n, 2))):
             x = matrix.solve(rhs, shift=shift, low_rank=low_rank)
             expected = np.asarray(np.linalg.solve(system, rhs), dtype=np.float64)
             _compare("combine, solve", x, expected, tol)
@@ -126,7 +126,7 @@ def _check_take(
 ) -> None:
     """Check stacks of some kernels, neighbours and scattered, also a repeated one."""
     n_kernels = K.shape[0]
-    v: Array = rng.normal(size=K.shape[2])
+    v = rng.normal(size=(K.shape[2],))
     scattered = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
     repeated = np.array([0, n_kernels - 1, 0])
     for kernels in (np.arange(n_kernels), scattered, repeated, np.arange(1)):

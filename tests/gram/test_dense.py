@@ -1,0 +1,129 @@
+"""Stacks in one array: views, copies, storage in single precision, refusals."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.linalg import LinAlgError
+
+from multikernel.gram import DenseMatrix, DenseStack
+
+
+@pytest.fixture(name="array")
+def matrices():
+    Z = np.random.default_rng(0).normal(size=(6, 20, 5))
+    array = Z @ Z.transpose(0, 2, 1)
+    array.flags.writeable = False
+    return array
+
+
+def test_neighbours_are_a_view_and_others_a_copy(array):
+    stack = DenseStack(array)
+    assert np.shares_memory(stack.take(np.arange(2, 5)).array, array)
+    assert np.shares_memory(stack.take(np.array([3])).array, array)
+    scattered = stack.take(np.array([4, 0])).array
+    assert not np.shares_memory(scattered, array)
+    assert scattered.flags.c_contiguous
+    np.testing.assert_array_equal(scattered, array[[4, 0]])
+
+
+def test_all_samples_are_the_stack_itself(array):
+    stack = DenseStack(array)
+    assert stack.restrict(np.arange(20), np.arange(20)) is stack
+
+
+def test_an_empty_take_has_no_kernels(array):
+    empty = DenseStack(array).take(np.array([], dtype=np.intp))
+    assert empty.shape == (0, 20, 20)
+    assert empty.quadratic_forms(np.ones(20)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.ones((3, 3)), "got 2 dimensions"),
+        (np.ones((2, 3, 3), dtype=np.int64), "holds float64 or float32, got int64"),
+        (np.moveaxis(np.ones((3, 3, 2)), -1, 0), "C-contiguous"),
+    ],
+)
+def test_wrong_arrays(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        DenseStack(wrong)
+
+
+def test_single_precision_sums_in_double():
+    # In float32 the sum of a million and ones would stop growing.
+    array = np.ones((2, 3000, 3000), dtype=np.float32)
+    v = np.ones(3000)
+    v[0] = 2.0**24
+    expected = (v.sum()) ** 2
+    np.testing.assert_allclose(
+        DenseStack(array).quadratic_forms(v), expected, rtol=1e-14
+    )
+    total = DenseStack(array).combine(np.array([2.0**30, 1.0])).diagonal()
+    np.testing.assert_array_equal(total, 2.0**30 + 1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_pass_needs_little_memory(dtype):
+    array = np.ones((100, 200, 200), dtype=dtype)
+    stack, v, weights = DenseStack(array), np.ones(200), np.ones(100)
+    stack.quadratic_forms(v)
+    tracemalloc.start()
+    stack.quadratic_forms(v)
+    stack.combine(weights)
+    stack.combine(np.eye(100)[3])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * 8 * array.size
+
+
+def test_a_pass_with_many_outputs_is_cut(monkeypatch):
+    array = np.ones((50, 30, 30))
+    V = np.random.default_rng(0).normal(size=(30, 4))
+    whole = DenseStack(array).quadratic_forms(V)
+    monkeypatch.setattr("multikernel.gram.dense.IMAGE_BYTES", 8 * 30 * 4 * 7)
+    np.testing.assert_allclose(DenseStack(array).quadratic_forms(V), whole)
+
+
+def test_solve_with_shifts_of_many_sizes(array):
+    rng = np.random.default_rng(1)
+    K = array[0]
+    shift = 10.0 ** rng.uniform(0.6, 12.0, size=20)
+    U = 100.0 * np.ones((20, 1))
+    rhs = rng.normal(size=20)
+    x = DenseMatrix(K).solve(rhs, shift=shift, low_rank=U)
+    # Componentwise: the small unknowns at large shifts must be right as well.
+    residual = K @ x + shift * x + U @ (U.T @ x) - rhs
+    assert np.abs(residual).max() < 1e-12 * max(1.0, np.abs(shift * x).max())
+
+
+def test_solve_without_shift(array):
+    K = array[0] + array[1] + array[2] + array[3]
+    rhs = np.arange(40.0).reshape(20, 2)
+    x = DenseMatrix(K + 0.1 * np.eye(20)).solve(rhs, shift=np.zeros(20))
+    np.testing.assert_allclose((K + 0.1 * np.eye(20)) @ x, rhs, atol=1e-9)
+
+
+def test_an_infinite_shift_fixes_its_unknown(array):
+    shift = np.ones(20)
+    shift[3] = np.inf
+    x = DenseMatrix(array[0]).solve(np.ones(20), shift=shift)
+    assert x[3] == 0.0
+    kept = np.arange(20) != 3
+    smaller = DenseMatrix(array[0][kept][:, kept]).solve(np.ones(19), shift=np.ones(19))
+    np.testing.assert_allclose(x[kept], smaller)
+
+
+def test_an_indefinite_system_is_refused():
+    K = -np.eye(3)
+    with pytest.raises(LinAlgError, match="not positive definite: .* order 1"):
+        DenseMatrix(K).solve(np.ones(3), shift=np.zeros(3))
+
+
+def test_solve_changes_none_of_its_arguments(array):
+    K, rhs, shift, U = array[0], np.ones(20), np.ones(20), np.ones((20, 2))
+    for argument in (rhs, shift, U):
+        argument.flags.writeable = False
+    DenseMatrix(K).solve(rhs, shift=shift, low_rank=U)
+    DenseMatrix(K).solve(rhs, shift=shift * 0.0 + 2.0)

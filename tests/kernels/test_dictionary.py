@@ -1,0 +1,192 @@
+"""Dictionaries, ready-made ones, and the resolution of column names."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from multikernel.gram.plan import make_plan
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+    ParameterGrid,
+    PolynomialKernel,
+    PrecomputedKernel,
+    kernel_names,
+    per_column,
+    per_group,
+    random_subset_gaussians,
+    resolve_columns,
+    spicy_dictionary,
+)
+
+NAMES = ["a", "b", "c"]
+
+
+def test_spicy_dictionary_is_the_papers():
+    dictionary = spicy_dictionary(NAMES)
+    assert len(dictionary) == 27 * 4
+    names = kernel_names(resolve_columns(dictionary, 3, NAMES))
+    assert names[:2] == ["gaussian(sigma=0.1)", "gaussian(sigma=0.25)"]
+    assert names[23:28] == [
+        "gaussian(sigma=20)",
+        "polynomial(degree=1)",
+        "polynomial(degree=2)",
+        "polynomial(degree=3)",
+        "gaussian(sigma=0.1)[a]",
+    ]
+    assert len(set(names)) == len(names)
+    by_number = kernel_names(spicy_dictionary(3))
+    assert by_number[27] == "gaussian(sigma=0.1)[x0]"
+
+
+def test_grid_indexing():
+    grid = ParameterGrid([GaussianKernel(1.0), LinearKernel()], [slice(None), 1])
+    assert [grid[i] for i in range(4)] == [
+        GaussianKernel(1.0),
+        LinearKernel(),
+        ColumnKernel(GaussianKernel(1.0), 1),
+        ColumnKernel(LinearKernel(), 1),
+    ]
+    assert grid[-1] == grid[3]
+    with pytest.raises(IndexError):
+        grid[4]
+    assert len(list(grid)) == 4
+
+
+def test_a_grid_is_never_written_out():
+    widths = [GaussianKernel(float(w)) for w in range(1, 1001)]
+    tracemalloc.start()
+    grid = ParameterGrid(widths, range(1000))
+    assert len(grid) == 1_000_000
+    assert grid[999_999].name == "gaussian(sigma=1000)[x999]"
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
+
+
+def test_builders():
+    assert kernel_names(per_column(LinearKernel(), 2)) == [
+        "linear()[x0]",
+        "linear()[x1]",
+    ]
+    groups = per_group({"first": ["a", "c"], "second": "b"}, PolynomialKernel(2))
+    resolved = resolve_columns(groups, 3, NAMES)
+    assert kernel_names(resolved) == [
+        "polynomial(degree=2)[first]",
+        "polynomial(degree=2)[second]",
+    ]
+    assert resolved[0].columns == (0, 2)
+
+
+def test_random_subsets():
+    dictionary = random_subset_gaussians(3000, 20, random_state=0)
+    again = random_subset_gaussians(3000, 20, random_state=0)
+    other = random_subset_gaussians(3000, 20, random_state=1)
+    assert dictionary[17] == again[17] != other[17]
+    sizes = np.array([len(kernel.columns) for kernel in dictionary])
+    sigmas = np.array([kernel.kernel.sigma for kernel in dictionary])
+    assert sizes.min() >= 1
+    assert abs(sizes.mean() - 10.0) < 5 * np.sqrt(5.0 / 3000)
+    assert sigmas.min() > 0.1
+    # The mean of a chi-squared variable with two degrees of freedom is 2, its
+    # standard deviation 2.
+    assert abs(sigmas.mean() - 10.1) < 5 * 10.0 / np.sqrt(3000)
+
+
+def test_random_subsets_of_one_feature_are_not_empty():
+    dictionary = random_subset_gaussians(50, 1, random_state=0)
+    assert {kernel.columns for kernel in dictionary} == {(0,)}
+
+
+def test_the_table_of_random_subsets_is_the_kernels():
+    dictionary = random_subset_gaussians(300, 11, random_state=0)
+    fast = make_plan(dictionary, 11).radial
+    slow = make_plan(ListDictionary(list(dictionary)), 11).radial
+    np.testing.assert_allclose(fast.exponents, slow.exponents[np.argsort(slow.kernels)])
+    for m in (0, 150, 299):
+        columns = fast.columns[fast.column_starts[m] : fast.column_starts[m + 1]]
+        assert tuple(columns) == dictionary[m].columns
+
+
+def test_random_subsets_take_the_names_of_columns():
+    dictionary = random_subset_gaussians(4, 3, random_state=0)
+    resolved = resolve_columns(dictionary, 3, NAMES)
+    label = ", ".join(NAMES[c] for c in dictionary[0].columns)
+    assert resolved[0].name.endswith(f"[{label}]")
+    with pytest.raises(ValueError, match="subsets of 3 columns, but the data has 4"):
+        resolve_columns(dictionary, 4)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: ListDictionary([]), ValueError, "at least one kernel"),
+        (lambda: ParameterGrid([], [0]), ValueError, "at least one kernel"),
+        (lambda: ParameterGrid([LinearKernel()], []), ValueError, "one column set"),
+        (lambda: per_group({}, LinearKernel()), ValueError, "at least one kernel"),
+        (lambda: ListDictionary(["rbf"]), TypeError, "Kernel 0 is no kernel but 'rbf'"),
+        (
+            lambda: ListDictionary([LinearKernel()] * 2, names=["a", "a"]),
+            ValueError,
+            "Two kernels are named 'a'",
+        ),
+        (
+            lambda: ListDictionary([LinearKernel()], names=["a", "b"]),
+            ValueError,
+            "2 names for 1 kernels",
+        ),
+        (
+            lambda: ListDictionary([PrecomputedKernel(np.eye(2), "s")] * 2),
+            ValueError,
+            "Two kernels are named 's'",
+        ),
+        (
+            lambda: ListDictionary(
+                [ColumnKernel(LinearKernel(), c, "size") for c in (0, 1)]
+            ),
+            ValueError,
+            r"Two kernels are named 'linear\(\)\[size\]'",
+        ),
+        (lambda: random_subset_gaussians(0, 3, 0), ValueError, "n_kernels must be"),
+        (lambda: spicy_dictionary(0), ValueError, "n_features must be"),
+    ],
+)
+def test_bad_dictionaries(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_equal_kernels_without_given_names_may_repeat():
+    dictionary = ListDictionary([ColumnKernel(LinearKernel(), "a")] * 2)
+    assert kernel_names(resolve_columns(dictionary, 3, NAMES)) == ["linear()[a]"] * 2
+
+
+def test_given_names_survive_resolution():
+    dictionary = ListDictionary([LinearKernel()], names=["lines"])
+    assert kernel_names(resolve_columns(dictionary, 3)) == ["lines"]
+
+
+@pytest.mark.parametrize(
+    "dictionary",
+    [
+        ListDictionary([LinearKernel(), ColumnKernel(LinearKernel(), "d")]),
+        ParameterGrid([LinearKernel()], ["a", "d"]),
+    ],
+    ids=["list", "grid"],
+)
+def test_unknown_columns_are_found_at_once(dictionary):
+    with pytest.raises(ValueError, match="'d', which the data does not have"):
+        resolve_columns(dictionary, 3, NAMES)
+
+
+def test_an_unknown_dictionary_is_resolved_as_it_is_read():
+    class Own:
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, index):
+            return ColumnKernel(LinearKernel(), "b")
+
+    assert resolve_columns(Own(), 3, NAMES)[0].columns == (1,)
