@@ -141,7 +141,9 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    K = np.asarray(kernel(rows, cols), dtype=np.float64)
+    # An overflow needs no warning besides the sentence below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = np.asarray(kernel(rows, cols), dtype=np.float64)
     expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
     if K.shape != expected:
         raise ValueError(
