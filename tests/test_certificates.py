@@ -25,7 +25,6 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack
 from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Solution, Status
-from multikernel.regularizers import BlockElasticNet, BlockL1
 
 SMOOTH = ("logistic", "squared")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -361,19 +360,6 @@ def test_alpha_max_scales_with_the_kernels():
     problem = make_problem("squared")
     louder = replace(problem, gram=DenseStack(4.0 * toy_grams()))
     assert alpha_max(louder) == pytest.approx(2.0 * alpha_max(problem))
-
-
-@pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
-@pytest.mark.parametrize("regularizer", [BlockL1, BlockElasticNet])
-def test_bad_strengths_are_refused(regularizer, alpha):
-    with pytest.raises(ValueError, match="alpha must be positive and finite"):
-        regularizer(alpha)
-
-
-@pytest.mark.parametrize("l1_ratio", [-0.1, 1.0, 1.5, np.nan])
-def test_bad_ratios_are_refused(l1_ratio):
-    with pytest.raises(ValueError, match="l1_ratio must be at least 0 and below 1"):
-        BlockElasticNet(1.0, l1_ratio)
 
 
 def test_weights_equal_repetition_in_every_value():

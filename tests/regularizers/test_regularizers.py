@@ -72,3 +72,16 @@ def test_feasible_scale_leaves_no_dual_norm_outside():
     for _ in range(1000):
         regularizer, s = BlockL1(rng.exponential()), rng.exponential(size=3)
         assert regularizer.conjugate(s * regularizer.feasible_scale(s), s) == 0.0
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("regularizer", [BlockL1, BlockElasticNet])
+def test_bad_strengths_are_refused(regularizer, alpha):
+    with pytest.raises(ValueError, match="alpha must be positive and finite"):
+        regularizer(alpha)
+
+
+@pytest.mark.parametrize("l1_ratio", [-0.1, 1.0, 1.5, np.nan])
+def test_bad_ratios_are_refused(l1_ratio):
+    with pytest.raises(ValueError, match="l1_ratio must be at least 0 and below 1"):
+        BlockElasticNet(1.0, l1_ratio)
