@@ -14,12 +14,16 @@ stored. Every dual value is taken at a *feasible* point: the gap is a proof.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.losses.base import Loss
 from multikernel.problem import Problem, Solution
+
+NUDGE = 1.0 - 1e-6
+"""How much a dual point is shrunk to see whether shrinking pays."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -207,11 +211,51 @@ def certify(
     -------
     certificate : DualCertificate
     """
-    scale = problem.regularizer.feasible_scale(candidate_norms)
-    dual, scaled_norms = scale * rho, scale * candidate_norms
-    conjugate = float(problem.loss.conjugate(problem.y, -dual).sum())
-    value = -conjugate - problem.regularizer.conjugate(scaled_norms, norms)
-    return DualCertificate(dual, scaled_norms, value)
+    scale, value = scaled_dual_value(problem, rho, norms, candidate_norms)
+    return DualCertificate(scale * rho, scale * candidate_norms, value)
+
+
+def scaled_dual_value(
+    problem: Problem, rho: Array, norms: Array, candidate_norms: Array
+) -> tuple[float, float]:
+    """Return the best feasible multiple of a dual point, and its dual value.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A point inside the loss's domain, centred where there is an intercept.
+    norms : ndarray of shape (n_kernels,)
+        Block norms of the current primal point (`BlockRegularizer.conjugate`).
+    candidate_norms : ndarray of shape (n_kernels,)
+        Dual norms of `rho`, or upper bounds on them.
+
+    Returns
+    -------
+    scale : float
+        In (0, 1].
+    value : float
+        The dual objective at ``scale * rho``.
+    """
+    loss, regularizer, y = problem.loss, problem.regularizer, problem.y
+
+    def loss_of(scale: float) -> float:
+        conjugate = float(loss.conjugate(y, -scale * rho).sum())
+        return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
+
+    largest = regularizer.feasible_scale(candidate_norms)
+    best = loss_of(largest)
+    if loss_of(NUDGE * largest) < best:
+        # The value is concave in the scale and falls at the largest one. That is so
+        # where Omega* is finite but steep: without this an elastic net's first dual
+        # values, at points that ignore most kernels, would be useless.
+        found = minimize_scalar(
+            loss_of, bounds=(0.0, largest), method="bounded", options={"xatol": 1e-9}
+        )
+        if found.fun < best:
+            return float(found.x), -float(found.fun)
+    return largest, -best
 
 
 def relative_gap(primal: float, dual: float) -> float:

@@ -4,9 +4,10 @@ from functools import singledispatch
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
+from multikernel.gram.threads import run_blocks
 
 
 def traces(stack: GramStack) -> Array:
@@ -51,6 +52,39 @@ def _(stack: DenseStack) -> Array:
         row_sums = np.abs(stack.array[m]).sum(axis=1, dtype=np.float64)
         bounds[m] = min(bounds[m], row_sums.max())
     return bounds
+
+
+@singledispatch
+def quadratic_forms_of(stack: GramStack, kernels: Indices, v: Array) -> Array:
+    """Return v^T K_m v for the chosen kernels only.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Indices of kernels.
+    v : ndarray of shape (n_samples,)
+        The vector.
+
+    Returns
+    -------
+    forms : ndarray of shape (n_chosen,)
+    """
+    return stack.take(kernels).quadratic_forms(v)
+
+
+@quadratic_forms_of.register
+def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
+    # Kernel by kernel, because `take` would copy them for a single product.
+    forms = np.empty(len(kernels))
+
+    def evaluate(k: int) -> None:
+        matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
+        forms[k] = v @ (matrix @ v)
+
+    run_blocks(evaluate, range(len(kernels)))
+    return forms
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:

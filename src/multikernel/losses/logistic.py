@@ -36,13 +36,14 @@ class LogisticLoss:
         a = -y * u
         inside = (a >= 0.0) & (a <= 1.0)
         a = np.where(inside, a, 0.5)
-        entropy: Array = xlogy(a, a) + xlogy(1.0 - a, 1.0 - a)
+        entropy = np.asarray(xlogy(a, a) + xlogy(1.0 - a, 1.0 - a), dtype=np.float64)
         return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return -y log(a / (1 - a)), the decision value of probability a."""
         a = -y * u
-        return -y * (np.log(a) - np.log1p(-a))
+        logit: Array = np.asarray(np.log(a) - np.log1p(-a))
+        return -y * logit
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return 1 / (a (1 - a))."""

@@ -1,6 +1,6 @@
 """Algorithms; to add one, write a file and a line here."""
 
-from multikernel.solvers.base import Solver
+from multikernel.solvers.base import PathSolver, Solver
 from multikernel.solvers.greedy_path import GreedyPath
 from multikernel.solvers.group_omp import GroupOMP
 from multikernel.solvers.path import alpha_grid, solve_path
@@ -21,6 +21,7 @@ __all__ = [
     "SOLVERS",
     "GreedyPath",
     "GroupOMP",
+    "PathSolver",
     "RecoveryCoefficient",
     "Solver",
     "SpicyMKL",

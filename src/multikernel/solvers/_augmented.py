@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import TINY, check_forms
+from multikernel.certificates import TINY, check_forms, scaled_dual_value
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers._dual_side import DualSide
@@ -127,9 +127,7 @@ class AugmentedLagrangian:
         losses = float(loss.value(y, f).sum())
         primal = losses + self._regularizer.value(self.norms)
         dual_norms = np.sqrt(np.maximum(self._rho_images @ rho, 0.0))
-        scale = self._regularizer.feasible_scale(dual_norms)
-        dual = -float(loss.conjugate(y, -scale * rho).sum())
-        dual -= self._regularizer.conjugate(scale * dual_norms, self.norms)
+        _, dual = scaled_dual_value(self.problem, rho, self.norms, dual_norms)
         fenchel = losses + float(loss.conjugate(y, -rho).sum() + rho @ f)
         size = max(abs(primal), TINY)
         return Measure(primal, (primal - dual) / size, fenchel / size)

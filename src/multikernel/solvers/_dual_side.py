@@ -69,9 +69,11 @@ class SmoothSide:
     """
 
     def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
-        self.loss, self.y, self._rho = loss, y, rho
+        self.loss, self.y = loss, y
         lower, upper = loss.dual_bounds(y)
         self.lower, self.upper = -upper, -lower
+        self.lowest, self.highest = _inside(self.lower), -_inside(-self.upper)
+        self._rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
 
     @property
@@ -104,7 +106,8 @@ class SmoothSide:
 
     def move(self, length: float) -> None:
         """Go along the direction."""
-        self._rho = self._rho + length * self.step
+        moved = self._rho + length * self.step
+        self._rho = np.clip(moved, self.lowest, self.highest)
 
 
 class BarrierSide:
@@ -213,6 +216,14 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
     # large as a quarter of the box but never fills what rho leaves of it.
     room = sizes - np.abs(rho)
     return np.minimum(0.25 * sizes, 0.5 * room) + np.maximum(signs * rho, 0.0)
+
+
+def _inside(lower: Array) -> Array:
+    """Return the lowest values above finite bounds at which derivatives are finite."""
+    # Rounding must not put a point on the boundary, where derivatives are infinite.
+    bounded = np.isfinite(lower)
+    size = np.where(bounded, np.abs(lower), 0.0)
+    return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)
 
 
 def _reach(point: Array, step: Array, lower: Array, upper: Array) -> float:

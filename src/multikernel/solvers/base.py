@@ -1,8 +1,10 @@
 """What a solver is: frozen settings with one pure method."""
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from multikernel.problem import Callback, Problem, Solution
+from multikernel.regularizers.base import BlockRegularizer
 
 
 @runtime_checkable
@@ -20,4 +22,18 @@ class Solver(Protocol):
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem, from the warm start `init` where one is given."""
+        ...
+
+
+@runtime_checkable
+class PathSolver(Solver, Protocol):
+    """A solver that carries more than a solution from one strength to the next."""
+
+    def solve_path(
+        self,
+        problem: Problem,
+        regularizers: Sequence[BlockRegularizer],
+        callback: Callback | None = None,
+    ) -> list[Solution]:
+        """Solve for every regulariser in turn; a stopped solve ends the path."""
         ...

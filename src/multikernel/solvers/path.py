@@ -9,7 +9,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import alpha_max
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.solvers.base import Solver
+from multikernel.solvers.base import PathSolver, Solver
 
 
 def alpha_grid(problem: Problem, n_alphas: int = 50, ratio: float = 1e-2) -> Array:
@@ -63,10 +63,13 @@ def solve_path(
     solutions : list of Solution
         One per strength that was solved.
     """
+    steps = [with_alpha(problem, float(alpha)) for alpha in alphas]
+    if isinstance(solver, PathSolver):
+        regularizers = [step.regularizer for step in steps]
+        return solver.solve_path(problem, regularizers, callback)
     solutions: list[Solution] = []
-    for alpha in alphas:
+    for step in steps:
         init = solutions[-1] if solutions else None
-        step = with_alpha(problem, float(alpha))
         solutions.append(solver.solve(step, init, callback))
         if solutions[-1].status is Status.STOPPED:
             break

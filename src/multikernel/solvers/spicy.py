@@ -1,6 +1,7 @@
 """SpicyMKL: sparse multiple kernel learning by a dual augmented Lagrangian."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from multikernel.certificates import (
     best_intercept,
     certify,
     constant_model,
-    dual_norms,
     primal_value,
     project_dual,
     relative_gap,
@@ -18,8 +18,9 @@ from multikernel.certificates import (
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers.base import ProximableRegularizer
+from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers._augmented import AugmentedLagrangian
+from multikernel.solvers._dual_norms import DualNorms
 from multikernel.solvers._dual_side import DualSide, dual_side
 from multikernel.solvers._loop import Recorder
 
@@ -124,10 +125,63 @@ class SpicyMKL:
         IndefiniteKernelError
             If a negative quadratic form is met.
         """
+        self._check(problem)
+        search = _Search(problem, Recorder(callback), DualNorms(problem.gram))
+        search.start(init)
+        return self._run(search)
+
+    def solve_path(
+        self,
+        problem: Problem,
+        regularizers: Sequence[BlockRegularizer],
+        callback: Callback | None = None,
+    ) -> list[Solution]:
+        """Solve for a sequence of regularisers, most cheaply from strong to weak.
+
+        Everything is carried over from one to the next: the model, the dual point,
+        the penalty parameter, and the images by which most kernels are screened
+        without looking at them.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem; its own regulariser is not used.
+        regularizers : sequence of BlockRegularizer
+            The regularisers.
+        callback : callable, optional
+            As in `solve`; where it stops one solve, the path ends there.
+
+        Returns
+        -------
+        solutions : list of Solution
+        """
+        bounds = DualNorms(problem.gram)
+        if problem.fit_intercept:
+            bounds.remember(np.ones(problem.gram.shape[1]))
+        solutions: list[Solution] = []
+        last: _Search | None = None
+        for regularizer in regularizers:
+            step = replace(problem, regularizer=regularizer)
+            self._check(step)
+            search = _Search(step, Recorder(callback), bounds)
+            if last is None:
+                search.start(None)
+            else:
+                search.follow(last)
+            solutions.append(self._run(search))
+            if solutions[-1].status is Status.STOPPED:
+                break
+            last = search
+        return solutions
+
+    def _check(self, problem: Problem) -> None:
+        """Raise with the reason where the problem is unsupported."""
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        search = _Search(problem, Recorder(callback), init)
+
+    def _run(self, search: "_Search") -> Solution:
+        """Step until there is a reason to stop."""
         status = search.status(self.tol, self.max_iter)
         while status is None:
             search.step(self.tol)
@@ -143,7 +197,7 @@ class _Model:
     coefs: Array
     norms: Array  # of those kernels
     intercept: float
-    objective: float
+    objective: float = np.inf
 
 
 @dataclass
@@ -152,36 +206,53 @@ class _Search:
 
     problem: Problem
     recorder: Recorder
-    init: Solution | None
-    model: _Model = field(init=False)
+    bounds: DualNorms
+    model: _Model = field(init=False)  # the best one
+    working: _Model = field(init=False)  # the last one
     certificate: DualCertificate = field(init=False)
+    rho: Array = field(init=False)
+    sizes: Array = field(init=False)  # dual norms of rho, or bounds below threshold
     side: DualSide | None = None
     gamma: float = np.inf
     stalls: int = 0
     _stopped: bool = False
 
-    def __post_init__(self) -> None:
-        n_samples = self.problem.gram.shape[1]
-        start = self.init
-        if start is None:
+    def start(self, init: Solution | None) -> None:
+        """Begin at the best constant model, or at a solution."""
+        if init is None:
             null = constant_model(self.problem)
-            rho, b = null.dual, float(null.intercept[0])
+            self.rho = null.dual
             nothing = np.empty(0, dtype=np.intp)
-            self.working = _Model(
-                nothing, np.empty((0, n_samples)), np.empty(0), b, 0.0
-            )
-            f = np.full(n_samples, b)
+            coefs = np.empty((0, self.problem.y.size))
+            self._begin(_Model(nothing, coefs, np.empty(0), float(null.intercept[0])))
         else:
-            rho = start.dual
-            norms = start.norms[start.active]
-            b = float(start.intercept[0])
-            self.working = _Model(start.active, start.coefs, norms, b, 0.0)
-            images = self.problem.gram.take(start.active).block_matvec(start.coefs)
-            f = images.sum(axis=0) + b
-        self.rho = rho
-        self.model = self.working
-        self.model.objective = np.inf
+            self.rho = init.dual
+            norms, b = init.norms[init.active], float(init.intercept[0])
+            self._begin(_Model(init.active, init.coefs, norms, b))
+
+    def follow(self, last: "_Search") -> None:
+        """Begin where the search for another regulariser has ended."""
+        old, new = last._regularizer.alpha, self._regularizer.alpha
+        # Dual norms of active kernels equal the threshold, so the dual point scales
+        # with it; inside the loss's domain whatever the ratio.
+        self.rho = min(new / old, 1.0) * last.rho
+        self.gamma = last.gamma * old / new
+        self._begin(replace(last.working, objective=np.inf))
+
+    def _begin(self, model: _Model) -> None:
+        """Certify the first model."""
+        self.model = self.working = model
+        gram = self.problem.gram
+        f = np.full(self.problem.y.size, model.intercept)
+        if model.kernels.size:
+            f += gram.take(model.kernels).block_matvec(model.coefs).sum(axis=0)
         self._certify(f)
+
+    @property
+    def _regularizer(self) -> ProximableRegularizer:
+        regularizer = self.problem.regularizer
+        assert isinstance(regularizer, ProximableRegularizer)
+        return regularizer
 
     @property
     def gap(self) -> float:
@@ -200,7 +271,7 @@ class _Search:
 
     def step(self, tol: float) -> None:
         """Solve on a new working set, then certify with one pass."""
-        gap = self.gap
+        gap, before = self.gap, self.working.kernels
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
         measure = inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
@@ -211,7 +282,8 @@ class _Search:
             inner.kernels, inner.coefs, inner.norms, inner.intercept, measure.primal
         )
         self._certify(f)
-        self.stalls = self.stalls + 1 if self.gap > 0.9 * gap else 0
+        grown = np.setdiff1d(inner.kernels, before).size > 0
+        self.stalls = 0 if grown or self.gap < 0.9 * gap else self.stalls + 1
 
     def _certify(self, f: Array) -> None:
         """Pass over all kernels; keep the best primal and the best dual point."""
@@ -224,9 +296,10 @@ class _Search:
         norms[working.kernels] = working.norms
         working.objective = primal_value(problem, norms, f)
         rho = project_dual(problem, self.rho)
-        self.candidate_norms = dual_norms(problem.gram, rho)
-        self.recorder.passes += 1.0
-        certificate = certify(problem, rho, norms, self.candidate_norms)
+        before = self.bounds.passes
+        self.sizes = self.bounds(rho, self._regularizer.threshold)
+        self.recorder.passes += self.bounds.passes - before
+        certificate = certify(problem, rho, norms, self.sizes)
         if not self.recorder.history or certificate.value > self.certificate.value:
             self.certificate = certificate
         if not working.objective >= self.model.objective:
@@ -268,16 +341,14 @@ class _Search:
     def _inside(self) -> Array:
         """Return a dual point strictly inside the loss's domain, near the last one."""
         problem = self.problem
-        middle = 0.5 * constant_model(problem).dual
-        if isinstance(problem.loss, SmoothConjugateLoss) and self.init is None:
+        if isinstance(problem.loss, SmoothConjugateLoss):
             return self.rho
+        middle = 0.5 * constant_model(problem).dual
         return (1.0 - SHRINK) * project_dual(problem, self.rho) + SHRINK * middle
 
     def _next_kernels(self) -> Indices:
         """Return the active, the nearly active and the most violated kernels."""
-        regularizer = self.problem.regularizer
-        assert isinstance(regularizer, ProximableRegularizer)
-        level, sizes = regularizer.threshold, self.candidate_norms
+        level, sizes = self._regularizer.threshold, self.sizes
         active = self.working.kernels[
             (self.working.norms > 0.0) | (sizes[self.working.kernels] > NEAR * level)
         ]
