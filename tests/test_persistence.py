@@ -8,6 +8,7 @@ import zipfile
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -15,8 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from multikernel import persistence
+from multikernel import SpicyMKLClassifier, persistence
 from multikernel.exceptions import UntrustedTypesError
+from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 from multikernel.persistence import load, save
 from multikernel.problem import Progress
 from multikernel.regularizers import BlockL1
@@ -45,6 +47,23 @@ def test_own_classes_and_gaussian_process_kernels_are_trusted(path):
     kernel = RBF(2.0) + WhiteKernel(0.5)
     save(GaussianProcessRegressor(kernel), path)
     assert load(path).kernel == kernel
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_round_trip_of_a_model_without_listing_anything(path, n_classes):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((45, 3)), columns=["a", "b", "c"])
+    y = np.arange(45) % n_classes
+    kernels = [ColumnKernel(GaussianKernel(1.0), "a"), RBF(2.0), LinearKernel()]
+    model = SpicyMKLClassifier(kernels, alpha=0.001).fit(X, y)
+    save(make_pipeline(model), path)
+    loaded = load(path)[-1]
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.history_, model.history_)
+    assert loaded.kernel_names_ == model.kernel_names_
+    assert loaded.status_ == model.status_
+    assert list(loaded.feature_names_in_) == ["a", "b", "c"]
+    assert loaded.fit(X, y).duality_gap_ == pytest.approx(model.duality_gap_)
 
 
 class Foreign:

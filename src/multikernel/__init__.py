@@ -1,3 +1,32 @@
 """Multiple kernel learning with certified optimality."""
 
+from multikernel.display import (
+    ConvergenceDisplay,
+    KernelWeightsDisplay,
+    RegularizationPathDisplay,
+)
+from multikernel.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    regularization_path,
+    stack_grams,
+)
+from multikernel.persistence import load, save
+
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "ConvergenceDisplay",
+    "KernelWeightsDisplay",
+    "RegularizationPathDisplay",
+    "SpicyMKLClassifier",
+    "SpicyMKLClassifierCV",
+    "SpicyMKLRegressor",
+    "SpicyMKLRegressorCV",
+    "load",
+    "regularization_path",
+    "save",
+    "stack_grams",
+]

@@ -23,6 +23,14 @@ def test_lines_run_from_strong_to_weak_most_important_first():
     assert [text.get_text() for text in display.ax_.texts] == ["c", "a"]
 
 
+def test_lines_are_drawn_where_kernels_are_in_use():
+    values = np.array([[0.0], [0.0], [0.5], [0.0], [0.0]])
+    display = RegularizationPathDisplay([5, 4, 3, 2, 1], values, ["a"]).plot()
+    drawn = [np.nan, 0.0, 0.5, 0.0, np.nan]
+    np.testing.assert_array_equal(display.line_[0].get_ydata(), drawn)
+    assert display.ax_.texts[0].xy == (1.0, 0.0)
+
+
 def test_labels_stand_in_the_order_of_the_ends_and_apart():
     values = np.array([[0.0, 0.0, 0.0], [0.5, 0.5 + 1e-9, 0.5 - 1e-9]])
     display = RegularizationPathDisplay([1.0, 0.1], values, NAMES).plot()

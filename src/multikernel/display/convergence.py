@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.display._fitted import final_estimator
 from multikernel.display._style import INK, color, figure_of, pyplot, tidy
+from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,6 +17,8 @@ from multikernel.display._style import (
     spread,
     tidy,
 )
+from multikernel.display.fitted import final_estimator
+from multikernel.estimators import NamedPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,6 +107,78 @@ class RegularizationPathDisplay:
         if not (self.alphas > 0).all():
             raise ValueError("alphas must be positive: they lie on a logarithmic axis.")
 
+    @classmethod
+    def from_path(
+        cls, found: NamedPath, *, best_alpha: float | None = None
+    ) -> "RegularizationPathDisplay":
+        """Take the values of a path, without drawing them.
+
+        Parameters
+        ----------
+        found : NamedPath
+            Returned by `regularization_path`.
+        best_alpha : float, default=None
+            The alpha that was chosen.
+
+        Returns
+        -------
+        display : RegularizationPathDisplay
+        """
+        return cls(
+            found.path.alphas, found.norms(), found.kernel_names, best_alpha=best_alpha
+        )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        ax: "Axes | Sequence[Axes] | None" = None,
+        max_labels: int = 7,
+        **line_kwargs: Any,
+    ) -> "RegularizationPathDisplay":
+        """Draw the path and the scores of an estimator that has chosen its alpha.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted ``...CV`` model, or a pipeline or search that ends in one. For the
+            path of a model without scores see `from_path`.
+        ax : matplotlib Axes or pair of them, default=None
+            See `plot`.
+        max_labels : int, default=7
+            See `plot`.
+        **line_kwargs : dict
+            See `plot`.
+
+        Returns
+        -------
+        display : RegularizationPathDisplay
+
+        Raises
+        ------
+        TypeError
+            If the model has no path.
+        """
+        model = final_estimator(estimator)
+        if not hasattr(model, "path_"):
+            raise TypeError(
+                f"{type(model).__name__} has no path_: expected an estimator that "
+                "chooses alpha by cross-validation. regularization_path makes the "
+                "path of any other, and from_path takes it."
+            )
+        found = NamedPath(model.path_, model.kernel_names_)
+        results = model.cv_results_
+        scores = [results[f"split{k}_test_score"] for k in range(model.n_splits_)]
+        display = cls(
+            found.path.alphas,
+            found.norms(),
+            found.kernel_names,
+            scores=np.transpose(scores),
+            best_alpha=model.alpha_,
+        )
+        return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
+
     def plot(
         self,
         ax: "Axes | Sequence[Axes] | None" = None,
@@ -174,6 +248,7 @@ class RegularizationPathDisplay:
         peaks = values.max(axis=0)
         ranked = np.argsort(-peaks, kind="stable")
         ranked = ranked[peaks[ranked] > 0]
+        values = _without_idle_stretches(values)
         self.ax_.plot(
             alphas, values[:, ranked[max_labels:]], color=QUIET, linewidth=0.8
         )
@@ -187,12 +262,13 @@ class RegularizationPathDisplay:
         """Write each name at the right end of its line, moved apart where needed."""
         top = self.ax_.get_ylim()[1]
         share = self.ax_.get_position().height * self.figure_.get_figheight() * 72.0
-        ends = [float(np.asarray(line.get_ydata())[-1]) / top for line in self.line_]
+        last = [np.nan_to_num(np.asarray(line.get_ydata()))[-1] for line in self.line_]
+        ends = [float(value) / top for value in last]
         places = spread(ends, LABEL_POINTS / share)
         for line, end, place in zip(self.line_, ends, places, strict=True):
             arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
             self.ax_.annotate(
-                shorten(str(line.get_label()), 36),
+                shorten(str(line.get_label()), 42),
                 xy=(1.0, end),
                 xytext=(1.035, float(place)),
                 xycoords="axes fraction",
@@ -200,7 +276,8 @@ class RegularizationPathDisplay:
                 color=line.get_color(),
                 fontsize=8.5,
                 va="center",
-                arrowprops=arrow | {"shrinkA": 1.0, "shrinkB": 0.0},
+                arrowprops=arrow
+                | {"shrinkA": 1.0, "shrinkB": 0.0, "relpos": (0.0, 0.5)},
             )
 
     def _mark_best(self) -> None:
@@ -223,6 +300,16 @@ class RegularizationPathDisplay:
             ha="right",
             va="top",
         )
+
+
+def _without_idle_stretches(values: Array) -> Array:
+    """Return the values with nan where a kernel is out, and was and will be.
+
+    Many lines at zero would lie on each other and on the axis.
+    """
+    padded = np.pad(values, ((1, 1), (0, 0)))
+    idle = (padded[:-2] == 0) & (values == 0) & (padded[2:] == 0)
+    return np.where(idle, np.nan, values)
 
 
 def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel.display._fitted import final_estimator
 from multikernel.display._style import INK, color, figure_of, pyplot, shorten, tidy
+from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,117 @@
+"""Displays of fitted models, alone and inside pipelines and searches."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import (
+    ConvergenceDisplay,
+    KernelWeightsDisplay,
+    RegularizationPathDisplay,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    regularization_path,
+)
+from multikernel.datasets import make_additive_regression
+from multikernel.display.fitted import final_estimator
+from multikernel.kernels import GaussianKernel, per_column
+
+KERNELS = per_column(GaussianKernel(0.5), 4)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_additive_regression(60, n_features=4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return SpicyMKLRegressor(KERNELS, alpha=0.05, tol=1e-5).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def three_classes(data):
+    X, y = data
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 0.5])]
+    return SpicyMKLClassifier(KERNELS, alpha=0.03).fit(X, labels)
+
+
+def widths(bars):
+    return [bar.get_width() for bar in bars]
+
+
+def test_weights_of_a_model(model):
+    display = KernelWeightsDisplay.from_estimator(model, color="red", max_kernels=2)
+    weights = np.sort(model.kernel_weights_)[::-1]
+    np.testing.assert_array_equal(widths(display.bars_[0]), weights[:2])
+    names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    largest = np.argsort(-model.kernel_weights_)[:2]
+    assert names == [model.kernel_names_[kernel] for kernel in largest]
+
+
+def test_weights_of_several_classes(three_classes):
+    display = KernelWeightsDisplay.from_estimator(three_classes)
+    assert display.group_names == ("high", "low", "middle")
+    for bars, weights in zip(display.bars_, three_classes.kernel_weights_, strict=True):
+        positive = np.sort(weights[weights > 0])[::-1]
+        np.testing.assert_array_equal(widths(bars), positive)
+
+
+def test_convergence_of_a_model(model):
+    display = ConvergenceDisplay.from_estimator(model, x="passes")
+    np.testing.assert_array_equal(
+        display.line_[0].get_xdata(), model.history_["passes"]
+    )
+    assert display.tol == 1e-5
+    assert display.output_names is None
+
+
+def test_convergence_of_several_classes(three_classes):
+    display = ConvergenceDisplay.from_estimator(three_classes)
+    labels = [line.get_label() for line in display.line_]
+    assert labels == ["high", "low", "middle"]
+
+
+def test_path_with_scores(data):
+    model = SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3).fit(*data)
+    display = RegularizationPathDisplay.from_estimator(model)
+    assert display.best_alpha == model.alpha_
+    curve = display.score_ax_.lines[0]
+    np.testing.assert_allclose(curve.get_ydata(), model.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(curve.get_xdata(), model.alphas_)
+    names = {line.get_label() for line in display.line_}
+    assert names <= set(model.kernel_names_)
+
+
+def test_path_without_scores(data):
+    found = regularization_path(SpicyMKLRegressor(KERNELS), *data, n_alphas=4)
+    display = RegularizationPathDisplay.from_path(found, best_alpha=0.1)
+    np.testing.assert_array_equal(display.values, found.norms())
+    assert display.plot().score_ax_ is None
+
+
+def test_models_without_a_path_are_refused(model):
+    with pytest.raises(TypeError, match=r"SpicyMKLRegressor has no path_: expected"):
+        RegularizationPathDisplay.from_estimator(model)
+
+
+def test_models_inside_pipelines_and_searches(data):
+    pipeline = make_pipeline(StandardScaler(), SpicyMKLRegressor(KERNELS))
+    grid = {"spicymklregressor__alpha": [0.05, 0.1]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(*data)
+    inner = search.best_estimator_[-1]
+    assert final_estimator(search) is inner
+    display = KernelWeightsDisplay.from_estimator(search)
+    assert sum(widths(display.bars_[0])) == pytest.approx(1.0)
+
+
+def test_unfitted_and_foreign_models_are_refused(data):
+    with pytest.raises(NotFittedError):
+        KernelWeightsDisplay.from_estimator(SpicyMKLRegressor())
+    with pytest.raises(TypeError, match="LinearRegression has no kernel_weights_"):
+        KernelWeightsDisplay.from_estimator(LinearRegression().fit(*data))
