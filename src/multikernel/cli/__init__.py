@@ -1,1 +1,25 @@
-"""TBD."""
+"""The command line: ``multikernel demo | fit | predict | path | inspect``."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; say what to install if its libraries are missing.
+
+    Raises
+    ------
+    SystemExit
+        Always, with the exit code.
+    """
+    try:
+        from multikernel.cli.app import app
+    except ImportError as error:
+        library = (error.name or "").partition(".")[0]
+        if library in ("", "multikernel"):
+            raise
+        print(
+            f"The command line needs {library}: pip install 'multikernel[cli]'.",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from error
+    app()

@@ -1,0 +1,141 @@
+"""The methods that the command line offers: one entry each."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from multikernel.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+
+TASKS = ("classification", "regression")
+LOSS_TASKS: Mapping[str, tuple[str, ...]] = {
+    "logistic": ("classification",),
+    "hinge": ("classification",),
+    "squared": TASKS,
+    "epsilon_insensitive": ("regression",),
+}
+MOST_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class Method:
+    """The estimators of one method.
+
+    Parameters
+    ----------
+    title : str
+        The method's name in its paper.
+    estimators : mapping of str to type
+        The estimator of each task.
+    cv_estimators : mapping of str to type
+        The estimator of each task that chooses its strength by cross-validation.
+    """
+
+    title: str
+    estimators: Mapping[str, type]
+    cv_estimators: Mapping[str, type]
+
+
+METHODS: Mapping[str, Method] = {
+    "spicy": Method(
+        "SpicyMKL",
+        {"classification": SpicyMKLClassifier, "regression": SpicyMKLRegressor},
+        {"classification": SpicyMKLClassifierCV, "regression": SpicyMKLRegressorCV},
+    ),
+}
+
+
+def find_method(name: str) -> Method:
+    """Return a method by its name on the command line.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if name not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {name!r}.")
+    return METHODS[name]
+
+
+def find_task(task: str | None, loss: str | None, y: Any) -> str:
+    """Return whether to classify or to regress.
+
+    Parameters
+    ----------
+    task : str or None
+        What the user asked for.
+    loss : str or None
+        The loss the user asked for; most losses settle the task.
+    y : ndarray of shape (n_samples,)
+        The targets: words, truth values and up to 20 different whole numbers are
+        classes, anything else is a quantity.
+
+    Returns
+    -------
+    task : {"classification", "regression"}
+
+    Raises
+    ------
+    ValueError
+        If the task or the loss is unknown, or they contradict each other.
+    """
+    if task is not None and task not in TASKS:
+        raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}.")
+    if loss is not None and loss not in LOSS_TASKS:
+        raise ValueError(
+            f"--loss must be one of {', '.join(LOSS_TASKS)}, got {loss!r}."
+        )
+    possible = TASKS if loss is None else LOSS_TASKS[loss]
+    if task is not None and task not in possible:
+        raise ValueError(f"--loss {loss} is for {possible[0]}, not for {task}.")
+    if task is not None:
+        return task
+    return possible[0] if len(possible) == 1 else _task_of_targets(y)
+
+
+def _task_of_targets(y: Any) -> str:
+    if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
+        return "classification"
+    values = np.unique(y)
+    whole = bool(np.all(values == np.round(values)))
+    few = values.size <= MOST_CLASSES
+    return "classification" if whole and few else "regression"
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    """Turn ``name=value`` pairs into parameters; values are read as JSON or words.
+
+    Raises
+    ------
+    ValueError
+        If a pair has no equals sign.
+
+    Examples
+    --------
+    >>> from multikernel.cli._methods import parse_settings
+    >>> parse_settings(["l1_ratio=0.5", "normalize=cosine", "fit_intercept=false"])
+    {'l1_ratio': 0.5, 'normalize': 'cosine', 'fit_intercept': False}
+    """
+    parameters: dict[str, Any] = {}
+    for pair in settings:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"--set takes name=value, got {pair!r}.")
+        parameters[name.strip()] = _value(value.strip())
+    return parameters
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,60 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataFile = Annotated[
+    Path, typer.Argument(help="CSV, Parquet or npz file.", show_default=False)
+]
+Target = Annotated[
+    str, typer.Option("--target", "-t", help="Column (or npz array) of the targets.")
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
+]
+MethodName = Annotated[str, typer.Option("--method", help="Method: spicy.")]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="classification or regression; read off the targets if not given.",
+    ),
+]
+LossName = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        help="logistic, hinge, squared or epsilon_insensitive.",
+        metavar="NAME",
+    ),
+]
+KernelChoice = Annotated[
+    str,
+    typer.Option(
+        "--kernels",
+        help="default (27 kernels on all columns together and on each), columns "
+        "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
+        "linear kernel per column).",
+    ),
+]
+Tolerance = Annotated[
+    float | None, typer.Option("--tol", help="Relative duality gap to reach.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Any other parameter of the estimator, for example l1_ratio=0.5; may be "
+        "repeated.",
+        metavar="NAME=VALUE",
+    ),
+]
+Scale = Annotated[
+    bool, typer.Option("--scale/--no-scale", help="Standardize the columns first.")
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Write JSON to standard output instead of tables."),
+]

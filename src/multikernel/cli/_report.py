@@ -1,0 +1,145 @@
+"""What is told about a fitted model: as a table for people, as JSON for machines."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from multikernel.display.fitted import final_estimator
+
+MOST_ROWS = 20
+
+
+def model_report(
+    estimator: Any, kernel_names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Collect what a fitted model has to say of itself.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted model, or a pipeline that ends in one.
+    kernel_names : sequence of str or None, default=None
+        Names of precomputed kernels; the model's own when None.
+
+    Returns
+    -------
+    report : dict
+        ``estimator``, ``parameters``, ``n_kernels``, ``n_active``, ``objective``,
+        ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
+        and weight of each active kernel, the largest first; for several classes also
+        ``class``. Diagnostics have one value per class then.
+    """
+    model = final_estimator(estimator)
+    names = model.kernel_names_ if kernel_names is None else kernel_names
+    weights = np.atleast_2d(model.kernel_weights_)
+    kernels = []
+    for output, row in enumerate(weights):
+        label = {"class": model.classes_[output]} if len(weights) > 1 else {}
+        order = np.argsort(-row, kind="stable")
+        kernels += [
+            label | {"name": names[index], "index": index, "weight": row[index]}
+            for index in order[row[order] > 0]
+        ]
+    return {
+        "estimator": type(model).__name__,
+        "parameters": _plain_parameters(model),
+        "n_kernels": weights.shape[1],
+        "n_active": int((weights > 0).any(axis=0).sum()),
+        "objective": model.objective_,
+        "duality_gap": model.duality_gap_,
+        "tol": model.tol,
+        "n_iter": model.n_iter_,
+        "status": model.status_,
+        "kernels": kernels,
+    }
+
+
+def _plain_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters that are numbers or words; kernels have their own list."""
+    plain = (str, int, float, bool)
+    parameters = model.get_params(deep=False)
+    return {key: value for key, value in parameters.items() if isinstance(value, plain)}
+
+
+def print_json(report: Mapping[str, Any]) -> None:
+    """Write a report to standard output as JSON; numbers that are none become null."""
+    sys.stdout.write(json.dumps(_jsonable(report), indent=2, allow_nan=False) + "\n")
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, np.generic | np.ndarray):
+        return _jsonable(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_facts(facts: Mapping[str, Any], title: str) -> None:
+    """Write names and values to standard output, aligned."""
+    table = Table(title=title, title_justify="left", box=None, show_header=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, escape(_readable(value)))
+    Console().print(table)
+
+
+def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
+    """Write the table of the selected kernels to standard output.
+
+    Parameters
+    ----------
+    report : dict
+        Made by `model_report`.
+    most : int, default=20
+        Rows at most; what is left out is counted.
+    """
+    kernels = report["kernels"]
+    table = Table(
+        title=f"{report['n_active']} of {report['n_kernels']} kernels in use",
+        title_justify="left",
+    )
+    several = bool(kernels) and "class" in kernels[0]
+    if several:
+        table.add_column("class")
+    table.add_column("kernel", overflow="fold")
+    table.add_column("weight", justify="right")
+    table.add_column("", min_width=20)
+    largest = max((kernel["weight"] for kernel in kernels), default=1.0)
+    for kernel in kernels[:most]:
+        bar = "█" * max(1, round(20 * kernel["weight"] / largest))
+        cells = [escape(kernel["name"]), f"{kernel['weight']:.4f}", f"[blue]{bar}[/]"]
+        table.add_row(*([str(kernel["class"])] if several else []), *cells)
+    Console().print(table)
+    if len(kernels) > most:
+        Console().print(f"... and {len(kernels) - most} more; --json lists all.")
+
+
+def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lines that say how well a model was fitted."""
+    return {
+        "objective": report["objective"],
+        "relative duality gap": report["duality_gap"],
+        "tolerance": report["tol"],
+        "iterations": report["n_iter"],
+        "status": report["status"],
+    }
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, np.ndarray | list | tuple):
+        return ", ".join(_readable(item) for item in value)
+    return str(value)

@@ -1,0 +1,101 @@
+"""From options to a fitted model, as `fit` and `path` need it."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel.cli._kernels import find_kernels
+from multikernel.cli._methods import Method, find_method, find_task, parse_settings
+from multikernel.cli._progress import LiveFit
+from multikernel.cli._tables import Table
+
+
+@dataclass(frozen=True)
+class Training:
+    """What to train, in the words of the command line.
+
+    Parameters
+    ----------
+    method : str
+        A key of `METHODS`.
+    task : str or None
+        What to predict; read off loss or targets when None.
+    loss : str or None
+        The loss; the estimator's default when None.
+    kernels : str
+        A key of `KERNELS`.
+    tol : float or None
+        The relative duality gap to reach; the estimator's default when None.
+    settings : list of str
+        Further parameters, ``name=value``.
+    """
+
+    method: str
+    task: str | None
+    loss: str | None
+    kernels: str
+    tol: float | None
+    settings: list[str]
+
+    def chosen_method(self) -> Method:
+        """Return the method."""
+        return find_method(self.method)
+
+    def chosen_task(self, table: Table) -> str:
+        """Return the task for these data."""
+        return find_task(self.task, self.loss, table.y)
+
+    def parameters(self, table: Table) -> dict[str, Any]:
+        """Return the parameters of the estimator for these data."""
+        wanted = {"loss": self.loss, "tol": self.tol}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        kernels = find_kernels(self.kernels, table)
+        return {"kernels": kernels} | given | parse_settings(self.settings)
+
+
+def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
+    """Return an estimator, or say which parameter it does not have.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown.
+    """
+    known = kind().get_params(deep=False)
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        raise ValueError(
+            f"{kind.__name__} has no parameter {', '.join(unknown)}; it has "
+            f"{', '.join(known)}."
+        )
+    return kind(**parameters)
+
+
+def scaler() -> StandardScaler:
+    """Return a scaler that hands data frames on: kernels are named after columns."""
+    return StandardScaler().set_output(transform="pandas")
+
+
+def scaled(table: Table) -> Any:
+    """Return standardized features; Gram matrices as they are."""
+    return table.X if table.precomputed else scaler().fit_transform(table.X)
+
+
+def with_scaling(estimator: Any, table: Table, scale: bool) -> Pipeline:
+    """Return a pipeline of the estimator, behind a scaler where that makes sense."""
+    steps: list[tuple[str, Any]] = [("model", estimator)]
+    if scale and not table.precomputed:
+        steps.insert(0, ("scale", scaler()))
+    return Pipeline(steps)
+
+
+def fit_live(pipeline: Pipeline, table: Table, title: str) -> float:
+    """Fit a pipeline while showing its progress, and return the seconds it took."""
+    start = time.perf_counter()
+    with LiveFit(title, tol=pipeline["model"].tol, n_samples=len(table.y)) as watch:
+        pipeline.fit(table.X, table.y, model__callback=watch)
+    return time.perf_counter() - start

@@ -1,0 +1,131 @@
+"""``multikernel path``: which kernels come in as the regularization gets weaker."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from multikernel.cli._errors import user_errors
+from multikernel.cli._options import (
+    DataFile,
+    Drop,
+    Json,
+    KernelChoice,
+    LossName,
+    MethodName,
+    Scale,
+    Settings,
+    Target,
+    TaskName,
+    Tolerance,
+)
+from multikernel.cli._plots import off_screen, save_plot
+from multikernel.cli._progress import LiveFit
+from multikernel.cli._report import print_json
+from multikernel.cli._tables import read_table
+from multikernel.cli._training import Training, make_estimator, scaled
+from multikernel.display import RegularizationPathDisplay
+from multikernel.estimators import NamedPath, regularization_path
+
+
+@user_errors
+def path(
+    data: DataFile,
+    target: Target,
+    method: MethodName = "spicy",
+    task: TaskName = None,
+    loss: LossName = None,
+    kernels: KernelChoice = "default",
+    n_alphas: Annotated[
+        int, typer.Option("--n-alphas", help="Number of strengths.")
+    ] = 20,
+    ratio: Annotated[
+        float, typer.Option(help="Weakest strength over the strongest.")
+    ] = 1e-2,
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture to write (PNG, PDF or SVG).")
+    ] = None,
+    tol: Tolerance = None,
+    settings: Settings = None,
+    scale: Scale = True,
+    drop: Drop = None,
+    json: Json = False,
+) -> None:
+    """Follow the regularization path from where the first kernel comes in."""
+    if plot is not None:
+        off_screen()  # rather now than after the work
+    training = Training(method, task, loss, kernels, tol, settings or [])
+    table = read_table(data, target, drop or [])
+    chosen = training.chosen_method()
+    kind = chosen.estimators[training.chosen_task(table)]
+    estimator = make_estimator(kind, training.parameters(table))
+    X = scaled(table) if scale else table.X
+    start = time.perf_counter()
+    with LiveFit(chosen.title, tol=estimator.tol, n_samples=len(table.y)) as watch:
+        found = regularization_path(
+            estimator, X, table.y, n_alphas=n_alphas, ratio=ratio, callback=watch
+        )
+    seconds = time.perf_counter() - start
+    if table.kernel_names is not None:
+        found = replace(found, kernel_names=list(table.kernel_names))
+    if plot is not None:
+        save_plot(RegularizationPathDisplay.from_path(found), plot)
+    report = {
+        "seconds": seconds,
+        "n_kernels": len(found.kernel_names),
+        "path": _lines(found),
+        "plot": None if plot is None else str(plot),
+    }
+    if json:
+        print_json(report)
+    else:
+        _show(report)
+
+
+def _lines(found: NamedPath) -> list[dict[str, Any]]:
+    """Return one line per alpha, with the kernels that came in there."""
+    in_use = found.norms() > 0
+    earlier = np.logical_or.accumulate(in_use, axis=0)
+    lines = []
+    for step, alpha in enumerate(found.path.alphas):
+        new = in_use[step] if step == 0 else in_use[step] & ~earlier[step - 1]
+        lines.append(
+            {
+                "alpha": alpha,
+                "objective": found.path.objectives[:, step].sum(),
+                "duality_gap": found.path.duality_gaps[:, step].max(),
+                "n_active": in_use[step].sum(),
+                "entered": [found.kernel_names[m] for m in np.flatnonzero(new)],
+            }
+        )
+    return lines
+
+
+def _show(report: dict[str, Any]) -> None:
+    console = Console()
+    table = RichTable(
+        title=f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
+        title_justify="left",
+    )
+    for column in ("alpha", "objective", "gap", "active"):
+        table.add_column(column, justify="right")
+    table.add_column("comes in", overflow="fold")
+    for line in report["path"]:
+        entered = line["entered"]
+        more = f" and {len(entered) - 2} more" if len(entered) > 2 else ""
+        table.add_row(
+            f"{line['alpha']:.4g}",
+            f"{line['objective']:.5g}",
+            f"{line['duality_gap']:.1e}",
+            str(line["n_active"]),
+            escape(", ".join(entered[:2]) + more),
+        )
+    console.print(table)
+    if report["plot"] is not None:
+        Console(soft_wrap=True).print(f"Plot saved as {report['plot']}")

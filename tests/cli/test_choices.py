@@ -1,0 +1,102 @@
+"""Tasks, methods, kernels and parameters, as they are named on the command line."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel.cli._kernels import KERNELS, find_kernels
+from multikernel.cli._methods import METHODS, find_method, find_task, parse_settings
+from multikernel.cli._tables import Table
+from multikernel.cli._training import make_estimator
+from multikernel.estimators import SpicyMKLClassifier
+from multikernel.kernels import kernel_names
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (np.array(["a", "b", "a"]), "classification"),
+        (np.array([True, False]), "classification"),
+        (np.array([-1, 1, 1]), "classification"),
+        (np.array([0.0, 1.0, 2.0]), "classification"),
+        (np.array([0.5, 1.0, 2.0]), "regression"),
+        (np.arange(21), "regression"),
+        (np.arange(20), "classification"),
+    ],
+)
+def test_task_of_targets(y, task):
+    assert find_task(None, None, y) == task
+
+
+@pytest.mark.parametrize(
+    ("loss", "task"),
+    [
+        ("hinge", "classification"),
+        ("logistic", "classification"),
+        ("epsilon_insensitive", "regression"),
+        ("squared", "regression"),
+    ],
+)
+def test_loss_settles_the_task_or_leaves_it_to_the_targets(loss, task):
+    assert find_task(None, loss, np.array([0.5, 0.7])) == task
+
+
+def test_what_is_asked_for_wins():
+    y = np.array([0, 1, 1])
+    assert find_task("regression", None, y) == "regression"
+    assert find_task("regression", "squared", y) == "regression"
+    assert find_task(None, "squared", y) == "classification"
+
+
+@pytest.mark.parametrize(
+    ("task", "loss", "message"),
+    [
+        ("ranking", None, "--task must be one of classification, regression"),
+        (None, "cubic", "--loss must be one of logistic, hinge, squared, epsilon"),
+        ("regression", "hinge", "--loss hinge is for classification, not for regress"),
+    ],
+)
+def test_impossible_tasks(task, loss, message):
+    with pytest.raises(ValueError, match=message):
+        find_task(task, loss, np.array([0, 1]))
+
+
+def test_unknown_method_and_kernels():
+    with pytest.raises(ValueError, match="--method must be one of spicy"):
+        find_method("magic")
+    table = Table(pd.DataFrame({"a": [1.0]}), None)
+    with pytest.raises(ValueError, match="--kernels must be one of default, columns"):
+        find_kernels("magic", table)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+def test_every_method_has_both_tasks(method):
+    for estimators in (method.estimators, method.cv_estimators):
+        assert set(estimators) == {"classification", "regression"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "count"), [("columns", 12), ("joint", 4), ("linear", 3)]
+)
+def test_kernels_fit_the_table(choice, count):
+    table = Table(pd.DataFrame(np.ones((2, 3))), None)
+    names = kernel_names(find_kernels(choice, table))
+    assert len(names) == len(set(names)) == count
+
+
+def test_gram_matrices_need_no_kernels():
+    table = Table(np.ones((2, 2, 1)), None, ("K",))
+    assert {find_kernels(choice, table) for choice in KERNELS} == {"precomputed"}
+
+
+def test_settings_are_values():
+    settings = ["a=1", "b=0.5", "c=true", "d=null", "e=cosine", 'f=["trace", "center"]']
+    values = [1, 0.5, True, None, "cosine", ["trace", "center"]]
+    assert list(parse_settings(settings).values()) == values
+    with pytest.raises(ValueError, match="--set takes name=value, got 'a'"):
+        parse_settings(["a"])
+
+
+def test_unknown_parameters_are_named():
+    with pytest.raises(ValueError, match="has no parameter alfa; it has alpha, "):
+        make_estimator(SpicyMKLClassifier, {"alfa": 1})

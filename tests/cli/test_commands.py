@@ -1,0 +1,216 @@
+"""The commands end to end: files in, tables, JSON and files out."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import Pipeline
+
+from multikernel.persistence import load
+
+FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
+
+
+@pytest.fixture
+def model_file(run, csv, tmp_path):
+    path = tmp_path / "model.skops"
+    result = run("fit", csv, *FIT, "--alpha", 0.02, "-o", path)
+    assert result.exit_code == 0, result.stderr
+    return path
+
+
+def answer(result):
+    """Return the JSON on stdout, which must hold nothing else."""
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_fit_shows_a_table_and_saves(run, csv, tmp_path):
+    path = tmp_path / "model.skops"
+    result = run("fit", csv, *FIT, "--alpha", 0.02, "-o", path)
+    assert result.exit_code == 0
+    for expected in ("SpicyMKLClassifier", "relative duality gap", "[dose]", "12"):
+        assert expected in result.stdout
+    assert "Model saved as" in result.stdout
+    assert isinstance(load(path), Pipeline)
+
+
+def test_fit_json_is_the_model(run, csv):
+    report = answer(run("fit", csv, *FIT, "--alpha", 0.02, "--tol", 1e-5, "--json"))
+    assert report["estimator"] == "SpicyMKLClassifier"
+    assert report["n_samples"] == 60
+    assert report["n_kernels"] == 12
+    assert 0 <= report["duality_gap"] <= 1e-5
+    assert report["training_score"] > 0.9
+    weights = [kernel["weight"] for kernel in report["kernels"]]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(1.0)
+    assert len(weights) == report["n_active"]
+    assert report["kernels"][0]["name"].endswith("[dose]")
+    assert report["parameters"]["alpha"] == 0.02
+
+
+def test_fit_regression_with_further_settings(run, csv):
+    options = ("--target", "amount", "--drop", "outcome", "--kernels", "columns")
+    report = answer(run("fit", csv, *options, "--set", "l1_ratio=0.5", "--json"))
+    assert report["estimator"] == "SpicyMKLRegressor"
+    assert report["parameters"]["l1_ratio"] == 0.5
+    assert report["training_score"] > 0.8
+
+
+def test_fit_chooses_alpha_by_cross_validation(run, csv):
+    report = answer(run("fit", csv, *FIT, "--cv", 3, "--json"))
+    assert report["estimator"] == "SpicyMKLClassifierCV"
+    assert report["alpha"] > 0
+
+
+def test_fit_of_several_classes(run, frame, tmp_path):
+    frame["outcome"] = np.digitize(frame["dose"], [-0.4, 0.4])
+    frame.to_csv(tmp_path / "three.csv", index=False)
+    report = answer(run("fit", tmp_path / "three.csv", *FIT, "--json"))
+    assert {kernel["class"] for kernel in report["kernels"]} == {0, 1, 2}
+    assert len(report["duality_gap"]) == 3
+    assert run("fit", tmp_path / "three.csv", *FIT).exit_code == 0
+
+
+def test_gram_matrices_keep_their_names(run, gram_file):
+    report = answer(run("fit", gram_file, "--target", "y", "--json"))
+    assert report["n_kernels"] == 3
+    assert report["kernels"][0]["name"] == "by dose"
+
+
+def test_predict_writes_csv_to_stdout(run, csv, frame, model_file):
+    result = run("predict", model_file, csv, "--drop", "amount", "--drop", "outcome")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.split()
+    assert lines[0] == "prediction"
+    features = frame[["age", "dose", "width"]]
+    assert lines[1:] == load(model_file).predict(features).tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predict_writes_probabilities_and_the_score(run, csv, model_file, ending):
+    path = model_file.with_name(f"predictions.{ending}")
+    options = ("--target", "outcome", "--drop", "amount", "--proba", "-o", path)
+    result = run("predict", model_file, csv, *options)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    assert "score: 0.9" in result.stderr
+    frame = getattr(pd, f"read_{ending}")(path)
+    assert list(frame) == ["prediction", "probability_ill", "probability_well"]
+    probabilities = frame[["probability_ill", "probability_well"]]
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    larger = probabilities.idxmax(axis=1).str.removeprefix("probability_")
+    assert (larger == frame["prediction"]).all()
+
+
+def test_predict_json(run, csv, model_file):
+    options = ("--target", "outcome", "--drop", "amount", "--json")
+    report = answer(run("predict", model_file, csv, *options))
+    assert len(report["prediction"]) == 60
+    assert report["score"] > 0.9
+
+
+def test_inspect(run, model_file):
+    result = run("inspect", model_file)
+    assert result.exit_code == 0
+    assert "[dose]" in result.stdout
+    assert "alpha" in result.stdout
+    report = answer(run("inspect", model_file, "--json"))
+    model = load(model_file)["model"]
+    assert report["objective"] == model.objective_
+    assert report["duality_gap"] == model.duality_gap_
+    indices = {kernel["index"] for kernel in report["kernels"]}
+    assert indices == set(model.active_kernels_.tolist())
+
+
+def test_inspect_lists_no_more_than_asked_for(run, model_file):
+    names = [
+        kernel["name"]
+        for kernel in answer(run("inspect", model_file, "--json"))["kernels"]
+    ]
+    result = run("inspect", model_file, "--rows", 1)
+    assert names[0] in result.stdout
+    assert names[1] not in result.stdout
+    assert f"and {len(names) - 1} more" in result.stdout
+
+
+def test_path(run, csv, tmp_path):
+    plot = tmp_path / "path.png"
+    options = (*FIT, "--n-alphas", 6, "--plot", plot)
+    report = answer(run("path", csv, *options, "--json"))
+    lines = report["path"]
+    alphas = [line["alpha"] for line in lines]
+    np.testing.assert_allclose(alphas, np.geomspace(alphas[0], alphas[0] / 100, 6))
+    assert lines[0]["n_active"] == 0
+    assert lines[1]["entered"][0].endswith("[dose]")
+    objectives = [line["objective"] for line in lines]
+    assert objectives == sorted(objectives, reverse=True)
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    shown = run("path", csv, *options)
+    assert shown.exit_code == 0
+    assert "Plot saved as" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--target", "none"), "has no 'none'"),
+        (("--target", "outcome"), "SpicyMKLClassifier"),
+        ((*FIT, "--alpha", "-1"), "alpha"),
+        ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha and --cv exclude each other"),
+        ((*FIT, "--set", "alfa=1"), "has no parameter alfa"),
+        ((*FIT, "--method", "magic"), "--method must be one of"),
+        ((*FIT, "-o", "/nowhere/model.skops"), "folder /nowhere does not exist"),
+    ],
+)
+def test_user_errors_are_one_sentence(run, csv, arguments, message):
+    if arguments == ("--target", "outcome"):
+        csv.write_text("outcome,a\nx,1\nx,2\n")  # one class only
+    result = run("fit", csv, *arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_missing_file_and_foreign_file(run, csv, model_file):
+    for arguments in (
+        ("fit", csv.with_name("none.csv"), "--target", "y"),
+        ("predict", csv.with_name("none.skops"), csv),
+        ("inspect", csv),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: ")
+
+
+def test_warnings_are_one_line_on_stderr(run, csv):
+    result = run("fit", csv, *FIT, "--set", "max_iter=1", "--tol", 1e-9, "--json")
+    json.loads(result.stdout)
+    assert result.stderr.startswith("ConvergenceWarning: SpicyMKLClassifier stopped")
+    assert result.stderr.count("\n") == 1
+
+
+def test_defects_keep_their_traceback(run, csv, monkeypatch):
+    def broken(*_):
+        raise AssertionError("a defect")
+
+    monkeypatch.setattr("multikernel.cli.fit.read_table", broken)
+    result = run("fit", csv, *FIT)
+    assert isinstance(result.exception, AssertionError)
+
+
+def test_unknown_options_are_usage_errors(run, csv):
+    assert run("fit", csv, "--target", "y", "--nonsense").exit_code == 2
+
+
+def test_version_and_help(run):
+    import multikernel
+
+    assert run("--version").stdout.strip() == multikernel.__version__
+    for command in ("demo", "fit", "predict", "path", "inspect"):
+        assert command in run("--help").stdout
+        assert run(command, "--help").exit_code == 0

@@ -1,0 +1,92 @@
+"""Files in, files out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel.cli._tables import read_table, write_table
+
+FEATURES = ["age", "dose", "width"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_frames(frame, tmp_path, ending):
+    path = tmp_path / f"data.{ending}"
+    getattr(frame, {"csv": "to_csv", "parquet": "to_parquet"}[ending])(
+        path, index=False
+    )
+    table = read_table(path, "outcome", ["amount"])
+    assert not table.precomputed
+    assert list(table.X.columns) == FEATURES
+    np.testing.assert_allclose(table.X, frame[FEATURES])
+    assert table.y.tolist() == frame["outcome"].tolist()
+    everything = read_table(path, None, ["outcome"])
+    assert everything.y is None
+    assert list(everything.X.columns) == [*FEATURES, "amount"]
+
+
+@pytest.mark.parametrize("names", [None, ["left", "right"]])
+def test_npz_with_features(tmp_path, names):
+    X = np.array([[1, 2], [3, 4], [5, 6]])
+    extra = {} if names is None else {"feature_names": np.array(names)}
+    np.savez(tmp_path / "data.npz", X=X, label=np.array([1, 2, 3]), **extra)
+    table = read_table(tmp_path / "data.npz", "label", [])
+    assert list(table.X.columns) == (names or ["x0", "x1"])
+    assert table.X.dtypes.eq(np.float64).all()
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, [1, 2, 3])
+
+
+def test_npz_with_gram_matrices(gram_file):
+    table = read_table(gram_file, "y", [])
+    assert table.precomputed
+    assert table.kernel_names == ("by age", "by dose", "by width")
+    with np.load(gram_file) as archive:
+        K = archive["K"]
+    assert table.X.shape == (60, 60, 3)
+    np.testing.assert_array_equal(table.X[:, :, 1], K[1])
+
+
+def test_unnamed_gram_matrices_are_numbered(tmp_path):
+    np.savez(tmp_path / "data.npz", K=np.ones((2, 3, 3)), y=np.arange(3))
+    table = read_table(tmp_path / "data.npz", "y", [])
+    assert table.kernel_names == ("gram 0", "gram 1")
+
+
+@pytest.mark.parametrize(
+    ("target", "drop", "message"),
+    [
+        ("income", [], r"has no 'income'; it has age, dose, width, outcome, amount\."),
+        ("outcome", ["name"], r"has no 'name'; it has age"),
+        ("amount", [], r"columns without numbers: outcome\. .* --drop 'outcome'"),
+    ],
+)
+def test_wrong_columns(csv, target, drop, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(csv, target, drop)
+
+
+def test_npz_without_features(tmp_path):
+    np.savez(tmp_path / "data.npz", y=np.arange(3))
+    with pytest.raises(ValueError, match="has no 'X'; it has y"):
+        read_table(tmp_path / "data.npz", "y", [])
+
+
+def test_unknown_formats(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in one of \.csv, \.parquet, \.npz"):
+        read_table(tmp_path / "data.xlsx", "y", [])
+    with pytest.raises(ValueError, match=r"Cannot write .*data\.xlsx"):
+        write_table(pd.DataFrame({"a": [1]}), tmp_path / "data.xlsx")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_predictions_come_back(tmp_path, ending):
+    frame = pd.DataFrame({"prediction": ["ill", "well"], "probability_ill": [0.7, 0.1]})
+    path = tmp_path / f"predictions.{ending}"
+    write_table(frame, path)
+    if ending == "npz":
+        with np.load(path, allow_pickle=False) as archive:
+            back = pd.DataFrame({key: archive[key] for key in archive.files})
+    else:
+        back = getattr(pd, f"read_{ending}")(path)
+    assert back.to_dict("list") == frame.to_dict("list")
