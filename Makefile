@@ -18,7 +18,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/codespell src tests docs benchmarks README.md CONTRIBUTING.md CHANGELOG.md CITATION.cff
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going docs docs/_build/html
