@@ -69,7 +69,8 @@ class OneOf:
         for option in self.options:
             if type(value) is type(option) and value == option:
                 return None
-        return f"one of {', '.join(repr(option) for option in self.options)}"
+        options = ", ".join(repr(option) for option in self.options)
+        return f"one of {options}" if len(self.options) > 1 else options
 
 
 @dataclass(frozen=True)

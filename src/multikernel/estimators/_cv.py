@@ -151,7 +151,7 @@ class PathCV(BaseMKL):
         if missing.size:
             raise ValueError(
                 f"The training side of fold {number} of cv holds no sample of class "
-                f"{missing[0]!r}: use fewer or stratified folds."
+                f"{missing.tolist()[0]!r}: use fewer or stratified folds."
             )
 
     def _fold_scores(

@@ -82,7 +82,9 @@ def _check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
     if is_precomputed(estimator.kernels):
         return _check_grams(estimator, X, reset=reset)
     _refuse_other_columns(X)
-    return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64))
+    return np.asarray(
+        validate_data(estimator, X, reset=reset, dtype=np.float64, order="C")
+    )
 
 
 def _check_grams(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:

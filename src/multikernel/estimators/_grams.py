@@ -10,7 +10,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.estimators._data import is_precomputed, listed
 from multikernel.estimators._one_vs_rest import Expansion
-from multikernel.estimators._precomputed import check_symmetric, precomputed_stack
+from multikernel.estimators._precomputed import GramOptions, precomputed_stack
 from multikernel.estimators._predict import (
     AdditiveModel,
     CrossGrams,
@@ -70,15 +70,6 @@ class NumberedNames:
         """Return the names of the chosen kernels, of all by default."""
         chosen = range(self.n_kernels) if indices is None else indices
         return [f"gram {index}" for index in chosen]
-
-
-@dataclass(frozen=True)
-class GramOptions:
-    """How Gram matrices are normalised and stored; see `build_stack`."""
-
-    normalize: str | Sequence[str] | None
-    storage: str
-    max_bytes: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +185,12 @@ def build_grams(
     DegenerateKernelWarning
         If kernels are zero (or constant, where that counts) on these samples.
     """
-    options = GramOptions(estimator.normalize, estimator.storage, estimator.max_bytes)
+    options = GramOptions(
+        estimator.normalize,
+        estimator.storage,
+        estimator.max_bytes,
+        estimator.random_state,
+    )
     dictionary = None
     if not is_precomputed(estimator.kernels):
         dictionary = choose_dictionary(
@@ -203,8 +199,6 @@ def build_grams(
             getattr(estimator, "feature_names_in_", None),
         )
     built = _build(dictionary, X, options, weights)
-    if dictionary is None:
-        check_symmetric(built.stack, estimator.random_state)
     grams = Grams(built, X, rows, dictionary, options)
     _warn_degenerate(type(estimator).__name__, grams)
     return grams
@@ -217,7 +211,7 @@ def _build(
     weights: Array | None,
 ) -> BuiltStack:
     if dictionary is None:
-        return precomputed_stack(X, options.normalize, weights, options.max_bytes)
+        return precomputed_stack(X, weights, options)
     return build_stack(
         dictionary,
         X,

@@ -1,12 +1,14 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
 from multikernel.gram.build import check_size, degenerate_kernels
 from multikernel.gram.dense import Stored
@@ -17,6 +19,28 @@ ASYMMETRY = 1e-7
 """Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
 
 TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class GramOptions:
+    """How the Gram matrices of an estimator are made.
+
+    Parameters
+    ----------
+    normalize : str, sequence of str, or None
+        Steps, as in `build_stack`.
+    storage : str
+        Storage, as in `build_stack`.
+    max_bytes : int or None
+        Limit on the bytes, as in `build_stack`.
+    random_state : int, RandomState or None
+        Draws the vectors of `check_symmetric`.
+    """
+
+    normalize: str | Sequence[str] | None
+    storage: str
+    max_bytes: int | None
+    random_state: Any = None
 
 
 def stack_grams(grams: Any) -> Array:
@@ -72,9 +96,8 @@ def stack_grams(grams: Any) -> Array:
 
 def precomputed_stack(
     X: Array,
-    normalize: str | Sequence[str] | None,
     weights: Array | None,
-    max_bytes: int | None,
+    options: GramOptions,
 ) -> BuiltStack:
     """Return the normalised stack of a samples-first block of Gram matrices.
 
@@ -82,32 +105,42 @@ def precomputed_stack(
     ----------
     X : ndarray of shape (n_samples, n_samples, n_kernels)
         The matrices, float64 or float32; kept in that type.
-    normalize : str, sequence of str, or None
-        Steps as in `build_stack`, except "cosine".
     weights : ndarray of shape (n_samples,) or None
-        Weights of the statistics.
-    max_bytes : int or None
-        Limit on the bytes of a copy, where one is needed.
+        Weights of the normalisation's statistics.
+    options : GramOptions
+        Its steps may not hold "cosine"; its ``max_bytes`` limits a copy, where one is
+        needed.
 
     Returns
     -------
     built : BuiltStack
         A view of X where nothing is normalised and X has the layout of
         `stack_grams`.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not symmetric.
+    multikernel.exceptions.IndefiniteKernelError
+        If a diagonal has a negative entry.
     """
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape
-    normalization = empty_normalization(normalize, n_kernels, n_samples, weights)
+    normalization = empty_normalization(
+        options.normalize, n_kernels, n_samples, weights
+    )
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         raise ValueError(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
     if normalization.steps or not array.flags.c_contiguous:
-        check_size(array.shape, array.itemsize, max_bytes)
+        check_size(array.shape, array.itemsize, options.max_bytes)
         array = array.copy(order="C")
-    normalize_in_place(array, normalization)
     stack = DenseStack(array)
+    check_diagonals(stack)
+    check_symmetric(stack, options.random_state)
+    normalize_in_place(array, normalization)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
 
 
@@ -131,6 +164,17 @@ def normalize_in_place(array: Stored, normalization: Normalization) -> None:
             array[m] = K
 
     run_blocks(treat, range(array.shape[0]))
+
+
+def check_diagonals(stack: GramStack) -> None:
+    """Raise `IndefiniteKernelError` if a diagonal has a negative entry."""
+    diagonals = stack.diagonals()
+    m, i = np.unravel_index(int(np.argmin(diagonals)), diagonals.shape)
+    if diagonals[m, i] < 0.0:
+        raise IndefiniteKernelError(
+            f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
+            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative."
+        )
 
 
 def check_symmetric(stack: GramStack, random_state: Any) -> None:
@@ -161,6 +205,6 @@ def check_symmetric(stack: GramStack, random_state: Any) -> None:
         i, j = np.unravel_index(int(np.argmax(np.abs(K - K.T))), K.shape)
         raise ValueError(
             f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
-            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g} (after normalisation). Use "
+            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
             "(K + K.T) / 2 if that is rounding, and check how it was computed if not."
         )

@@ -178,7 +178,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL, ClassPredictions):
         if classes.size < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least two classes, got "
-                f"one class only: {classes[0]!r}."
+                f"one class only: {classes.tolist()[0]!r}."
             )
         return codes.astype(np.intp), classes
 

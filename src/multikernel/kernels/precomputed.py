@@ -91,6 +91,10 @@ class PrecomputedKernel:
         """Return the object itself: clones share the matrix."""
         return self
 
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return the object itself: `clone` copies what holds it deeply."""
+        return self
+
     def _numbers(self, X: Array) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         """Return sample numbers as a vector of integers."""
         values = np.asarray(X)

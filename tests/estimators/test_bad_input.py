@@ -1,0 +1,173 @@
+"""Bad input to estimators: what is wrong, where, and what was expected."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressor
+from multikernel.exceptions import StackTooLargeError
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+)
+
+KERNELS = [GaussianKernel(1.0), LinearKernel()]
+
+
+def data():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((30, 3))
+    return X, np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
+
+
+PARAMETERS = [
+    ({"alpha": 0.0}, r"SpicyMKL\w+: alpha must be a finite number above 0, got 0\.0"),
+    ({"alpha": -1}, "alpha must be a finite number above 0, got -1"),
+    ({"alpha": np.nan}, "alpha must be a finite number above 0, got nan"),
+    ({"alpha": "0.1"}, "alpha must be a finite number above 0, got '0.1'"),
+    ({"alpha": True}, "alpha must be a finite number above 0, got True"),
+    ({"l1_ratio": 1.5}, r"l1_ratio must be a finite number in \[0, 1\], got 1.5"),
+    ({"l1_ratio": -0.1}, r"l1_ratio must be a finite number in \[0, 1\]"),
+    ({"loss": "log"}, "loss must be one of '.*', got 'log'"),
+    ({"loss": None}, "loss must be one of"),
+    ({"normalize": "norm"}, "normalize must be None, one of 'trace', .*, got 'norm'"),
+    ({"normalize": ["trace", 3]}, "normalize must be None"),
+    ({"fit_intercept": 1}, "fit_intercept must be True or False, got 1"),
+    ({"tol": 0.0}, "tol must be a finite number above 0"),
+    ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
+    ({"max_iter": 10.5}, "max_iter must be an integer"),
+    ({"storage": "disk"}, "storage must be one of 'auto', .*, got 'disk'"),
+    ({"max_bytes": -5}, "max_bytes must be None, or an integer of at least 1"),
+    ({"verbose": -1}, "verbose must be True or False, or an integer of at least 0"),
+    ({"random_state": "x"}, "random_state must be None, or an integer .*, got 'x'"),
+    ({"kernels": []}, "kernels is empty: at least one kernel is needed"),
+    ({"kernels": ()}, "kernels is empty"),
+    ({"kernels": "gaussian"}, "kernels must be None, 'precomputed', .*'gaussian'"),
+    ({"kernels": {"a": 1}}, "kernels must be None, 'precomputed'"),
+    ({"kernels": GaussianKernel(1.0)}, "a list of kernels .*, got GaussianKernel"),
+    ({"kernels": [ColumnKernel(LinearKernel(), 3)]}, r"index 3, .* \(indices 0 to 2\)"),
+    ({"kernels": [ColumnKernel(LinearKernel(), "age")]}, "'age', .* no column names"),
+]
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
+@pytest.mark.parametrize(("settings", "message"), PARAMETERS)
+def test_bad_parameters(kind, settings, message):
+    X, y = data()
+    model = kind(**{"kernels": KERNELS} | settings)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert set(vars(model)) == set(model.get_params())
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (SpicyMKLRegressor, {"epsilon": -0.1}, "epsilon must be a finite number of at"),
+        (SpicyMKLRegressor, {"loss": "hinge"}, "one of 'squared', 'epsilon_insens"),
+        (SpicyMKLClassifier, {"loss": "epsilon_insensitive"}, "one of 'logistic', 'hi"),
+        (
+            SpicyMKLClassifier,
+            {"class_weight": "equal"},
+            "class_weight must be None, 'b",
+        ),
+        (SpicyMKLClassifier, {"class_weight": {0: -1.0}}, "to positive weights"),
+        (SpicyMKLClassifier, {"class_weight": {7: 1.0}}, "names 7, but the classes"),
+    ],
+)
+def test_bad_parameters_of_one_kind(kind, settings, message):
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        kind(KERNELS, **settings).fit(X, y)
+
+
+def changed(X, place, value):
+    X = X.copy()
+    X[place] = value
+    return X
+
+
+SAMPLES = [
+    (lambda X, y: (changed(X, (3, 1), np.nan), y, None), "Input X contains NaN"),
+    (lambda X, y: (changed(X, (3, 1), np.inf), y, None), "Input X contains infinity"),
+    (lambda X, y: (X[:, 0], y, None), "Expected 2D array, got 1D array"),
+    (lambda X, y: (X[:, :0], y, None), "0 feature"),
+    (lambda X, y: (X[:0], y[:0], None), "0 sample"),
+    (lambda X, y: (X[:1], y[:1], None), "(at least two samples|one class)"),
+    (lambda X, y: (X, y[:-2], None), r"inconsistent numbers of samples: \[30, 28\]"),
+    (lambda X, y: (X, None, None), "requires y to be passed"),
+    (lambda X, y: (X, np.column_stack([y, y]), None), "y should be a 1d array"),
+    (lambda X, y: (csr_array(X), y, None), "Sparse data was passed"),
+    (lambda X, y: (X, y, np.ones(29)), r"29 values for 30 samples"),
+    (lambda X, y: (X, y, np.ones((30, 2))), "Sample weights must be 1D"),
+    (lambda X, y: (X, y, changed(np.ones(30), 4, -1)), r"sample_weight\[4\] is -1"),
+    (
+        lambda X, y: (X, y, changed(np.ones(30), 4, np.nan)),
+        r"sample_weight\[4\] is nan",
+    ),
+    (lambda X, y: (X, y, np.zeros(30)), "All values of sample_weight are zero"),
+    (lambda X, y: (X, y, np.eye(30)[0]), "(at least two samples|two classes)"),
+]
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
+@pytest.mark.parametrize(("make", "message"), SAMPLES)
+def test_bad_samples(kind, make, message):
+    X, y, weights = make(*data())
+    with pytest.raises((ValueError, TypeError), match=message):
+        kind(KERNELS).fit(X, y, weights)
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (np.zeros(30), "at least two classes, got one class only: 0.0"),
+        (np.linspace(0, 1, 30), "Unknown label type: continuous"),
+        (np.full(30, "a"), "got one class only: 'a'"),
+    ],
+)
+def test_targets_that_are_no_classes(targets, message):
+    with pytest.raises(ValueError, match=message):
+        SpicyMKLClassifier(KERNELS).fit(data()[0], targets)
+
+
+def test_one_class_left_by_the_weights():
+    X, y = data()
+    with pytest.raises(ValueError, match="one class only: 1"):
+        SpicyMKLClassifier(KERNELS).fit(X, y, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_targets_that_are_not_finite(value):
+    X, y = data()
+    with pytest.raises(ValueError, match="Input y contains"):
+        SpicyMKLRegressor(KERNELS).fit(X, changed(y.astype(float), 2, value))
+
+
+def test_duplicate_names():
+    with pytest.raises(ValueError, match="Two kernels are named 'a'"):
+        ListDictionary(KERNELS, names=["a", "a"])
+
+
+def test_no_kernel_in_the_list():
+    X, y = data()
+    with pytest.raises(TypeError, match="Kernel 1 is no kernel but 3"):
+        SpicyMKLClassifier([GaussianKernel(1.0), 3]).fit(X, y)
+
+
+def test_a_stack_above_the_limit():
+    X, y = data()
+    with pytest.raises(StackTooLargeError, match=r"14.4 kB, and the limit is 1 kB"):
+        SpicyMKLClassifier(KERNELS, storage="dense", max_bytes=1000).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function", "contributions"])
+def test_bad_data_at_prediction(method):
+    X, y = data()
+    model = SpicyMKLClassifier(KERNELS).fit(X, y)
+    with pytest.raises(ValueError, match="X has 2 features, but SpicyMKLClassifier"):
+        getattr(model, method)(X[:, :2])
+    with pytest.raises(ValueError, match="contains NaN"):
+        getattr(model, method)(changed(X, (0, 0), np.nan))

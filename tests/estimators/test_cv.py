@@ -1,0 +1,264 @@
+"""Cross-validated estimators equal what one would do by hand, fold by fold."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from multikernel.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    stack_grams,
+)
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.gram import build_stack
+from multikernel.kernels import (
+    GaussianKernel,
+    LinearKernel,
+    ParameterGrid,
+    PolynomialKernel,
+)
+
+KERNELS = ParameterGrid(
+    [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],
+    [slice(None), 0, 1, 2, 3],
+)
+CLOSE = 1e-9  # gap at which two fits of one problem are the same to the eye
+
+
+def binary(n=60, seed=0):
+    X, y = make_classification(
+        n, 4, n_informative=3, n_redundant=0, random_state=seed, flip_y=0.1
+    )
+    return (X - X.mean(0)) / X.std(0) + 0.5, y
+
+
+def regression(n=60, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 4)) + 0.5
+    return X, np.sin(2 * X[:, 0]) + 0.3 * random.standard_normal(n)
+
+
+def scores_by_hand(model, X, y, alphas, splits, weights, score):
+    rows = []
+    for train, test in splits:
+        own = None if weights is None else weights[train]
+        row = []
+        for alpha in alphas:
+            fit = clone(model).set_params(alpha=alpha).fit(X[train], y[train], own)
+            row.append(score(fit, X[test], y[test], test))
+        rows.append(row)
+    return np.array(rows)
+
+
+def split_scores(search):
+    names = [f"split{k}_test_score" for k in range(search.n_splits_)]
+    return np.array([search.cv_results_[name] for name in names])
+
+
+@pytest.mark.parametrize(
+    "normalize",
+    [None, "trace", "variance", "cosine", "center", ("center", "trace"), ["cosine"]],
+)
+def test_scores_equal_refits_by_hand(normalize):
+    X, y = regression()
+    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    search = SpicyMKLRegressorCV(
+        KERNELS, n_alphas=4, cv=splits, normalize=normalize, tol=CLOSE, max_iter=300
+    ).fit(X, y)
+    model = SpicyMKLRegressor(KERNELS, normalize=normalize, tol=CLOSE, max_iter=300)
+    expected = scores_by_hand(
+        model, X, y, search.alphas_, splits, None, lambda m, A, b, _: m.score(A, b)
+    )
+    np.testing.assert_allclose(split_scores(search), expected, atol=2e-4)
+    best = np.argmax(expected.mean(axis=0))
+    assert search.alpha_ == search.alphas_[best]
+    assert search.best_score_ == pytest.approx(expected.mean(axis=0)[best], abs=2e-4)
+
+
+def test_weights_enter_folds_fits_and_scores():
+    X, y = binary()
+    weights = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    splits = list(StratifiedKFold(3).split(X, y))
+    search = SpicyMKLClassifierCV(
+        KERNELS, n_alphas=4, cv=splits, class_weight="balanced", tol=CLOSE
+    ).fit(X, y, weights)
+    model = SpicyMKLClassifier(KERNELS, class_weight="balanced", tol=CLOSE)
+    expected = scores_by_hand(
+        model,
+        X,
+        y,
+        search.alphas_,
+        splits,
+        weights,
+        lambda m, A, b, test: m.score(A, b, weights[test]),
+    )
+    np.testing.assert_allclose(split_scores(search), expected, atol=1e-12)
+
+
+def test_several_classes_and_a_score_of_probabilities():
+    X, y = load_iris(return_X_y=True)
+    X = X[::2]
+    y = np.array(["a", "b", "c"])[y[::2]]
+    search = SpicyMKLClassifierCV(
+        KERNELS, n_alphas=3, cv=3, scoring="neg_log_loss", tol=1e-8
+    ).fit(X, y)
+    scorer = get_scorer("neg_log_loss")
+    model = SpicyMKLClassifier(KERNELS, tol=1e-8)
+    splits = StratifiedKFold(3).split(X, y)
+    expected = scores_by_hand(
+        model, X, y, search.alphas_, splits, None, lambda m, A, b, _: scorer(m, A, b)
+    )
+    np.testing.assert_allclose(split_scores(search), expected, atol=2e-3)
+    assert search.path_.norms.shape[:2] == (3, 3)
+    assert search.kernel_weights_.shape == (3, len(KERNELS))
+    assert search.duality_gap_.shape == (3,)
+
+
+def test_a_function_scores_the_decision_values():
+    X, y = binary()
+
+    def area(model, X, y):
+        return roc_auc_score(y, model.decision_function(X))
+
+    own = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, scoring=area)
+    named = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, scoring="roc_auc")
+    weights = np.ones(len(y))
+    np.testing.assert_array_equal(
+        split_scores(own.fit(X, y, weights)), split_scores(named.fit(X, y))
+    )
+
+
+def test_the_final_model_is_the_fit_at_the_chosen_alpha():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=6, cv=3, tol=CLOSE).fit(X, y)
+    alone = SpicyMKLClassifier(KERNELS, search.alpha_, tol=CLOSE).fit(X, y)
+    np.testing.assert_allclose(
+        search.decision_function(X), alone.decision_function(X), atol=1e-3
+    )
+    assert search.objective_ == pytest.approx(alone.objective_, rel=1e-7)
+    where = list(search.alphas_).index(search.alpha_)
+    path = search.path_
+    np.testing.assert_array_equal(path.alphas, search.alphas_)
+    np.testing.assert_array_equal(
+        path.kernel_weights[0, where], search.kernel_weights_[path.kernels]
+    )
+    assert path.objectives[0, where] == search.objective_
+    assert not path.norms[0, 0].any()  # at alpha_max no kernel is in
+    assert (np.diff(path.objectives[0]) <= 1e-12).all()
+    assert (path.duality_gaps <= CLOSE).all()
+
+
+def test_the_largest_alpha_wins_ties():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(
+        KERNELS, n_alphas=5, cv=3, scoring=lambda model, X, y: 0.0
+    ).fit(X, y)
+    assert search.alpha_ == search.alphas_[0]
+    np.testing.assert_array_equal(search.cv_results_["rank_test_score"], np.ones(5))
+
+
+def test_given_alphas_are_tried_in_descending_order():
+    X, y = regression()
+    alphas = [0.01, 0.3, 0.05, 0.05]
+    search = SpicyMKLRegressorCV(KERNELS, alphas=alphas, cv=3).fit(X, y)
+    np.testing.assert_array_equal(search.alphas_, [0.3, 0.05, 0.01])
+    assert search.get_params()["alphas"] is alphas
+
+
+def test_folds_in_threads_change_nothing():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=4, tol=1e-6)
+    alone = clone(search).fit(X, y)
+    together = clone(search).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_allclose(split_scores(together), split_scores(alone))
+    assert together.alpha_ == alone.alpha_
+
+
+def test_without_refit_there_is_a_choice_but_no_model():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, refit=False).fit(X, y)
+    full = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3).fit(X, y)
+    assert search.alpha_ == full.alpha_
+    assert not hasattr(search, "kernel_weights_")
+    with pytest.raises(NotFittedError, match="refit=False"):
+        search.predict(X)
+
+
+def test_precomputed_kernels_are_cut_for_folds_as_data_are():
+    X, y = regression()
+    K = build_stack(KERNELS, X).stack.columns(np.arange(len(y)))
+    weights = (np.arange(len(y)) % 5 > 0).astype(float)
+    settings = {"n_alphas": 3, "cv": 3, "tol": 1e-8}
+    for normalize in ("trace", "center", ["variance", "center"]):
+        on_data = SpicyMKLRegressorCV(KERNELS, normalize=normalize, **settings)
+        on_grams = SpicyMKLRegressorCV("precomputed", normalize=normalize, **settings)
+        on_data.fit(X, y, weights)
+        on_grams.fit(stack_grams(K), y, weights)
+        np.testing.assert_allclose(
+            split_scores(on_grams), split_scores(on_data), atol=1e-6
+        )
+        np.testing.assert_allclose(
+            on_grams.predict(stack_grams(K)), on_data.predict(X), atol=1e-5
+        )
+
+
+def test_folds_may_train_on_everything():
+    X, y = regression()
+    everything = np.arange(len(y))
+    cv = [(everything, everything)]
+    search = SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=cv, normalize="center")
+    search.fit(X, y)
+    alone = SpicyMKLRegressor(KERNELS, search.alpha_, normalize="center").fit(X, y)
+    assert search.best_score_ == pytest.approx(alone.score(X, y), abs=1e-2)
+    assert search.score(X, y) == pytest.approx(search.best_score_, abs=1e-6)
+
+
+def test_unsolved_paths_are_counted():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, max_iter=1, tol=1e-10)
+    with pytest.warns(ConvergenceWarning) as caught:
+        search.fit(X, y)
+    messages = [str(warning.message) for warning in caught]
+    assert any("of 12 solves along the paths" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alphas": [0.1, -1.0]}, "alphas must be None, or a sequence of finite"),
+        ({"alphas": []}, "alphas must be"),
+        ({"n_alphas": 0}, "n_alphas must be an integer of at least 1"),
+        ({"alpha_min_ratio": 2.0}, r"alpha_min_ratio must be a finite number in \(0"),
+        ({"n_jobs": 0}, "n_jobs must be None"),
+        ({"scoring": ["accuracy"]}, "scoring must be None, the name"),
+        ({"l1_ratio": 0.0}, "there is no largest one to start from: give alphas"),
+        ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
+        ({"cv": [([], [2])]}, "Fold 0 of cv has an empty side"),
+        ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
+    ],
+)
+def test_bad_settings_get_a_sentence(settings, message):
+    X, y = binary(30)
+    y = np.array([0, 0] + [1, 0] * 14)
+    with pytest.raises(ValueError, match=message):
+        SpicyMKLClassifierCV([LinearKernel()], **{"n_alphas": 2} | settings).fit(X, y)
+
+
+def test_constant_targets_leave_nothing_to_choose():
+    X, _ = regression()
+    with pytest.raises(ValueError, match="the targets are constant"):
+        SpicyMKLRegressorCV(KERNELS).fit(X, np.ones(len(X)))
+
+
+def test_a_callback_that_stops_leaves_the_search_unfitted():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3)
+    with pytest.raises(RuntimeError, match="stopped the path before its end"):
+        search.fit(X, y, callback=lambda line: True)
+    assert not hasattr(search, "alpha_")

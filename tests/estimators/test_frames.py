@@ -1,0 +1,117 @@
+"""Data frames of pandas and polars, alone and in scikit-learn's machinery."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+)
+from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+
+NAMES = ["age", "height", "dose", "weight"]
+KERNELS = [
+    ColumnKernel(GaussianKernel(1.0), "dose"),
+    ColumnKernel(LinearKernel(), ["age", "height"]),
+    GaussianKernel(2.0),
+]
+BY_INDEX = [
+    ColumnKernel(GaussianKernel(1.0), 2),
+    ColumnKernel(LinearKernel(), [0, 1]),
+    GaussianKernel(2.0),
+]
+
+
+@pytest.fixture(params=["pandas", "polars"])
+def frames(request):
+    library = pytest.importorskip(request.param)
+    X, y = make_classification(
+        60, 4, n_informative=3, n_redundant=0, random_state=0, flip_y=0.05
+    )
+    columns = {name: X[:, k] for k, name in enumerate(NAMES)}
+    return library, library.DataFrame(columns), library.Series(y), X, y
+
+
+def test_columns_by_name_equal_columns_by_index(frames):
+    _, frame, labels, X, y = frames
+    named = SpicyMKLClassifier(KERNELS).fit(frame, labels)
+    plain = SpicyMKLClassifier(BY_INDEX).fit(X, y)
+    np.testing.assert_array_equal(
+        named.decision_function(frame), plain.decision_function(X)
+    )
+    np.testing.assert_array_equal(named.feature_names_in_, NAMES)
+    assert named.kernel_names_[:2] == [
+        "gaussian(sigma=1)[dose]",
+        "linear()[age, height]",
+    ]
+
+
+def test_pipelines_and_searches_take_frames(frames):
+    library, frame, labels, X, y = frames
+    scaler = StandardScaler().set_output(transform=library.__name__)
+    pipeline = make_pipeline(scaler, SpicyMKLClassifier(KERNELS))
+    plain = make_pipeline(StandardScaler(), SpicyMKLClassifier(BY_INDEX))
+    np.testing.assert_array_equal(
+        cross_val_score(pipeline, frame, labels, cv=3),
+        cross_val_score(plain, X, y, cv=3),
+    )
+    grid = {"spicymklclassifier__alpha": [0.01, 0.1]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(frame, labels)
+    expected = GridSearchCV(plain, grid, cv=3).fit(X, y)
+    assert search.best_params_ == expected.best_params_
+    np.testing.assert_array_equal(search.predict(frame), expected.predict(X))
+
+
+def test_searches_over_alpha_take_frames(frames):
+    _, frame, labels, X, y = frames
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3).fit(frame, labels)
+    expected = SpicyMKLClassifierCV(BY_INDEX, n_alphas=3, cv=3).fit(X, y)
+    assert search.best_score_ == expected.best_score_
+
+
+def test_sample_weights_may_be_a_series(frames):
+    library, frame, labels, X, y = frames
+    weights = np.linspace(0.5, 1.0, 60)
+    named = SpicyMKLClassifier(KERNELS).fit(frame, labels, library.Series(weights))
+    plain = SpicyMKLClassifier(BY_INDEX).fit(X, y, weights)
+    np.testing.assert_array_equal(named.predict_proba(frame), plain.predict_proba(X))
+
+
+def test_other_columns_at_prediction_are_refused(frames):
+    _, frame, labels, _, _ = frames
+    model = SpicyMKLClassifier(KERNELS).fit(frame, labels)
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        model.predict(frame[NAMES[::-1]])
+    with pytest.raises(ValueError, match=r"missing:\n- weight"):
+        model.predict(frame[NAMES[:3]])
+
+
+def test_columns_without_numbers_are_named(frames):
+    library, frame, labels, _, _ = frames
+    columns = {name: np.asarray(frame[name]) for name in NAMES}
+    columns["dose"] = np.array(["1.5"] * 60)
+    columns["age"] = np.array(["old", "young"] * 30)
+    with pytest.raises(ValueError, match=r"without numbers in X: 'age', 'dose'\. Enc"):
+        SpicyMKLClassifier().fit(library.DataFrame(columns), labels)
+
+
+def test_names_the_frame_does_not_have_are_refused(frames):
+    _, frame, labels, X, y = frames
+    kernels = [ColumnKernel(GaussianKernel(1.0), "dosis")]
+    with pytest.raises(ValueError, match=r"'dosis'.*Did you mean 'dose'"):
+        SpicyMKLClassifier(kernels).fit(frame, labels)
+    with pytest.raises(ValueError, match="has no column names"):
+        SpicyMKLRegressor(KERNELS).fit(X, y)
+
+
+def test_missing_values_get_a_message(frames):
+    library, frame, labels, _, _ = frames
+    columns = {name: list(np.asarray(frame[name])) for name in NAMES}
+    columns["dose"][3] = None
+    with pytest.raises(ValueError, match="NaN"):
+        SpicyMKLClassifier().fit(library.DataFrame(columns), labels)

@@ -1,0 +1,224 @@
+"""Precomputed Gram matrices: samples first, views, shared copies, checks."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from multikernel.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    stack_grams,
+)
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram import build_stack
+from multikernel.kernels import (
+    GaussianKernel,
+    ListDictionary,
+    PolynomialKernel,
+    PrecomputedKernel,
+)
+
+KERNELS = [GaussianKernel(0.7), GaussianKernel(3.0), PolynomialKernel(2)]
+
+
+def data(n=60, seed=0):
+    X, y = make_classification(
+        n, 4, n_informative=3, n_redundant=0, random_state=seed, flip_y=0.05
+    )
+    return X, y
+
+
+def grams(X, Y=None):
+    return [kernel(X, X if Y is None else Y) for kernel in KERNELS]
+
+
+def test_stacking_an_array_is_a_view_and_a_list_one_copy():
+    K = np.array(grams(data()[0]))
+    X = stack_grams(K)
+    assert np.shares_memory(X, K)
+    assert X.shape == (60, 60, 3)
+    np.testing.assert_array_equal(stack_grams(list(K)), X)
+    np.testing.assert_array_equal(X[:, :, 1], K[1])
+
+
+def test_a_fit_on_unnormalized_matrices_copies_nothing(monkeypatch):
+    X, y = data()
+    K = np.array(grams(X))
+    seen = []
+    solver = "multikernel.estimators._spicy.SpicyMKL.solve"
+    original = SpicyMKLClassifier()._build(1.0).solver.__class__.solve
+
+    def spy(self, problem, init=None, callback=None):
+        seen.append(problem.gram.array)
+        return original(self, problem, init, callback)
+
+    monkeypatch.setattr(solver, spy)
+    SpicyMKLClassifier("precomputed", normalize=None).fit(stack_grams(K), y)
+    assert np.shares_memory(seen[0], K)
+
+
+@pytest.mark.parametrize("normalize", [None, "trace", "variance", "center"])
+def test_precomputed_equals_kernels_on_data(normalize):
+    X, y = data(90)
+    train, test = np.arange(60), np.arange(60, 90)
+    weights = np.arange(60) % 4
+    on_data = SpicyMKLClassifier(KERNELS, normalize=normalize, tol=1e-6)
+    on_data.fit(X[train], y[train], weights)
+    on_grams = SpicyMKLClassifier("precomputed", normalize=normalize, tol=1e-6)
+    on_grams.fit(stack_grams(grams(X[train])), y[train], weights)
+    cross = stack_grams(grams(X[test], X[train]))
+    np.testing.assert_allclose(
+        on_grams.decision_function(cross),
+        on_data.decision_function(X[test]),
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(
+        on_grams.contributions(cross), on_data.contributions(X[test]), atol=1e-6
+    )
+    assert on_grams.n_features_in_ == 60
+    assert on_grams.kernel_names_ == ["gram 0", "gram 1", "gram 2"]
+
+
+def test_scikit_learn_slices_samples_on_two_axes():
+    X, y = data()
+    blocks = stack_grams(grams(X))
+    model = SpicyMKLClassifier("precomputed", tol=1e-8)
+    assert get_tags(model).input_tags.pairwise
+    assert not get_tags(SpicyMKLClassifier()).input_tags.pairwise
+    on_data = SpicyMKLClassifier(KERNELS, tol=1e-8)
+    np.testing.assert_allclose(
+        cross_val_predict(model, blocks, y, cv=3, method="decision_function"),
+        cross_val_predict(on_data, X, y, cv=3, method="decision_function"),
+        atol=1e-4,
+    )
+    pipeline = Pipeline([("model", model)])
+    search = GridSearchCV(pipeline, {"model__alpha": [0.01, 0.1]}, cv=3)
+    search.fit(blocks, y)
+    by_hand = cross_val_score(
+        on_data.set_params(alpha=search.best_params_["model__alpha"]), X, y, cv=3
+    )
+    assert search.best_score_ == pytest.approx(by_hand.mean())
+
+
+def test_precomputed_kernels_share_one_matrix_across_folds_and_clones():
+    X, y = data()
+    kernels = [PrecomputedKernel(K, label=f"view {k}") for k, K in enumerate(grams(X))]
+    for container in (list, ListDictionary):
+        model = SpicyMKLClassifier(container(kernels), tol=1e-8)
+        copied = clone(model).kernels
+        assert all(copied[k].K is kernels[k].K for k in range(3))
+        scores = cross_val_score(model, np.arange(60)[:, None], y, cv=3)
+        expected = cross_val_score(SpicyMKLClassifier(KERNELS, tol=1e-8), X, y, cv=3)
+        np.testing.assert_allclose(scores, expected)
+    fitted = model.fit(np.arange(60)[:, None], y)
+    assert fitted.kernel_names_ == ["view 0", "view 1", "view 2"]
+    assert copy.copy(fitted).score(np.arange(60)[:, None], y) > 0.8
+
+
+def test_single_precision_matrices_are_kept_as_they_come():
+    X, y = data()
+    single = stack_grams(np.array(grams(X), dtype=np.float32))
+    model = SpicyMKLClassifier("precomputed").fit(single, y)
+    double = SpicyMKLClassifier("precomputed").fit(stack_grams(grams(X)), y)
+    np.testing.assert_allclose(
+        model.decision_function(single), double.decision_function(single), atol=1e-2
+    )
+
+
+def wrong(change, K):
+    K = np.array(K)
+    change(K)
+    return stack_grams(K)
+
+
+def one_entry(K):
+    K[1, 3, 7] += 1e-3
+
+
+def indefinite(K):
+    signs = 2.0 * data()[1] - 1.0
+    K[2] = 2.0 * np.eye(60) - np.outer(signs, signs)
+
+
+def negative(K):
+    K[2][4, 4] = -0.25
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda K: K[0], "three dimensions.*stack_grams makes"),
+        (lambda K: stack_grams(K)[:50], r"must be square.*\(50, 60, 3\)"),
+        (lambda K: stack_grams(K)[:, :, :0], "holds no kernel"),
+        (lambda K: wrong(one_entry, K), r"Gram matrix 1 is not symmetric.*\[(3|7), "),
+        (lambda K: wrong(lambda K: K.fill(np.nan), K), "contains NaN"),
+    ],
+)
+def test_bad_matrices_get_a_sentence(make, message):
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        SpicyMKLClassifier("precomputed").fit(make(grams(X)), y)
+
+
+def test_an_indefinite_matrix_is_named_when_it_is_met():
+    X, y = data()
+    with pytest.raises(IndefiniteKernelError, match="Gram matrix 2 is not positive"):
+        SpicyMKLClassifier("precomputed", normalize=None).fit(
+            wrong(indefinite, grams(X)), y
+        )
+
+
+def test_a_negative_diagonal_is_found_at_once():
+    X, y = data()
+    with pytest.raises(IndefiniteKernelError, match=r"matrix 2 .* \[4, 4\] is -0.25"):
+        SpicyMKLClassifier("precomputed").fit(wrong(negative, grams(X)), y)
+
+
+def test_other_matrices_at_prediction_are_refused():
+    X, y = data()
+    blocks = stack_grams(grams(X))
+    model = SpicyMKLClassifier("precomputed").fit(blocks, y)
+    for other in (blocks[:, :40], blocks[:, :, :2]):
+        with pytest.raises(ValueError, match=r"shape \(n_samples, 60, 3\)"):
+            model.predict(other)
+
+
+def test_cosines_of_new_samples_cannot_be_known():
+    X, y = data()
+    with pytest.raises(ValueError, match="'cosine' needs k"):
+        SpicyMKLRegressor("precomputed", normalize="cosine").fit(
+            stack_grams(grams(X)), y
+        )
+
+
+@pytest.mark.parametrize(
+    ("matrices", "message"),
+    [
+        ([], "at least one Gram matrix"),
+        ([np.eye(3), np.eye(4)], r"Gram matrix 1 has shape \(4, 4\)"),
+        ([np.ones(3)], "must be two-dimensional"),
+    ],
+)
+def test_stacking_refuses_what_does_not_fit(matrices, message):
+    with pytest.raises(ValueError, match=message):
+        stack_grams(matrices)
+
+
+def test_the_built_stack_equals_the_normalized_kernels():
+    X, y = data()
+    model = SpicyMKLClassifier("precomputed", normalize="variance").fit(
+        stack_grams(grams(X)), y
+    )
+    built = build_stack(ListDictionary(KERNELS), X, normalize="variance")
+    m = int(model.active_kernels_[0])
+    K = built.stack.columns(np.arange(60))[m]
+    term = K @ model._model.coefs[0, :, 0]
+    np.testing.assert_allclose(
+        model.contributions(stack_grams(grams(X)))[:, 0], term, atol=1e-10
+    )

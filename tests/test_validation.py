@@ -1,0 +1,59 @@
+"""Argument checks accept what is right and name what was expected."""
+
+import numpy as np
+import pytest
+
+from multikernel._validation import (
+    AnyOf,
+    InstanceOf,
+    Number,
+    OneOf,
+    check_parameter,
+    check_weights,
+)
+
+
+@pytest.mark.parametrize(
+    ("check", "value"),
+    [
+        (Number(), -3),
+        (Number(0.0), 0),
+        (Number(0.0, 1.0), np.float32(1.0)),
+        (Number(1, integer=True), np.int64(1)),
+        (Number(high=-1, integer=True), -1),
+        (OneOf(("a", None)), None),
+        (AnyOf((OneOf((None,)), Number(0.0))), 2.0),
+        (InstanceOf(str, "a name"), "x"),
+    ],
+)
+def test_right_values_pass(check, value):
+    assert check(value) is None
+    check_parameter("f", "x", value, check)
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "expected"),
+    [
+        (Number(), "1", "a finite number, got '1'"),
+        (Number(), np.inf, "a finite number, got inf"),
+        (Number(0.0, above=True), 0.0, "a finite number above 0, got 0.0"),
+        (Number(0.0, 1.0, above=True), 0, r"a finite number in \(0, 1\], got 0"),
+        (Number(1, integer=True), 1.0, "an integer of at least 1, got 1.0"),
+        (Number(high=-1, integer=True), 0, "an integer of at most -1, got 0"),
+        (Number(), True, "a finite number, got True"),
+        (OneOf(("a", "b")), "c", "one of 'a', 'b', got 'c'"),
+        (OneOf((1,)), True, "1, got True"),
+        (OneOf(("a",)), np.array(["a"]), "'a', got array"),
+        (AnyOf((OneOf((None,)), Number(0.0))), -1, "None, or a finite number of at"),
+        (InstanceOf(str, "a name"), 3, "a name, got 3"),
+    ],
+)
+def test_wrong_values_get_a_sentence(check, value, expected):
+    with pytest.raises(ValueError, match=f"^f: x must be {expected}"):
+        check_parameter("f", "x", value, check)
+
+
+def test_weights_become_a_vector():
+    np.testing.assert_array_equal(check_weights([1, 2], 2), [1.0, 2.0])
+    np.testing.assert_array_equal(check_weights(3, 2), [3.0, 3.0])
+    assert check_weights(None, 2) is None
