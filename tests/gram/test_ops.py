@@ -10,10 +10,13 @@ from multikernel.gram import (
     DenseStack,
     ScaledStack,
     check_gram,
+    lazy_stack,
     spectral_bounds,
     traces,
 )
+from multikernel.gram.ops import quadratic_forms_of
 from multikernel.gram.threads import available_threads, one_blas_thread, run_blocks
+from multikernel.kernels import random_subset_gaussians
 
 
 @pytest.fixture(name="array")
@@ -29,6 +32,22 @@ def test_traces_and_bounds(make, array):
     np.testing.assert_allclose(traces(stack), np.einsum("mii->m", array), rtol=1e-5)
     assert np.all(spectral_bounds(stack) >= (1.0 - 1e-5) * largest)
     assert np.all(spectral_bounds(stack) <= (1.0 + 1e-5) * traces(stack))
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_forms_of_some_kernels(make, array):
+    v = np.linspace(-1.0, 2.0, 8)
+    chosen = np.array([3, 0])
+    forms = quadratic_forms_of(make(array), chosen, v)
+    np.testing.assert_allclose(forms, (array @ v @ v)[chosen], rtol=1e-5)
+
+
+def test_forms_of_some_gaussians(array):
+    dictionary = random_subset_gaussians(50, 4, random_state=0)
+    stack = lazy_stack(dictionary, np.random.default_rng(0).normal(size=(8, 4)))
+    v, chosen = np.linspace(-1.0, 2.0, 8), np.array([40, 3, 17])
+    forms = quadratic_forms_of(stack, chosen, v)
+    np.testing.assert_allclose(forms, stack.quadratic_forms(v)[chosen])
 
 
 def test_row_sums_improve_the_bound_of_near_identities():

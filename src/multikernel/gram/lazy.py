@@ -83,8 +83,9 @@ class LazyStack:
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, held if it is small enough."""
         support = np.flatnonzero(weights)
-        chosen = LazyStack(self.plan.take(support), self.samples, self.dense_bytes)
-        matrix = LazyMatrix(chosen, np.asarray(weights[support], dtype=np.float64))
+        matrix = LazyMatrix(
+            self.part(support), np.asarray(weights[support], dtype=np.float64)
+        )
         if 8 * self.shape[1] * self.shape[2] > self.dense_bytes:
             return matrix
         return DenseMatrix(matrix.compute())
@@ -110,12 +111,15 @@ class LazyStack:
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, in memory if it is small enough."""
-        indices = np.arange(self.shape[0])[kernels]
-        chosen = LazyStack(self.plan.take(indices), self.samples, self.dense_bytes)
+        chosen = self.part(np.arange(self.shape[0])[kernels])
         n_kernels, n_rows, n_cols = chosen.shape
         if 8 * n_kernels * n_rows * n_cols > self.dense_bytes:
             return chosen
         return DenseStack(chosen._compute(self.samples))
+
+    def part(self, kernels: Indices) -> "LazyStack":
+        """Return the stack of the chosen kernels, lazy whatever its size."""
+        return LazyStack(self.plan.take(kernels), self.samples, self.dense_bytes)
 
     def restrict(self, rows: Indices, cols: Indices) -> "LazyStack":
         """Return the stack on the chosen samples."""

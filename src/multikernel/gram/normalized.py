@@ -119,11 +119,10 @@ class NormalizedStack:
 
     def _part(self, kernels: Indices) -> "NormalizedStack":
         """Return the stack of some kernels, still lazy."""
-        stack = LazyStack(
-            self.stack.plan.take(kernels), self.stack.samples, self.stack.dense_bytes
-        )
         normalization = self.normalization.take(kernels)
-        return NormalizedStack(stack, normalization, self.rows, self.cols)
+        return NormalizedStack(
+            self.stack.part(kernels), normalization, self.rows, self.cols
+        )
 
     def _require_square(self, what: str) -> None:
         """Raise if rows and columns are different samples."""

@@ -7,6 +7,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
+from multikernel.gram.lazy import LazyStack
+from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.threads import run_blocks
 
 
@@ -54,6 +56,11 @@ def _(stack: DenseStack) -> Array:
     return bounds
 
 
+@spectral_bounds.register
+def _(stack: ScaledStack) -> Array:
+    return stack.scales * spectral_bounds(stack.stack)
+
+
 @singledispatch
 def quadratic_forms_of(stack: GramStack, kernels: Indices, v: Array) -> Array:
     """Return v^T K_m v for the chosen kernels only.
@@ -85,6 +92,17 @@ def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
 
     run_blocks(evaluate, range(len(kernels)))
     return forms
+
+
+@quadratic_forms_of.register
+def _(stack: LazyStack, kernels: Indices, v: Array) -> Array:
+    # Lazily, because `take` would compute whole matrices, and forms need a triangle.
+    return stack.part(np.asarray(kernels)).quadratic_forms(v)
+
+
+@quadratic_forms_of.register
+def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
+    return stack.scales[kernels] * quadratic_forms_of(stack.stack, kernels, v)
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:

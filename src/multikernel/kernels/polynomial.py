@@ -82,6 +82,9 @@ class PolynomialKernel:
         inner += self.offset
         if self.degree == 1:
             return inner
+        if self.degree == 2:
+            inner *= inner
+            return inner
         value = inner * inner
         for _ in range(self.degree - 2):
             value *= inner
