@@ -24,13 +24,11 @@ from multikernel.machines._smo_loops import (
     Rows,
     Span,
     Variables,
-    end,
     fill,
-    kink,
     line_minimum,
+    move,
     peak,
-    put,
-    room,
+    reach,
 )
 
 
@@ -78,6 +76,8 @@ def second_free(v: Variables, row: Array, i: int, change: float, lanes: Array) -
     best, force = lanes[0], lanes[2]
     fill(best, 0.0)
     share = 1.0 / max(v.diagonal[i], TINY)
+    own = v.up[i], v.down[i]
+    v.up[i], v.down[i] = np.inf, -np.inf  # i is no partner of its own
     for start in range(0, v.f.shape[0], LANES):
         stop = start + LANES
         fs, ups, downs = v.f[start:stop], v.up[start:stop], v.down[start:stop]
@@ -98,20 +98,21 @@ def second_free(v: Variables, row: Array, i: int, change: float, lanes: Array) -
         x = max(-(x + v.up[k]), x + v.down[k], 0.0)
         left = v.diagonal[k] - share * row[k] * row[k]
         gain = x * x / max(left, NOISE * v.diagonal[k] + TINY)
-        if gain > most and k != i:
+        if gain > most:
             where, most = k, gain
+    v.up[i], v.down[i] = own
     return where
 
 
 @njit(inline="always", error_model="numpy")
-def step_alone(v: Variables, i: int) -> float:
-    """Move one sample to its best value; return the change."""
+def best_step(v: Variables, i: int) -> tuple[bool, Pair]:
+    """Return whether i should rise, and (length, room) of its best step alone."""
     rise, fall = -(v.f[i] + v.up[i]), v.f[i] + v.down[i]
     rises = rise > fall
-    kinks = (kink(v, i, rises), (np.inf, 0.0))
+    room, kink = reach(v, i, rises)
     slope, curvature = max(rise, fall), max(v.diagonal[i], TINY)
-    t = line_minimum(slope, curvature, kinks, room(v, i, rises))
-    return put(v, i, end(v, i, rises, t))
+    t = line_minimum(slope, curvature, (kink, (np.inf, 0.0)), room)
+    return rises, (t, room)
 
 
 @njit(inline="always", error_model="numpy")
@@ -124,20 +125,19 @@ def step_along(v: Variables, i: int, j: int, coupling: float, change: float) -> 
     rise, fall = -(f + v.up[j]), f + v.down[j]
     rises = rise > fall
     rises_i = (coupling < 0.0) == rises
-    share = abs(coupling) / max(v.diagonal[i], TINY)
     # At a bound or a kink i has no zero derivative, and stays where it is.
-    if v.up[i] != v.down[i]:
-        share = 0.0
+    free = v.up[i] == v.down[i]
+    share = abs(coupling) / max(v.diagonal[i], TINY) if free else 0.0
     curvature = v.diagonal[j] - share * abs(coupling)
     curvature = max(curvature, NOISE * v.diagonal[j], TINY)
-    place, jump = kink(v, i, rises_i)
-    kinks = (kink(v, j, rises), (place / max(share, TINY), jump * share))
-    room_i = room(v, i, rises_i) / max(share, TINY)
-    limit = min(room(v, j, rises), room_i)
+    (room_i, (place, jump)), (room_j, kink) = reach(v, i, rises_i), reach(v, j, rises)
+    scale = max(share, TINY)
+    limit = min(room_j, room_i / scale)
+    kinks = (kink, (place / scale, jump * share))
     t = line_minimum(max(rise, fall), curvature, kinks, limit)
-    t_i = room(v, i, rises_i) if t >= room_i else share * t
-    put(v, i, end(v, i, rises_i, t_i))
-    return put(v, j, end(v, j, rises, t))
+    if free:
+        move(v, i, rises_i, (room_i if t >= room_i / scale else share * t, room_i))
+    return move(v, j, rises, (t, room_j))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -154,26 +154,25 @@ def solve_free(
             return Outcome(STALLED if i < 0 else STEPS_DONE, -1, step, violation)
         if rows.slot[i] < 0:
             return Outcome(MISSING, i, step, violation)
-        if v.diagonal[i] < 0.0:
-            return Outcome(INDEFINITE, -1, step, violation)
-        row = rows.data[rows.slot[i]]
+        row, own = rows.data[rows.slot[i]], v.diagonal[i]
         rows.stamp[rows.slot[i]] = 2 * step + 1
-        old = v.rho[i]
-        change = step_alone(v, i)
-        j = second_free(v, row, i, change, lanes)
-        if j >= 0 and rows.slot[j] < 0:
-            put(v, i, old)  # as it was: the call that goes on chooses i again
-            return Outcome(MISSING, j, step, violation)
-        other, change_j = row, 0.0
+        rises, best = best_step(v, i)
+        alone = best[0] if rises else -best[0]
+        j = second_free(v, row, i, alone, lanes)
+        other = j if j >= 0 else i
+        if rows.slot[other] < 0:
+            return Outcome(MISSING, other, step, violation)
+        rows.stamp[rows.slot[other]] = 2 * step + 1
+        coupling = row[other]
+        if own < 0.0 or coupling**2 > (1.0 + NEGATIVE) * own * v.diagonal[other]:
+            return Outcome(INDEFINITE, -1, step, violation)
+        old, change_j = v.rho[i], 0.0
+        alone = move(v, i, rises, best)
         if j >= 0:
-            other = rows.data[rows.slot[j]]
-            rows.stamp[rows.slot[j]] = 2 * step + 1
-            coupling = row[j]
-            if coupling * coupling > (1.0 + NEGATIVE) * v.diagonal[i] * v.diagonal[j]:
-                return Outcome(INDEFINITE, -1, step, violation)
-            change_j = step_along(v, i, j, coupling, change)
+            change_j = step_along(v, i, j, coupling, alone)
         change = v.rho[i] - old
         if change == 0.0 and change_j == 0.0:
             return Outcome(STALLED, -1, step, violation)
         step += 1
-        i, violation = move_and_select_free(v, row, other, (change, change_j), lanes)
+        row_j = rows.data[rows.slot[other]]
+        i, violation = move_and_select_free(v, row, row_j, (change, change_j), lanes)

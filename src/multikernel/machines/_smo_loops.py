@@ -178,48 +178,37 @@ def line_minimum(
 
 
 @njit(inline="always", error_model="numpy")
-def room(v: Variables, i: int, rises: bool) -> float:
-    """Return how far rho_i may move up, or down."""
-    left: float = v.upper[i] - v.rho[i] if rises else v.rho[i] - v.lower[i]
-    return left
-
-
-@njit(inline="always", error_model="numpy")
-def kink(v: Variables, i: int, rises: bool) -> Pair:
-    """Return how far above, or below, rho_i its kink lies, and the jump of the slope.
+def reach(v: Variables, i: int, rises: bool) -> tuple[float, Pair]:
+    """Return how far rho_i may move up, or down, and its kink (place, jump) that way.
 
     A kink at the bound is left out: the bound stops the move anyway.
     """
     rho = v.rho[i]
-    if (rises and rho < 0.0 < v.upper[i]) or (not rises and v.lower[i] < 0.0 < rho):
-        return abs(rho), v.right[i] - v.left[i]
-    return np.inf, 0.0
+    room = v.upper[i] - rho if rises else rho - v.lower[i]
+    place = -rho if rises else rho
+    if 0.0 < place < room:
+        return room, (place, v.right[i] - v.left[i])
+    return room, (np.inf, 0.0)
 
 
 @njit(inline="always", error_model="numpy")
-def end(v: Variables, i: int, rises: bool, t: float) -> float:
-    """Return rho_i after a move of length t, exactly at a bound that it reaches.
+def move(v: Variables, i: int, rises: bool, step: Pair) -> float:
+    """Move rho_i by `step` = (length, room), set its slopes; return the change.
 
-    A sample that is a rounding away from its bound would count as free, and be chosen
-    for steps of that size.
+    A step that fills the room ends exactly at the bound: a sample that is a rounding
+    away would count as free, and be chosen for steps of that size.
     """
-    value: float = v.rho[i] + t if rises else v.rho[i] - t
-    if t >= room(v, i, rises):
+    length, room = step
+    old = v.rho[i]
+    value = old + length if rises else old - length
+    if length >= room:
         value = v.upper[i] if rises else v.lower[i]
-    return value
-
-
-@njit(inline="always", error_model="numpy")
-def put(v: Variables, i: int, value: float) -> float:
-    """Set rho_i and its one-sided slopes; return the change of rho_i."""
-    change: float = value - v.rho[i]
     v.rho[i] = value
-    v.up[i] = v.left[i] if value < 0.0 else v.right[i]
-    if value >= v.upper[i]:
-        v.up[i] = np.inf
-    v.down[i] = v.right[i] if value > 0.0 else v.left[i]
-    if value <= v.lower[i]:
-        v.down[i] = -np.inf
+    up = v.left[i] if value < 0.0 else v.right[i]
+    down = v.right[i] if value > 0.0 else v.left[i]
+    v.up[i] = up if value < v.upper[i] else np.inf
+    v.down[i] = down if value > v.lower[i] else -np.inf
+    change: float = value - old
     return change
 
 
@@ -227,10 +216,10 @@ def put(v: Variables, i: int, value: float) -> float:
 def step_pair(v: Variables, i: int, j: int, curvature: float) -> Pair:
     """Move i up and j down to the best point on that line; return both changes."""
     slope = (v.f[j] + v.down[j]) - (v.f[i] + v.up[i])
-    limit = min(room(v, i, True), room(v, j, False))
-    kinks = (kink(v, i, True), kink(v, j, False))
-    t = line_minimum(slope, curvature, kinks, limit)
-    return put(v, i, end(v, i, True, t)), put(v, j, end(v, j, False, t))
+    room_i, kink_i = reach(v, i, True)
+    room_j, kink_j = reach(v, j, False)
+    t = line_minimum(slope, curvature, (kink_i, kink_j), min(room_i, room_j))
+    return move(v, i, True, (t, room_i)), move(v, j, False, (t, room_j))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
