@@ -1,6 +1,7 @@
 """Free functions on stacks, Gram checks, and threads."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -48,6 +49,15 @@ def test_forms_of_some_gaussians(array):
     v, chosen = np.linspace(-1.0, 2.0, 8), np.array([40, 3, 17])
     forms = quadratic_forms_of(stack, chosen, v)
     np.testing.assert_allclose(forms, stack.quadratic_forms(v)[chosen])
+
+
+def test_traces_of_many_scaled_kernels_need_no_diagonals():
+    lazy = lazy_stack(random_subset_gaussians(5000, 3, 0), np.zeros((400, 3)))
+    stack = ScaledStack(lazy, np.full(5000, 2.0))
+    tracemalloc.start()
+    np.testing.assert_array_equal(traces(stack), 800.0)
+    assert tracemalloc.get_traced_memory()[1] < 8 * 400 * 5000 / 4
+    tracemalloc.stop()
 
 
 def test_row_sums_improve_the_bound_of_near_identities():

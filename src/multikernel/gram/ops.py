@@ -12,6 +12,7 @@ from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.threads import run_blocks
 
 
+@singledispatch
 def traces(stack: GramStack) -> Array:
     """Return the trace of every matrix, shape (n_kernels,).
 
@@ -25,6 +26,12 @@ def traces(stack: GramStack) -> Array:
     traces : ndarray of shape (n_kernels,)
     """
     return np.asarray(stack.diagonals().sum(axis=1))
+
+
+@traces.register
+def _(stack: ScaledStack) -> Array:
+    # The diagonals of a million lazy kernels are one number, their multiples are not.
+    return stack.scales * traces(stack.stack)
 
 
 @singledispatch
