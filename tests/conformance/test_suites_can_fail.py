@@ -48,19 +48,9 @@ class WrongConjugateSlope(LogisticLoss):
         return -super().conjugate_gradient(y, u)
 
 
-class TooSmooth(LogisticLoss):
-    def smoothness(self):
-        return 0.2
-
-
 class Overflowing(LogisticLoss):
     def value(self, y, f):
         return np.log1p(np.exp(-y * f))
-
-
-class WrongProx(HingeLoss):
-    def prox(self, y, f, step):
-        return super().prox(y, f, 0.99 * np.asarray(step))
 
 
 class WrongPieces(HingeLoss):
@@ -84,9 +74,7 @@ class SinglePrecision(SquaredLoss):
         (NarrowDomain, "A gradient leaves dual_bounds"),
         (WrongCurvature, "conjugate_hessian differs"),
         (WrongConjugateSlope, "conjugate_gradient differs"),
-        (TooSmooth, "the gradient rises by"),
         (Overflowing, "At f = "),
-        (WrongProx, "prox is not the minimiser"),
         (WrongPieces, "linear program of dual_pieces"),
         (SinglePrecision, "value is float32, not float64"),
     ],

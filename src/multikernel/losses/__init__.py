@@ -3,9 +3,7 @@
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
-    ProximableLoss,
     SmoothConjugateLoss,
-    SmoothLoss,
 )
 from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
 from multikernel.losses.hinge import HingeLoss
@@ -28,9 +26,7 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "PolyhedralLoss",
-    "ProximableLoss",
     "SmoothConjugateLoss",
-    "SmoothLoss",
     "SquaredLoss",
     "WeightedLoss",
     "weighted",

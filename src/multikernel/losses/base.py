@@ -1,4 +1,4 @@
-"""Protocols of the losses: what every loss has, and three capabilities."""
+"""Protocols of the losses: what every loss has, and what some have."""
 
 from typing import Protocol, runtime_checkable
 
@@ -33,15 +33,6 @@ class Loss(Protocol):
 
 
 @runtime_checkable
-class SmoothLoss(Loss, Protocol):
-    """A loss with a Lipschitz gradient, so the dual is strongly concave."""
-
-    def smoothness(self) -> float:
-        """Return the largest second derivative L of the loss."""
-        ...
-
-
-@runtime_checkable
 class SmoothConjugateLoss(Loss, Protocol):
     """A loss whose conjugate is twice differentiable inside its domain."""
 
@@ -51,15 +42,6 @@ class SmoothConjugateLoss(Loss, Protocol):
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of l*(y, .) at u, positive."""
-        ...
-
-
-@runtime_checkable
-class ProximableLoss(Loss, Protocol):
-    """A loss with a closed-form scalar prox (hinge, epsilon-insensitive, ...)."""
-
-    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
-        """Return argmin_z step * l(y, z) + (z - f)^2 / 2."""
         ...
 
 

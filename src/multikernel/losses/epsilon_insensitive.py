@@ -52,13 +52,6 @@ class EpsilonInsensitiveLoss:
         """Return [-1, 1]."""
         return -np.ones_like(y), np.ones_like(y)
 
-    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
-        """Move by at most `step` towards the tube."""
-        residual = f - y
-        excess = np.maximum(np.abs(residual) - self.epsilon, 0.0)
-        moved: Array = f - np.sign(residual) * np.minimum(excess, step)
-        return moved
-
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon -+ y."""
         one = np.ones((2, y.shape[0]))

@@ -31,10 +31,6 @@ class HingeLoss:
         """Return the interval between 0 and -y."""
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
-    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
-        """Move by at most `step` towards the margin."""
-        return f + y * np.clip(1.0 - y * f, 0.0, step)
-
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the one piece y * p with 0 <= p <= 1 and cost -p."""
         one = np.ones((1, y.shape[0]))

@@ -27,10 +27,6 @@ class LogisticLoss:
         slope: Array = -y * probability
         return slope
 
-    def smoothness(self) -> float:
-        """Return 1/4, the second derivative at f = 0."""
-        return 0.25
-
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy, infinity outside the unit interval."""
         a = -y * u

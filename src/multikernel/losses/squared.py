@@ -22,10 +22,6 @@ class SquaredLoss:
         """Return f - y."""
         return f - y
 
-    def smoothness(self) -> float:
-        """Return 1, the second derivative."""
-        return 1.0
-
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return u^2 / 2 + y u."""
         return u * (0.5 * u + y)
@@ -41,7 +37,3 @@ class SquaredLoss:
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the whole line."""
         return np.full_like(y, -np.inf), np.full_like(y, np.inf)
-
-    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
-        """Return the weighted mean of target and point."""
-        return (f + step * y) / (1.0 + step)

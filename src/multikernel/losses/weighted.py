@@ -10,9 +10,7 @@ from multikernel._typing import Array
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
-    ProximableLoss,
     SmoothConjugateLoss,
-    SmoothLoss,
 )
 
 
@@ -62,15 +60,6 @@ class WeightedLoss:
         return w * lower, w * upper
 
 
-class _WeightedSmooth(WeightedLoss):
-    """Adds the Lipschitz constant of the gradient."""
-
-    def smoothness(self) -> float:
-        """Return the largest weighted second derivative."""
-        loss = cast(SmoothLoss, self.loss)
-        return float(self.weights.max()) * loss.smoothness()
-
-
 class _WeightedSmoothConjugate(WeightedLoss):
     """Adds the derivatives of the conjugate."""
 
@@ -86,15 +75,6 @@ class _WeightedSmoothConjugate(WeightedLoss):
         return loss.conjugate_hessian(y, u / w) / w
 
 
-class _WeightedProximable(WeightedLoss):
-    """Adds the proximal operator."""
-
-    def prox(self, y: Array, f: Array, step: float | Array) -> Array:
-        """Return the prox of the loss at step times weight."""
-        loss = cast(ProximableLoss, self.loss)
-        return loss.prox(y, f, step * self._like(y))
-
-
 class _WeightedPolyhedral(WeightedLoss):
     """Adds the boxes of the conjugate."""
 
@@ -105,9 +85,7 @@ class _WeightedPolyhedral(WeightedLoss):
 
 
 _MIXINS: tuple[tuple[type, type[WeightedLoss]], ...] = (
-    (SmoothLoss, _WeightedSmooth),
     (SmoothConjugateLoss, _WeightedSmoothConjugate),
-    (ProximableLoss, _WeightedProximable),
     (PolyhedralLoss, _WeightedPolyhedral),
 )
 
@@ -137,8 +115,8 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
     Returns
     -------
     weighted_loss : Loss
-        With the capabilities (`SmoothLoss`, `SmoothConjugateLoss`,
-        `ProximableLoss`) that `loss` has.
+        With the capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`) that `loss`
+        has.
 
     Raises
     ------

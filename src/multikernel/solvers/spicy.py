@@ -16,6 +16,7 @@ from multikernel.certificates import (
     relative_gap,
 )
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.base import GramStack
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
@@ -195,8 +196,8 @@ class _Model:
 
     kernels: Indices
     coefs: Array
-    norms: Array  # of those kernels
     intercept: float
+    norms: Array = field(default_factory=lambda: np.empty(0))  # of those kernels
     objective: float = np.inf
 
 
@@ -224,11 +225,10 @@ class _Search:
             self.rho = null.dual
             nothing = np.empty(0, dtype=np.intp)
             coefs = np.empty((0, self.problem.y.size))
-            self._begin(_Model(nothing, coefs, np.empty(0), float(null.intercept[0])))
+            self._begin(_Model(nothing, coefs, float(null.intercept[0])))
         else:
             self.rho = init.dual
-            norms, b = init.norms[init.active], float(init.intercept[0])
-            self._begin(_Model(init.active, init.coefs, norms, b))
+            self._begin(_Model(init.active, init.coefs, float(init.intercept[0])))
 
     def follow(self, last: "_Search") -> None:
         """Begin where the search for another regulariser has ended."""
@@ -237,16 +237,13 @@ class _Search:
         # with it; inside the loss's domain whatever the ratio.
         self.rho = min(new / old, 1.0) * last.rho
         self.gamma = last.gamma * old / new
-        self._begin(replace(last.working, objective=np.inf))
+        working = last.working
+        self._begin(_Model(working.kernels, working.coefs, working.intercept))
 
     def _begin(self, model: _Model) -> None:
         """Certify the first model."""
         self.model = self.working = model
-        gram = self.problem.gram
-        f = np.full(self.problem.y.size, model.intercept)
-        if model.kernels.size:
-            f += gram.take(model.kernels).block_matvec(model.coefs).sum(axis=0)
-        self._certify(f)
+        self._certify(self.problem.gram.take(model.kernels))
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
@@ -274,20 +271,29 @@ class _Search:
         gap, before = self.gap, self.working.kernels
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
-        measure = inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
+        inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
         self.gamma, self.rho = inner.gamma, inner.side.rho
         self.recorder.inner_steps += inner.newton_steps
-        f = inner.decision_values()
-        self.working = _Model(
-            inner.kernels, inner.coefs, inner.norms, inner.intercept, measure.primal
-        )
-        self._certify(f)
+        self.working = _Model(inner.kernels, inner.coefs, inner.intercept)
+        self._certify(inner.problem.gram)
         grown = np.setdiff1d(inner.kernels, before).size > 0
         self.stalls = 0 if grown or self.gap < 0.9 * gap else self.stalls + 1
 
-    def _certify(self, f: Array) -> None:
-        """Pass over all kernels; keep the best primal and the best dual point."""
+    def _certify(self, gram: GramStack) -> None:
+        """Certify the working model; keep the best primal and the best dual point.
+
+        Parameters
+        ----------
+        gram : GramStack
+            The kernels of the working model.
+        """
         problem, working = self.problem, self.working
+        # Norms and decision values are taken afresh from the expansions: what the
+        # inner iteration updates step by step carries its rounding errors.
+        images = gram.block_matvec(working.coefs)
+        forms = np.einsum("mi,mi->m", working.coefs, images)
+        working.norms = np.sqrt(np.maximum(forms, 0.0))
+        f = images.sum(axis=0) + working.intercept
         if problem.fit_intercept:
             shift, _ = best_intercept(problem.loss, problem.y, f)
             working.intercept += shift

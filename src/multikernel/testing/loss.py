@@ -9,23 +9,20 @@ from multikernel._typing import Array
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
-    ProximableLoss,
     SmoothConjugateLoss,
-    SmoothLoss,
 )
 from multikernel.losses.weighted import weighted
 
-CAPABILITIES = (SmoothLoss, SmoothConjugateLoss, ProximableLoss, PolyhedralLoss)
+CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)
 
 
 def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     """Check that a loss keeps the promises of its protocols.
 
     The conjugate is compared with a numerical supremum and by the Fenchel-Young
-    inequality, derivatives with differences, the prox with its neighbours; then all
-    of it again with sample weights. Capabilities (`SmoothLoss`,
-    `SmoothConjugateLoss`, `ProximableLoss`, `PolyhedralLoss`) are checked where the
-    loss has them.
+    inequality, derivatives with differences; then all of it again with sample
+    weights. Capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`) are
+    checked where the loss has them.
 
     Parameters
     ----------
@@ -72,12 +69,8 @@ def _check_promises(loss: Loss, y: Array, rng: np.random.Generator) -> None:
     _check_fenchel_young(loss, y, rng)
     _check_supremum(loss, y, rng)
     _check_far_away(loss, y)
-    if isinstance(loss, SmoothLoss):
-        _check_smoothness(loss, y, rng)
     if isinstance(loss, SmoothConjugateLoss):
         _check_conjugate_derivatives(loss, y, rng)
-    if isinstance(loss, ProximableLoss):
-        _check_prox(loss, y, rng)
     if isinstance(loss, PolyhedralLoss):
         _check_dual_pieces(loss, y, rng)
 
@@ -204,19 +197,6 @@ def _check_far_away(loss: Loss, y: Array) -> None:
         assert bool(finite.all()), f"At f = {size:g} the loss is not finite."
 
 
-def _check_smoothness(loss: SmoothLoss, y: Array, rng: np.random.Generator) -> None:
-    constant = loss.smoothness()
-    steepest = 0.0
-    for f in _points(y, rng):
-        step = rng.choice([1e-3, 0.1, 2.0])
-        rise = np.abs(loss.gradient(y, f + step) - loss.gradient(y, f)) / step
-        steepest = max(steepest, float(rise.max()))
-    assert steepest <= constant * (1 + 1e-6), (
-        f"smoothness() is {constant:.6g}, but the gradient rises by {steepest:.6g} per "
-        "unit of f."
-    )
-
-
 def _check_conjugate_derivatives(
     loss: SmoothConjugateLoss, y: Array, rng: np.random.Generator
 ) -> None:
@@ -237,22 +217,6 @@ def _check_conjugate_derivatives(
             f"{error:.3g}."
         )
         assert bool(np.all(curvature > 0.0)), "conjugate_hessian must be positive."
-
-
-def _check_prox(loss: ProximableLoss, y: Array, rng: np.random.Generator) -> None:
-    for f in _points(y, rng):
-        steps: tuple[float | Array, ...] = (0.3, 2.0, rng.uniform(0.1, 5.0, y.shape))
-        for step in steps:
-            near = loss.prox(y, f, step)
-            best = step * loss.value(y, near) + 0.5 * (near - f) ** 2
-            for move in (1e-4, -1e-4, 1e-2, -1e-2, 1.0, -1.0):
-                z = near + move
-                other = step * loss.value(y, z) + 0.5 * (z - f) ** 2
-                lead = np.max((best - other) / (1.0 + np.abs(best)))
-                assert lead <= 1e-12, (
-                    "prox is not the minimiser of step * l(y, z) + (z - f)^2 / 2: a "
-                    f"point {abs(move):g} away is better by {lead:.3g}."
-                )
 
 
 def _check_dual_pieces(

@@ -1,0 +1,37 @@
+"""Proofs of optimality: one duality gap for every loss, regulariser and solver."""
+
+from multikernel.certificates.forms import TINY, check_forms, dual_norms
+from multikernel.certificates.gap import (
+    DualCertificate,
+    certify,
+    decision_values,
+    duality_gap,
+    primal_value,
+    project_dual,
+    relative_gap,
+    scaled_dual_value,
+)
+from multikernel.certificates.null_model import (
+    ConstantModel,
+    alpha_max,
+    best_intercept,
+    constant_model,
+)
+
+__all__ = [
+    "TINY",
+    "ConstantModel",
+    "DualCertificate",
+    "alpha_max",
+    "best_intercept",
+    "certify",
+    "check_forms",
+    "constant_model",
+    "decision_values",
+    "dual_norms",
+    "duality_gap",
+    "primal_value",
+    "project_dual",
+    "relative_gap",
+    "scaled_dual_value",
+]

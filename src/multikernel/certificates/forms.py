@@ -1,0 +1,80 @@
+"""Dual norms, and the check that every quadratic form is one of a kernel."""
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.base import GramStack
+
+TINY = float(np.finfo(np.float64).tiny)
+"""The smallest normal number: what a division by zero is guarded with."""
+
+
+def dual_norms(gram: GramStack, rho: Array) -> Array:
+    """Return ||rho||_{K_m} for every kernel: one pass.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Dual variable.
+
+    Returns
+    -------
+    norms : ndarray of shape (n_kernels,)
+
+    Raises
+    ------
+    IndefiniteKernelError
+        If a quadratic form is negative beyond rounding, so that its matrix is no
+        kernel matrix.
+    """
+    forms = gram.quadratic_forms(rho)
+    check_forms(gram, forms, rho)
+    return np.sqrt(np.maximum(forms, 0.0))
+
+
+def check_forms(
+    gram: GramStack, forms: Array, rho: Array, kernels: Indices | None = None
+) -> None:
+    """Raise if a quadratic form is not finite, or negative beyond rounding.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    forms : ndarray of shape (n_kernels,)
+        Their quadratic forms of `rho`.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector.
+    kernels : ndarray of shape (n_kernels,), optional
+        What the message calls the kernels, where `gram` is a part of a stack.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        Naming the worst kernel.
+    """
+    # |rho|^2 times the trace bounds the form; sqrt(eps) of it is far above rounding
+    # (also that of float32 storage is covered) and far below a real violation.
+    lowest = int(np.argmin(forms))
+    if forms[lowest] >= 0.0 and np.isfinite(forms).all():
+        return
+    size = float(np.sum(rho * rho))
+    traces = np.abs(gram.diagonals()).sum(axis=1)
+    bad = ~np.isfinite(forms) | (forms < -1e-8 * size * np.maximum(traces, TINY))
+    if not bad.any():
+        return
+    worst = int(
+        np.argmax(np.where(bad, np.where(np.isfinite(forms), -forms, np.inf), -np.inf))
+    )
+    curvature = forms[worst] / max(size, TINY)
+    name = worst if kernels is None else kernels[worst]
+    raise IndefiniteKernelError(
+        f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
+        f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "
+        "eigenvalue at or below that, where its trace is "
+        f"{traces[worst]:.3g}). Shift its diagonal by at least minus that eigenvalue, "
+        "clip its negative eigenvalues, or leave it out."
+    )
