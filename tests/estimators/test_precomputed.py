@@ -47,7 +47,8 @@ def test_stacking_an_array_is_a_view_and_a_list_one_copy():
     np.testing.assert_array_equal(X[:, :, 1], K[1])
 
 
-def test_a_fit_on_unnormalized_matrices_copies_nothing(monkeypatch):
+@pytest.mark.parametrize("normalize", [None, "trace", "variance"])
+def test_a_fit_on_scaled_matrices_copies_nothing(monkeypatch, normalize):
     X, y = data()
     K = np.array(grams(X))
     seen = []
@@ -55,11 +56,12 @@ def test_a_fit_on_unnormalized_matrices_copies_nothing(monkeypatch):
     original = SpicyMKLClassifier()._build(1.0).solver.__class__.solve
 
     def spy(self, problem, init=None, callback=None):
-        seen.append(problem.gram.array)
+        gram = problem.gram
+        seen.append(gram.array if normalize is None else gram.stack.array)
         return original(self, problem, init, callback)
 
     monkeypatch.setattr(solver, spy)
-    SpicyMKLClassifier("precomputed", normalize=None).fit(stack_grams(K), y)
+    SpicyMKLClassifier("precomputed", normalize=normalize).fit(stack_grams(K), y)
     assert np.shares_memory(seen[0], K)
 
 

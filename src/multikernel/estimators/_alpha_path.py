@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import alpha_max
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._grams import build_grams
-from multikernel.estimators._path import RegularizationPath, path_arrays
+from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.problem import Callback
 from multikernel.solvers.path import solve_path
 
@@ -109,13 +108,7 @@ def regularization_path(
     total = estimator._total_weight(samples)
     recipe = estimator._build(total)
     problems = estimator._problems(recipe, grams.stack, samples)
-    largest = max(alpha_max(problem) for problem in problems)
-    if not largest > 0.0:
-        raise ValueError(
-            "No kernel can enter at any alpha: the targets are constant, or every "
-            "kernel is zero on these data."
-        )
-    strengths = largest * np.geomspace(1.0, ratio, n_alphas)
+    strengths = strength_grid(problems, n_alphas, ratio)
     paths = [solve_path(p, recipe.solver, strengths, callback) for p in problems]
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]

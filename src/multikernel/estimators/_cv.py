@@ -23,12 +23,11 @@ from multikernel._validation import (
     Check,
     Number,
 )
-from multikernel.certificates import alpha_max
 from multikernel.estimators._base import BaseMKL, Recipe, Samples, single
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import merge
-from multikernel.estimators._path import path_arrays
+from multikernel.estimators._path import path_arrays, strength_grid
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._scores import FoldScores, cv_results, make_score
 from multikernel.exceptions import ConvergenceWarning
@@ -68,7 +67,6 @@ class PathCV(BaseMKL):
     """Adds the choice of ``alpha`` to a model; goes first among the bases."""
 
     loss: str
-    l1_ratio: float
     alphas: Any
     n_alphas: int
     alpha_min_ratio: float
@@ -113,19 +111,8 @@ class PathCV(BaseMKL):
         """Return the strengths in the scale of the estimator, descending."""
         if self.alphas is not None:
             return np.unique(np.asarray(self.alphas, dtype=np.float64))[::-1]
-        if self.l1_ratio == 0.0:
-            raise ValueError(
-                "With l1_ratio=0 every kernel stays in at any alpha, so there is no "
-                "largest one to start from: give alphas."
-            )
-        largest = max(alpha_max(problem) for problem in problems) / total
-        if largest <= 0.0:
-            raise ValueError(
-                "There is nothing to fit: the targets are constant, or every kernel is "
-                "zero on the training data."
-            )
-        grid = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
-        return np.asarray(largest * grid)
+        grid = strength_grid(problems, self.n_alphas, self.alpha_min_ratio)
+        return np.asarray(grid / total)
 
     def _splits(self, samples: Samples) -> list[tuple[Indices, Indices]]:
         """Return the folds as positions among the samples of non-zero weight."""

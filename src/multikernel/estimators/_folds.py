@@ -12,6 +12,7 @@ from multikernel.estimators._precomputed import normalize_in_place
 from multikernel.estimators._predict import AdditiveModel, Rows
 from multikernel.gram import DenseStack, GramStack, Normalization
 from multikernel.gram.normalize import empty_normalization
+from multikernel.gram.scaled import ScaledStack
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +21,8 @@ class StackGrams:
 
     Parameters
     ----------
-    full : GramStack
-        The normalised matrices of all samples.
+    whole : GramStack
+        The matrices of all samples, normalised or not.
     indices : ndarray of shape (n_active,)
         The active kernels.
     train : ndarray of shape (n_train,)
@@ -30,7 +31,7 @@ class StackGrams:
         What was learnt on them.
     """
 
-    full: GramStack
+    whole: GramStack
     indices: Indices
     train: Indices
     normalization: Normalization
@@ -39,7 +40,7 @@ class StackGrams:
         """Return one active kernel's matrix, shape (n_samples, n_train)."""
         m = int(self.indices[position])
         rows = X.astype(np.intp)
-        one = self.full.take(np.array([m]))
+        one = self.whole.take(np.array([m]))
         K: Array = (
             one.restrict(rows, self.train).columns(np.arange(self.train.size))[0].copy()
         )
@@ -93,22 +94,24 @@ def make_fold(
     fold : Fold
     """
     several = len(full.built.normalization.steps) > 1
-    if several or not isinstance(full.stack, DenseStack):
+    # Folds learn their own factors, so those of the whole do not matter.
+    whole = full.stack.stack if isinstance(full.stack, ScaledStack) else full.stack
+    if several or not isinstance(whole, DenseStack):
         grams = full.rebuilt(train, weights)
         return Fold(grams.stack, grams.model, full.X[test])
-    stack = full.stack.restrict(train, train)
+    stack = whole.restrict(train, train)
     assert isinstance(stack, DenseStack)
     normalization = empty_normalization(
         full.options.normalize, stack.shape[0], train.size, weights
     )
     if normalization.steps:
-        shared = np.shares_memory(stack.array, full.stack.array)
+        shared = np.shares_memory(stack.array, whole.array)
         array = stack.array.copy() if shared else stack.array
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
 
     def model(expansion: Expansion) -> AdditiveModel:
-        cross = StackGrams(full.stack, expansion.active, train, normalization)
+        cross = StackGrams(whole, expansion.active, train, normalization)
         return AdditiveModel(cross, expansion.coefs, expansion.intercept)
 
     return Fold(stack, model, test)

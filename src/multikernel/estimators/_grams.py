@@ -18,7 +18,7 @@ from multikernel.estimators._predict import (
     PrecomputedGrams,
 )
 from multikernel.exceptions import DegenerateKernelWarning
-from multikernel.gram import BuiltStack, GramStack, Normalization, build_stack
+from multikernel.gram import BuiltStack, GramStack, build_stack
 from multikernel.gram.normalize import CenterStep
 from multikernel.kernels import (
     KernelDictionary,
@@ -146,16 +146,15 @@ class Grams:
             # A new sample is centred by its similarity to every training sample.
             kept = np.arange(self.X.shape[0])
         coefs = expansion.coefs[:, kept]
-        grams = self._cross(expansion.active, kept, normalization)
+        grams = self._cross(expansion.active, kept)
         return AdditiveModel(grams, coefs, expansion.intercept)
 
-    def _cross(
-        self, active: Indices, kept: Indices, normalization: Normalization
-    ) -> CrossGrams:
+    def _cross(self, active: Indices, kept: Indices) -> CrossGrams:
+        normalization = self.built.normalization.take(active)
         if self.dictionary is None:
             return PrecomputedGrams(active, self.rows[kept], normalization)
         kernels = tuple(self.dictionary[int(m)] for m in active)
-        return KernelGrams(kernels, active, self.X[kept], normalization)
+        return KernelGrams(kernels, self.X[kept], normalization)
 
 
 def build_grams(

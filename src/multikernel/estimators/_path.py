@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.problem import Solution
+from multikernel.certificates import alpha_max
+from multikernel.problem import Problem, Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,42 @@ class RegularizationPath:
     kernel_weights: Array
     objectives: Array
     duality_gaps: Array
+
+
+def strength_grid(problems: Sequence[Problem], n_alphas: int, ratio: float) -> Array:
+    """Return strengths downwards from the smallest one at which no kernel enters.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        The problems of all outputs.
+    n_alphas : int
+        Number of strengths.
+    ratio : float
+        The last strength over the first.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,)
+        In the summed scale of `Problem`, evenly spaced in the logarithm.
+
+    Raises
+    ------
+    ValueError
+        If no kernel ever enters, or every kernel always does.
+    """
+    largest = max(alpha_max(problem) for problem in problems)
+    if not np.isfinite(largest):
+        raise ValueError(
+            "With l1_ratio=0 every kernel stays in at any alpha, so there is no "
+            "largest one to start from: give alphas, or a positive l1_ratio."
+        )
+    if largest <= 0.0:
+        raise ValueError(
+            "No kernel can enter at any alpha: the targets are constant, or every "
+            "kernel is zero on the training data."
+        )
+    return np.asarray(largest * np.geomspace(1.0, ratio, n_alphas))
 
 
 def path_arrays(

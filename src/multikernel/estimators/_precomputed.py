@@ -12,7 +12,13 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
 from multikernel.gram.build import check_size, degenerate_kernels
 from multikernel.gram.dense import Stored
-from multikernel.gram.normalize import CosineStep, empty_normalization
+from multikernel.gram.normalize import (
+    CosineStep,
+    TraceStep,
+    VarianceStep,
+    empty_normalization,
+)
+from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.threads import run_blocks
 
 ASYMMETRY = 1e-7
@@ -61,7 +67,7 @@ def stack_grams(grams: Any) -> Array:
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
         Of an array a view, without a copy; of a list a view of the one array that it
         is copied into. `fit` uses that layout without a further copy where kernels
-        are not normalised.
+        are at most scaled ("trace", "variance").
 
     Raises
     ------
@@ -114,7 +120,7 @@ def precomputed_stack(
     Returns
     -------
     built : BuiltStack
-        A view of X where nothing is normalised and X has the layout of
+        A view of X where kernels are at most scaled and X has the layout of
         `stack_grams`.
 
     Raises
@@ -134,13 +140,21 @@ def precomputed_stack(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
-    if normalization.steps or not array.flags.c_contiguous:
+    steps = normalization.steps
+    scalings = [step for step in steps if isinstance(step, TraceStep | VarianceStep)]
+    only_scaled = len(scalings) == len(steps)
+    if not (only_scaled and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, options.max_bytes)
         array = array.copy(order="C")
-    stack = DenseStack(array)
+    stack: GramStack = DenseStack(array)
     check_diagonals(stack)
     check_symmetric(stack, options.random_state)
-    normalize_in_place(array, normalization)
+    if only_scaled:
+        for step in scalings:
+            step.learn_stack(stack)
+            stack = ScaledStack(stack, step.factors)
+    else:
+        normalize_in_place(array, normalization)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
 
 

@@ -32,26 +32,21 @@ class KernelGrams:
     ----------
     kernels : tuple of Kernel
         The active kernels.
-    indices : ndarray of shape (n_active,)
-        Their places in the dictionary.
     X : ndarray of shape (n_kept, n_features)
         The training samples kept.
     normalization : Normalization
-        What was learnt on the training data.
+        What was learnt on the training data about them.
     """
 
     kernels: tuple[Kernel, ...]
-    indices: Indices
     X: Array
     normalization: Normalization
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        index = int(self.indices[position])
         new = np.asarray(X, dtype=np.float64)
-        return cross_gram(
-            self.kernels[position], new, self.X, self.normalization, index
-        )
+        kernel = self.kernels[position]
+        return cross_gram(kernel, new, self.X, self.normalization, position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +60,7 @@ class PrecomputedGrams:
     columns : ndarray of shape (n_kept,)
         The training samples kept, as positions among those of the fit.
     normalization : Normalization
-        What was learnt on the training data; no step may need k(x, x).
+        What was learnt on the training data about them; no step may need k(x, x).
     """
 
     indices: Indices
@@ -74,12 +69,11 @@ class PrecomputedGrams:
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        index = int(self.indices[position])
-        K = X[:, self.columns, index].astype(np.float64)
+        K = X[:, self.columns, self.indices[position]].astype(np.float64)
         # Scaling and centring do not read the diagonals they are handed.
         rows, cols = np.full(K.shape[0], np.nan), np.full(K.shape[1], np.nan)
         for step in self.normalization.steps:
-            step.apply(index, K, rows, cols)
+            step.apply(position, K, rows, cols)
         return K
 
 
