@@ -369,6 +369,17 @@ def test_bad_starts_are_refused():
         attempt(replace(good, dual=good.dual[:-1]))
 
 
+def test_further_kinks_of_the_conjugate_are_refused():
+    class Steeper(HingeLoss):
+        def dual_pieces(self, y):
+            one = np.ones((2, len(y)))
+            return y * one, np.array([[-1.0], [0.5]]) * one, one
+
+    K, y = problem(LOSSES[0], n=20)
+    with pytest.raises(UnsupportedProblemError, match="further kinks"):
+        SMO().fit(DenseMatrix(K), y, Steeper(), fit_intercept=True)
+
+
 def test_other_losses_and_shapes_are_refused():
     K, y = problem(LOSSES[0], n=20)
     with pytest.raises(UnsupportedProblemError, match="piecewise linear"):

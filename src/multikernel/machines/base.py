@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.base import DenseGram, GramMatrix
 from multikernel.losses.base import Loss
 
 
@@ -137,9 +137,10 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     product : ndarray of shape (n_rows,) or (n_rows, n_outputs)
     """
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
-    # Columns are copied out, or computed a second time: above a quarter of them, one
-    # product with the whole matrix is cheaper.
-    if 4 * support.size > v.shape[0]:
+    # Columns of an array are copied out, so that above a quarter of them one product
+    # with all is cheaper. Where columns are computed, every one left out is a gain.
+    dear = 4 if isinstance(gram, DenseGram) else 1
+    if dear * support.size >= v.shape[0]:
         return gram.matvec(v)
     product = np.zeros((gram.shape[0], *v.shape[1:]))
     for start in range(0, support.size, COLUMN_BLOCK):

@@ -51,6 +51,10 @@ SHRINK_PERIOD = 1000
 ROUNDING = 1e-8
 """Relative size of what is taken for rounding in a start or a quadratic form."""
 
+OTHER_MATRIX = 1e-5
+"""Relative error of a start's f above which it must come from another Gram matrix;
+below, it may come from single precision."""
+
 
 @dataclass(frozen=True)
 class SMO:
@@ -62,8 +66,7 @@ class SMO:
         Largest violation of the optimality conditions allowed, in units of f, as in
         LIBSVM: with an intercept the largest difference between the derivatives of
         two samples that could move against each other, without one the largest
-        derivative of a sample that could move. The intercept is within tol of every
-        admissible one. Loose values stop early.
+        derivative of a sample that could move. Loose values stop early.
     max_steps : int, default=10_000_000
         Steps at most; a fit that needs more comes back with ``converged=False``.
     shrinking : bool, default=True
@@ -236,7 +239,8 @@ def _begin(v: Variables, gram: GramMatrix, start: MachineFit, paired: bool) -> N
     worst = int(np.argmax(np.abs(rho)))
     row = gram.columns(np.array([worst]))[:, 0]
     own, given = float(row @ rho), float(start.f[worst]) - b
-    if abs(own - given) > ROUNDING * (float(np.abs(row) @ np.abs(rho)) + abs(b)):
+    size = float(np.abs(row) @ np.abs(rho)) + abs(b)
+    if abs(own - given) > OTHER_MATRIX * size:
         raise ValueError(
             f"The start's f is not that of this Gram matrix: at sample {worst} it is "
             f"{given:.6g} without the intercept, expected {own:.6g}. Make the start "
