@@ -5,6 +5,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
+from multikernel.gram.ops import traces
 
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: what a division by zero is guarded with."""
@@ -62,19 +63,19 @@ def check_forms(
     if forms[lowest] >= 0.0 and np.isfinite(forms).all():
         return
     size = float(np.sum(rho * rho))
-    traces = np.abs(gram.diagonals()).sum(axis=1)
-    bad = ~np.isfinite(forms) | (forms < -1e-8 * size * np.maximum(traces, TINY))
+    diagonal = traces(gram)
+    depth = np.where(np.isfinite(forms), -forms, np.inf)
+    bad = depth > 1e-8 * size * np.maximum(np.abs(diagonal), TINY)
+    bad |= ~np.isfinite(forms)
     if not bad.any():
         return
-    worst = int(
-        np.argmax(np.where(bad, np.where(np.isfinite(forms), -forms, np.inf), -np.inf))
-    )
+    worst = int(np.argmax(np.where(bad, depth, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
     name = worst if kernels is None else kernels[worst]
     raise IndefiniteKernelError(
         f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
         f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "
         "eigenvalue at or below that, where its trace is "
-        f"{traces[worst]:.3g}). Shift its diagonal by at least minus that eigenvalue, "
-        "clip its negative eigenvalues, or leave it out."
+        f"{diagonal[worst]:.3g}). Shift its diagonal by at least minus that "
+        "eigenvalue, clip its negative eigenvalues, or leave it out."
     )

@@ -25,6 +25,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.ops import quadratic_forms_of, traces
 
 MAX_BYTES = 2**28
+LEAST = 4  # images; with room for fewer, whole passes are made
 SHARE = 0.1  # of the stack's bytes (as float64) that images may take
 SUBSET = 0.1  # of the kernels, above which a whole pass is the better buy
 
@@ -50,7 +51,9 @@ class DualNorms:
         n_kernels, n_samples, _ = self.gram.shape
         image = 8 * n_kernels * n_samples
         room = min(MAX_BYTES, SHARE * image * n_samples)
-        self._capacity = min(int(room // max(image, 1)), n_samples)
+        capacity = min(int(room // max(image, 1)), n_samples)
+        # With fewer the bounds are too loose to earn their extra arithmetic.
+        self._capacity = capacity if capacity >= LEAST else 0
         self._images = np.empty((self._capacity, n_kernels, n_samples))
         self._clear()
 
@@ -106,7 +109,10 @@ class DualNorms:
             self.remember(rho)
             forms = self._bounds(rho)
             check_forms(self.gram, forms, rho)
-        elif doubtful.size:
+            doubtful = np.flatnonzero(forms > level**2)
+        # After a whole pass this removes rounding only, so it is left to the few
+        # kernels that decide a late certificate.
+        if 0 < doubtful.size <= SUBSET * forms.size:
             exact = quadratic_forms_of(self.gram, doubtful, rho)
             self.passes += doubtful.size / forms.size
             if exact.min() < 0.0:

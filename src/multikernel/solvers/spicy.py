@@ -30,6 +30,8 @@ SUPERLINEAR = 0.3  # extra power of the gap in that target
 NEW_KERNELS = 30  # violators that join the working set at a time, at least
 NEAR = 0.95  # of the threshold: idle kernels this close stay in the working set
 SHRINK = 0.1  # towards the inside, of a dual point that may lie on the boundary
+COPY_BYTES = 2**27  # of the working set's matrices, which are a copy
+COPY_SHARE = 0.1  # of the stack, likewise, where that is more
 PATIENCE = 3  # passes without progress before giving up
 
 
@@ -363,7 +365,12 @@ class _Search:
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
-        return np.union1d(active, outside)
+        chosen = np.union1d(active, outside)
+        n_kernels, n_samples, _ = self.problem.gram.shape
+        copied = 8 * chosen.size * n_samples**2
+        if copied > max(COPY_BYTES, COPY_SHARE * 8 * n_kernels * n_samples**2):
+            return np.arange(n_kernels)  # the whole stack is no copy at all
+        return chosen
 
     def solution(self, status: Status) -> Solution:
         """Return the best point found."""

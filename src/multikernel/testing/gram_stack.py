@@ -80,7 +80,8 @@ def _check_combination(
 ) -> None:
     """Check weighted sums, with all, one and no kernel."""
     n_kernels = K.shape[0]
-    for weights in (rng.random((n_kernels,)), np.eye(n_kernels)[-1], np.zeros(n_kernels)):
+    random, last = rng.random((n_kernels,)), np.eye(n_kernels)[-1]
+    for weights in (random, last, np.zeros(n_kernels)):
         total = np.tensordot(weights, K, axes=1)
         matrix = stack.combine(weights)
         if matrix.shape != total.shape:
