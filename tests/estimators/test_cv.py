@@ -208,6 +208,14 @@ def test_precomputed_kernels_are_cut_for_folds_as_data_are():
         )
 
 
+def test_lazy_kernels_are_computed_for_every_fold():
+    X, y = regression()
+    settings = {"n_alphas": 3, "cv": 3, "tol": 1e-8}
+    dense = SpicyMKLRegressorCV(KERNELS, **settings).fit(X, y)
+    lazy = SpicyMKLRegressorCV(KERNELS, storage="lazy", **settings).fit(X, y)
+    np.testing.assert_allclose(split_scores(lazy), split_scores(dense), atol=1e-6)
+
+
 def test_folds_may_train_on_everything():
     X, y = regression()
     everything = np.arange(len(y))

@@ -388,13 +388,16 @@ def test_kernel_names_are_those_of_the_dictionary():
     assert not hasattr(SpicyMKLClassifier(), "kernel_names_")
 
 
-def test_storage_does_not_change_the_model():
+@pytest.mark.parametrize("storage", ["dense32", "lazy"])
+@pytest.mark.parametrize("normalize", ["trace", "center"])
+def test_storage_does_not_change_the_model(storage, normalize):
     X, y = binary()
-    dense = SpicyMKLClassifier(KERNELS, tol=1e-6).fit(X, y)
-    single = SpicyMKLClassifier(KERNELS, storage="dense32", tol=1e-6).fit(X, y)
+    dense = SpicyMKLClassifier(KERNELS, normalize=normalize, tol=1e-6).fit(X, y)
+    other = clone(dense).set_params(storage=storage).fit(X, y)
     np.testing.assert_allclose(
-        single.decision_function(X), dense.decision_function(X), atol=1e-2
+        other.decision_function(X), dense.decision_function(X), atol=1e-2
     )
+    assert other.objective_ == pytest.approx(dense.objective_, rel=1e-5)
 
 
 def test_prediction_in_chunks_equals_prediction_at_once(monkeypatch):

@@ -20,14 +20,14 @@ from multikernel.estimators._data import (
     is_precomputed,
 )
 from multikernel.estimators._grams import Grams, build_grams
-from multikernel.estimators._one_vs_rest import merge, worst_status
+from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._parameters import SHARED_CHECKS
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._progress import chained, history_array, report
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver
 
@@ -255,7 +255,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the fitted attributes; those of one output lose their first axis."""
         status = worst_status(solutions)
         gaps = np.array([solution.duality_gap for solution in solutions])
-        if status is not Status.CONVERGED:
+        if status not in FINISHED:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative duality gap of "
                 f"{gaps.max():.2e} (tol={self.tol:g}). {status.value}",
@@ -265,7 +265,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         expansion = merge(solutions)
         support = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
         scale = recipe.objective_scale
-        dual = np.stack([solution.dual for solution in solutions])
+        dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
         return {
             "kernel_weights_": single([s.kernel_weights for s in solutions]),
             "active_kernels_": expansion.active,
@@ -337,6 +337,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
 
 def single(values: Any) -> Any:
-    """Return values per output as an array, or the value of a single output."""
+    """Return values per output as an array, or the value of a single output.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_outputs, ...)
+        The values.
+
+    Returns
+    -------
+    values : ndarray of shape (n_outputs, ...), or its only entry
+    """
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values

@@ -8,8 +8,11 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.problem import Solution, Status
 
+FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE)
+"""Ends that a solver was asked for; any other one deserves a warning."""
+
 # From best to worst: the worst of several problems is what a fit reports.
-_SEVERITY = (Status.CONVERGED, Status.STOPPED, Status.MAX_ITER, Status.STALLED)
+_SEVERITY = (*FINISHED, Status.STOPPED, Status.MAX_ITER, Status.STALLED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +60,23 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
     Parameters
     ----------
     solutions : sequence of Solution
-        One per output, on the same stack, each with one-dimensional targets.
+        On the same stack, one per output, or each with several outputs.
 
     Returns
     -------
     expansion : Expansion
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
-    n_samples = solutions[0].dual.shape[0]
-    coefs = np.zeros((active.size, n_samples, len(solutions)))
-    for output, solution in enumerate(solutions):
-        coefs[np.searchsorted(active, solution.active), :, output] = solution.coefs
     intercept = np.concatenate([solution.intercept for solution in solutions])
+    n_samples = solutions[0].dual.shape[0]
+    coefs = np.zeros((active.size, n_samples, intercept.size))
+    first = 0
+    for solution in solutions:
+        last = first + solution.intercept.size
+        shape = (solution.active.size, n_samples, last - first)
+        places = np.searchsorted(active, solution.active)
+        coefs[places, :, first:last] = solution.coefs.reshape(shape)
+        first = last
     return Expansion(active.astype(np.intp), coefs, intercept)
 
 
