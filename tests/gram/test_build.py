@@ -10,6 +10,7 @@ from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import (
     DenseStack,
     LazyStack,
+    LowRankStack,
     ScaledStack,
     build_stack,
     cross_gram,
@@ -238,3 +239,43 @@ def test_memory_of_this_machine():
         "3.46 kB",
         "2 MB",
     ]
+
+
+def linear_dictionary(n_features):
+    return ParameterGrid([LinearKernel()], [*range(n_features), slice(0, 2)])
+
+
+def test_linear_kernels_are_held_as_factors():
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    built = build_stack(linear_dictionary(4), X, normalize="variance")
+    assert isinstance(built.stack, LowRankStack)
+    assert built.stack.left.shape == (20, 6)
+    dense = build_stack(
+        linear_dictionary(4), X, normalize="variance", storage="dense"
+    ).stack
+    everyone = np.arange(20)
+    np.testing.assert_allclose(
+        built.stack.columns(everyone), dense.columns(everyone), rtol=1e-12, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("n_samples", [3, 5])
+def test_factors_must_save_memory(n_samples):
+    X = np.random.default_rng(0).standard_normal((n_samples, 2))
+    dictionary = ListDictionary([LinearKernel()])
+    held = build_stack(dictionary, X).stack
+    assert isinstance(held, LowRankStack) == (n_samples >= 4)
+
+
+def test_kernels_without_factors_are_named():
+    dictionary = ListDictionary([LinearKernel(), GaussianKernel(1.0)])
+    X = np.ones((5, 2))
+    assert isinstance(build_stack(dictionary, X).stack, DenseStack)
+    with pytest.raises(ValueError, match=r"Kernel 1 \(gaussian\(sigma=1\)\) has no"):
+        build_stack(dictionary, X, storage="low_rank")
+
+
+def test_factors_over_the_limit_are_refused():
+    with pytest.raises(StackTooLargeError, match=r"factors of 5 kernels on 20 .* 960"):
+        build_stack(linear_dictionary(4), np.ones((20, 4)), max_bytes=959)
+    build_stack(linear_dictionary(4), np.ones((20, 4)), max_bytes=960)

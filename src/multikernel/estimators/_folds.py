@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators._grams import Grams
+from multikernel.estimators._grams import Grams, additive_model
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import normalize_in_place
-from multikernel.estimators._predict import AdditiveModel, Rows
+from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows
 from multikernel.gram import DenseStack, GramStack, Normalization
 from multikernel.gram.normalize import empty_normalization
 from multikernel.gram.scaled import ScaledStack
@@ -59,15 +59,19 @@ class Fold:
     ----------
     stack : GramStack
         On the fold's training samples, normalised by what they say alone.
-    model : callable
-        From an `Expansion` over the training samples to an `AdditiveModel`.
+    cross : callable
+        As `Grams.cross`: the kernels between validation and training samples.
     inputs : ndarray of shape (n_test, ...)
-        The validation samples, as those models take them.
+        The validation samples, as those kernels take them.
     """
 
     stack: GramStack
-    model: Callable[[Expansion], AdditiveModel]
+    cross: Callable[[Indices, Indices], tuple[CrossGrams, Indices]]
     inputs: Rows
+
+    def model(self, expansion: Expansion) -> AdditiveModel:
+        """Return the model of coefficients over the training samples."""
+        return additive_model(self.cross, expansion)
 
 
 def make_fold(
@@ -98,7 +102,7 @@ def make_fold(
     whole = full.stack.stack if isinstance(full.stack, ScaledStack) else full.stack
     if several or not isinstance(whole, DenseStack):
         grams = full.rebuilt(train, weights)
-        return Fold(grams.stack, grams.model, full.X[test])
+        return Fold(grams.stack, grams.cross, full.X[test])
     stack = whole.restrict(train, train)
     assert isinstance(stack, DenseStack)
     normalization = empty_normalization(
@@ -110,8 +114,9 @@ def make_fold(
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
 
-    def model(expansion: Expansion) -> AdditiveModel:
-        cross = StackGrams(whole, expansion.active, train, normalization)
-        return AdditiveModel(cross, expansion.coefs, expansion.intercept)
+    everyone = np.arange(train.size)
 
-    return Fold(stack, model, test)
+    def cross(active: Indices, used: Indices) -> tuple[CrossGrams, Indices]:
+        return StackGrams(whole, active, train, normalization), everyone
+
+    return Fold(stack, cross, test)

@@ -1,7 +1,7 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -140,21 +140,57 @@ class Grams:
         -------
         model : AdditiveModel
         """
-        kept = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
-        normalization = self.built.normalization
-        if any(isinstance(step, CenterStep) for step in normalization.steps):
+        return additive_model(self.cross, expansion)
+
+    def cross(self, active: Indices, used: Indices) -> tuple[CrossGrams, Indices]:
+        """Return kernels between new samples and those that a model must keep.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels.
+        used : ndarray of shape (n_used,)
+            Training samples that have coefficients.
+
+        Returns
+        -------
+        grams : CrossGrams
+            The kernels, in the order of `active`.
+        kept : ndarray of shape (n_kept,)
+            The training samples that their columns belong to.
+        """
+        kept = used
+        steps = self.built.normalization.steps
+        if any(isinstance(step, CenterStep) for step in steps):
             # A new sample is centred by its similarity to every training sample.
             kept = np.arange(self.X.shape[0])
-        coefs = expansion.coefs[:, kept]
-        grams = self._cross(expansion.active, kept)
-        return AdditiveModel(grams, coefs, expansion.intercept)
-
-    def _cross(self, active: Indices, kept: Indices) -> CrossGrams:
         normalization = self.built.normalization.take(active)
         if self.dictionary is None:
-            return PrecomputedGrams(active, self.rows[kept], normalization)
+            return PrecomputedGrams(active, self.rows[kept], normalization), kept
         kernels = tuple(self.dictionary[int(m)] for m in active)
-        return KernelGrams(kernels, self.X[kept], normalization)
+        return KernelGrams(kernels, self.X[kept], normalization), kept
+
+
+def additive_model(
+    cross: Callable[[Indices, Indices], tuple[CrossGrams, Indices]],
+    expansion: Expansion,
+) -> AdditiveModel:
+    """Return the model of coefficients over training samples.
+
+    Parameters
+    ----------
+    cross : callable
+        As `Grams.cross`.
+    expansion : Expansion
+        The coefficients.
+
+    Returns
+    -------
+    model : AdditiveModel
+    """
+    used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
+    grams, kept = cross(expansion.active, used)
+    return AdditiveModel(grams, expansion.coefs[:, kept], expansion.intercept)
 
 
 def build_grams(

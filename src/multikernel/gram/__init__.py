@@ -1,7 +1,8 @@
 """Gram matrices behind one protocol, however they are stored."""
 
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.build import BuiltStack, build_stack
+from multikernel.gram.build import build_stack
+from multikernel.gram.built import BuiltStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors import build_low_rank, kernel_features
 from multikernel.gram.lazy import LazyStack, lazy_stack

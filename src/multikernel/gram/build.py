@@ -1,7 +1,6 @@
 """From a dictionary and data to a stack of Gram matrices."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -9,7 +8,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
+from multikernel.gram.built import BuiltStack
 from multikernel.gram.dense import DenseStack, Stored
+from multikernel.gram.factors import build_low_rank, known_ranks
 from multikernel.gram.fill import fill
 from multikernel.gram.lazy import DENSE_BYTES, lazy_stack
 from multikernel.gram.memory import available_bytes, readable_bytes
@@ -20,27 +21,7 @@ from multikernel.gram.radial import make_samples
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 
-STORAGE = ("auto", "dense", "dense32", "lazy")
-
-
-@dataclass(frozen=True, eq=False)
-class BuiltStack:
-    """A stack and what was learnt while it was built.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The normalised Gram matrices on the training samples.
-    normalization : Normalization
-        What `cross_gram` needs to treat new samples alike.
-    degenerate : ndarray of shape (n_degenerate,)
-        Indices of kernels that are zero on the training data, or constant where
-        kernels are centred or scaled to unit variance; their matrices are zero.
-    """
-
-    stack: GramStack
-    normalization: Normalization
-    degenerate: Indices
+STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank")
 
 
 def build_stack(
@@ -69,9 +50,12 @@ def build_stack(
         cosine similarity, centring.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
-    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
-        whenever they are needed; "auto" is dense where that fits, else lazy.
+        whenever they are needed; "low_rank" holds exact factors of kernels that have
+        them (`kernel_features`), such as linear kernels. "auto" is low rank where all
+        kernels have factors and these are at most half as large as the matrices, else
+        dense where that fits, else lazy.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
         when left out.
@@ -111,6 +95,13 @@ def build_stack(
     normalization = partial(
         empty_normalization, normalize, n_kernels, n_samples, sample_weight
     )
+    if storage == "auto" and _is_thin(dictionary, X):
+        storage = "low_rank"
+    if storage == "low_rank":
+        _check_factors(dictionary, X, max_bytes)
+        return build_low_rank(
+            dictionary, X, normalize=normalize, sample_weight=sample_weight
+        )
     if storage == "auto":
         storage = "dense" if stack_bytes(shape, 8) <= byte_limit(max_bytes) else "lazy"
     if storage == "lazy":
@@ -122,6 +113,28 @@ def build_stack(
     fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
     return BuiltStack(stack, learnt, degenerate_kernels(stack))
+
+
+def _is_thin(dictionary: KernelDictionary, X: Array) -> bool:
+    """Return whether exact factors take at most half of what the matrices take."""
+    ranks = known_ranks(dictionary, X)
+    return ranks is not None and 2 * int(ranks.sum()) <= len(dictionary) * X.shape[0]
+
+
+def _check_factors(
+    dictionary: KernelDictionary, X: Array, max_bytes: int | None
+) -> None:
+    """Raise if the factors of all kernels would pass a limit."""
+    ranks = known_ranks(dictionary, X)
+    if ranks is None:
+        return
+    limit, needed = byte_limit(max_bytes), 8 * X.shape[0] * int(ranks.sum())
+    if needed > limit:
+        raise StackTooLargeError(
+            f"The factors of {ranks.size} kernels on {X.shape[0]} samples take "
+            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
+            "fewer kernels, or raise max_bytes."
+        )
 
 
 def _build_lazy(

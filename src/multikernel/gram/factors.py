@@ -5,9 +5,9 @@ from functools import singledispatch
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.build import BuiltStack
+from multikernel.gram.built import BuiltStack
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.normalize import (
     VANISHES,
@@ -61,6 +61,29 @@ def _(kernel: LinearKernel, X: Array) -> Array | None:
 @kernel_features.register
 def _(kernel: ColumnKernel, X: Array) -> Array | None:
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
+
+
+def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
+    """Return how many features every kernel has, or None where one has none known.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels.
+    X : ndarray of shape (n_samples, n_features)
+        Samples, of which only the first is looked at.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_kernels,) or None
+    """
+    ranks = np.empty(len(dictionary), dtype=np.intp)
+    for m in range(ranks.size):
+        features = kernel_features(dictionary[m], X[:1])
+        if features is None:
+            return None
+        ranks[m] = features.shape[1]
+    return ranks
 
 
 def build_low_rank(

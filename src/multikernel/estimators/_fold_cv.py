@@ -1,0 +1,120 @@
+"""Cross-validation on folds cut from the stack of all samples."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from threadpoolctl import threadpool_limits
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
+from multikernel.estimators._base import BaseMKL, Samples
+from multikernel.estimators._grams import Grams
+from multikernel.estimators._predict import AdditiveModel
+from multikernel.estimators._scores import FoldScores, make_score
+from multikernel.problem import Callback
+
+
+def scoring_choice(value: Any) -> str | None:
+    """Check a ``scoring`` parameter: one score, by name or as a function."""
+    if value is None or isinstance(value, str) or callable(value):
+        return None
+    return "None, the name of a score, or a callable"
+
+
+FOLD_CHECKS: Mapping[str, Check] = {
+    "scoring": scoring_choice,
+    "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
+    "refit": FLAG,
+}
+
+
+class FoldCV(BaseMKL):
+    """Adds folds and their scores to a model; goes before it among the bases.
+
+    A subclass implements `_score_fold` and chooses in `_fit_samples`.
+    """
+
+    loss: str
+    cv: Any
+    scoring: Any
+    n_jobs: int | None
+    refit: bool
+
+    @abstractmethod
+    def _score_fold(
+        self,
+        samples: Samples,
+        grams: Grams,
+        split: tuple[Indices, Indices],
+        alphas: Array,
+        watch: Callback | None,
+    ) -> FoldScores:
+        """Fit on one side of a split, and score on the other."""
+
+    def _score(self, samples: Samples, outside: Samples) -> Callable[[Array], float]:
+        """Return the score of decision values of the validation samples of a fold."""
+        y = samples.y[outside.rows]
+        scorer = check_scoring(self, scoring=self.scoring)
+        return make_score(scorer, self.loss, samples.classes, y, outside.weights)
+
+    def _splits(self, samples: Samples) -> list[tuple[Indices, Indices]]:
+        """Return the folds as positions among the samples of non-zero weight."""
+        y = samples.y
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        place = np.full(y.shape[0], -1)
+        place[samples.rows] = np.arange(samples.rows.size)
+        splits = []
+        for number, sides in enumerate(splitter.split(np.zeros((y.shape[0], 1)), y)):
+            train, test = (place[side][place[side] >= 0] for side in sides)
+            if not (train.size and test.size):
+                raise ValueError(f"Fold {number} of cv has an empty side.")
+            self._check_fold(samples, train, number)
+            splits.append((train, test))
+        return splits
+
+    def _check_fold(self, samples: Samples, train: Indices, number: int) -> None:
+        """Raise if a fold's training samples lack a class."""
+        if samples.classes is None:
+            return
+        codes = np.arange(samples.classes.size)
+        missing = samples.classes[~np.isin(codes, samples.labels[train])]
+        if missing.size:
+            raise ValueError(
+                f"The training side of fold {number} of cv holds no sample of class "
+                f"{missing.tolist()[0]!r}: use fewer or stratified folds."
+            )
+
+    def _fold_scores(
+        self,
+        samples: Samples,
+        grams: Grams,
+        alphas: Array,
+        watch: Callback | None,
+    ) -> list[FoldScores]:
+        """Return the scores of all folds, several of them at a time if asked to."""
+        splits = self._splits(samples)
+        jobs = min(effective_n_jobs(self.n_jobs), len(splits))
+        # Folds that run at the same time share the cores; each gets one for BLAS.
+        limit = threadpool_limits(1, user_api="blas") if jobs > 1 else nullcontext()
+        with limit:
+            scores: list[FoldScores] = Parallel(jobs, require="sharedmem")(
+                delayed(self._score_fold)(samples, grams, split, alphas, watch)
+                for split in splits
+            )
+        return scores
+
+    def _fitted_model(self) -> AdditiveModel:
+        if not self.refit:
+            raise NotFittedError(
+                f"{type(self).__name__} has refit=False: it chooses alpha_ and fits no "
+                "model on all samples."
+            )
+        return super()._fitted_model()
