@@ -361,3 +361,13 @@ def test_several_outputs_are_refused_in_a_sentence():
     assert "2 columns" in reason
     with pytest.raises(UnsupportedProblemError, match="2 columns"):
         SpicyMKL().solve(wide)
+
+
+@pytest.mark.parametrize("constant", [0.0, 5.0, 1e-3, 1e6])
+def test_constant_targets_are_fitted_by_the_intercept(constant):
+    y = np.full(toy_targets("squared").size, constant)
+    problem = Problem(DenseStack(toy_grams()), y, SquaredLoss(), toy_regularizer(1.0))
+    solution = solve(problem, 1e-6)
+    assert solution.status is Status.CONVERGED
+    assert solution.active.size == 0
+    assert solution.intercept[0] == pytest.approx(constant, rel=1e-14)

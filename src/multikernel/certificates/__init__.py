@@ -9,6 +9,7 @@ from multikernel.certificates.gap import (
     primal_value,
     project_dual,
     relative_gap,
+    rounding_floor,
     scaled_dual_value,
 )
 from multikernel.certificates.null_model import (
@@ -33,5 +34,6 @@ __all__ = [
     "primal_value",
     "project_dual",
     "relative_gap",
+    "rounding_floor",
     "scaled_dual_value",
 ]

@@ -184,9 +184,29 @@ def scaled_dual_value(
     return largest, -best
 
 
-def relative_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / max(abs(primal), tiny)."""
-    return (primal - dual) / max(abs(primal), TINY)
+def relative_gap(primal: float, dual: float, floor: float = TINY) -> float:
+    """Return (primal - dual) / max(abs(primal), floor)."""
+    return (primal - dual) / max(abs(primal), floor)
+
+
+def rounding_floor(problem: Problem) -> float:
+    """Return the objective below which a relative gap means nothing.
+
+    It is the rounding error of the loss of predicting zero. An optimum that is exactly
+    zero, as for a squared loss with constant targets, is then recognised as reached.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    floor : float
+    """
+    y = problem.y
+    scale = float(problem.loss.value(y, np.zeros_like(y)).sum())
+    return max(float(np.finfo(float).eps) * scale, TINY)
 
 
 def decision_values(problem: Problem, solution: Solution) -> Array:
@@ -238,4 +258,4 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     primal = primal_value(problem, norms, decision_values(problem, solution))
     rho = project_dual(problem, solution.dual)
     certificate = certify(problem, rho, norms, dual_norms(problem.gram, rho))
-    return relative_gap(primal, certificate.value)
+    return relative_gap(primal, certificate.value, rounding_floor(problem))

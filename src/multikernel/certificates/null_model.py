@@ -99,7 +99,7 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     # In this form a mixture of equal numbers is that number to the last digit, so that
     # no entry leaves the conjugate's domain by rounding.
     gradient = g_low + share * (g_high - g_low)
-    return 0.5 * (left + right), -gradient
+    return left + share * (right - left), -gradient
 
 
 def _widen(b: float, reach: float) -> float:

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram._radial_loops import fill_exponents
 from multikernel.gram.plan import BatchLayout, RadialPlan
 
 BLOCK_NUMBERS = 2**17
@@ -95,6 +94,9 @@ class RadialBatch:
         out : ndarray of shape (n_values,)
             Overwritten there.
         """
+        # Here and not above: loading numba takes longer than all other imports.
+        from multikernel.gram._radial_loops import fill_exponents
+
         layout = self.layout
         fill_exponents(
             self.samples.row_features,

@@ -18,16 +18,44 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _SharedLimit:
+    """Holds BLAS to one thread while any thread of the process asks for it.
+
+    The number of BLAS threads belongs to the process. Were every caller to restore
+    what it found, two that overlap would leave BLAS on one thread for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._limit: AbstractContextManager[object] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                # A limiter takes effect when it is made, not when it is entered.
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._limit is not None:
+                limit, self._limit = self._limit, None
+                limit.__exit__(None, None, None)
+
+
+_ONE_THREAD = _SharedLimit()
+
+
 def one_blas_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own
-    must not multiply with that of BLAS. Entering costs some ten microseconds.
+    must not multiply with that of BLAS. Entering costs some ten microseconds; threads
+    may enter and leave in any order.
     """
-    limit: AbstractContextManager[object] = _controller().limit(
-        limits=1, user_api="blas"
-    )
-    return limit
+    return _ONE_THREAD
 
 
 def available_threads() -> int:

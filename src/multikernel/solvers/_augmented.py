@@ -18,6 +18,7 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -94,9 +95,8 @@ class AugmentedLagrangian:
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
-        regularizer = self.problem.regularizer
-        assert isinstance(regularizer, ProximableRegularizer)
-        return regularizer
+        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        return cast(ProximableRegularizer, self.problem.regularizer)
 
     def _refresh(self) -> None:
         """Recompute v_m, its image and norm, and the shrunk norms."""

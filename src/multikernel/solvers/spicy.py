@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from multikernel.certificates import (
     primal_value,
     project_dual,
     relative_gap,
+    rounding_floor,
 )
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.base import GramStack
@@ -219,6 +221,10 @@ class _Search:
     gamma: float = np.inf
     stalls: int = 0
     _stopped: bool = False
+    _floor: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._floor = rounding_floor(self.problem)
 
     def start(self, init: Solution | None) -> None:
         """Begin at the best constant model, or at a solution."""
@@ -249,14 +255,13 @@ class _Search:
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
-        regularizer = self.problem.regularizer
-        assert isinstance(regularizer, ProximableRegularizer)
-        return regularizer
+        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        return cast(ProximableRegularizer, self.problem.regularizer)
 
     @property
     def gap(self) -> float:
         """Return the relative gap between the best primal and the best dual point."""
-        return relative_gap(self.model.objective, self.certificate.value)
+        return relative_gap(self.model.objective, self.certificate.value, self._floor)
 
     def status(self, tol: float, max_iter: int) -> Status | None:
         """Return why to stop, or None to go on."""
