@@ -1,6 +1,7 @@
 """SpicyMKL: sparse multiple kernel learning by a dual augmented Lagrangian."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -19,6 +20,7 @@ from multikernel.certificates import (
 )
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.base import GramStack
+from multikernel.gram.threads import one_blas_thread
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
@@ -34,6 +36,7 @@ NEAR = 0.95  # of the threshold: idle kernels this close stay in the working set
 SHRINK = 0.1  # towards the inside, of a dual point that may lie on the boundary
 COPY_BYTES = 2**27  # of the working set's matrices, which are a copy
 COPY_SHARE = 0.1  # of the stack, likewise, where that is more
+ONE_THREAD_BYTES = 2**25  # of a working set in cache: waking threads costs more
 PATIENCE = 3  # passes without progress before giving up
 
 
@@ -278,7 +281,9 @@ class _Search:
         gap, before = self.gap, self.working.kernels
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
-        inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
+        small = 8 * inner.kernels.size * self.problem.y.size**2 <= ONE_THREAD_BYTES
+        with one_blas_thread() if small else nullcontext():
+            inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
         self.gamma, self.rho = inner.gamma, inner.side.rho
         self.recorder.inner_steps += inner.newton_steps
         self.working = _Model(inner.kernels, inner.coefs, inner.intercept)
