@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 
 from multikernel._typing import Array
-from multikernel.machines._smo_loops import (
+from multikernel.machines._smo_loops import fill, line_minimum, move, peak, reach
+from multikernel.machines._smo_types import (
     CONVERGED,
     INDEFINITE,
     LANES,
@@ -24,11 +25,6 @@ from multikernel.machines._smo_loops import (
     Rows,
     Span,
     Variables,
-    fill,
-    line_minimum,
-    move,
-    peak,
-    reach,
 )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import DenseGram, GramMatrix
-from multikernel.machines._smo_loops import Rows
+from multikernel.machines._smo_types import Rows
 
 FLOAT_BYTES = 8
 FETCH = 8

@@ -6,8 +6,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix
-from multikernel.machines._smo_loops import Outcome, Variables
 from multikernel.machines._smo_rows import FETCH, RowSource, read_only
+from multikernel.machines._smo_types import Outcome, Variables
 from multikernel.machines.base import support_product
 
 

@@ -27,8 +27,9 @@ from multikernel.machines._checks import (
     check_problem,
     fit_outputs,
 )
-from multikernel.machines._smo_free_loops import solve_free
-from multikernel.machines._smo_loops import (
+from multikernel.machines._smo_rows import read_only, row_source
+from multikernel.machines._smo_state import SMOState
+from multikernel.machines._smo_types import (
     CONVERGED,
     INDEFINITE,
     LANES,
@@ -37,10 +38,7 @@ from multikernel.machines._smo_loops import (
     Outcome,
     Rows,
     Variables,
-    solve_pairs,
 )
-from multikernel.machines._smo_rows import read_only, row_source
-from multikernel.machines._smo_state import SMOState
 from multikernel.machines.base import MachineFit
 
 Loop = Callable[[Variables, Rows, Array, float, tuple[int, int]], Outcome]
@@ -169,7 +167,7 @@ class SMO:
 
     def _run(self, v: Variables, gram: GramMatrix, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
-        loop: Loop = solve_pairs if paired else solve_free
+        loop = _compiled_loop(paired)
         n = v.rho.size
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
         period = min(n, SHRINK_PERIOD) if self.shrinking else self.max_steps
@@ -279,3 +277,14 @@ def _intercept(v: Variables) -> float:
     ends = np.array([np.min(v.f + v.up), np.max(v.f + v.down)])
     ends = ends[np.isfinite(ends)]
     return -float(ends.mean()) if ends.size else 0.0
+
+
+def _compiled_loop(paired: bool) -> Loop:
+    """Return the loop for a problem with or without an intercept."""
+    # Imported here: loading numba takes longer than all other imports together.
+    loop: Loop
+    if paired:
+        from multikernel.machines._smo_loops import solve_pairs as loop
+    else:
+        from multikernel.machines._smo_free_loops import solve_free as loop
+    return loop
