@@ -5,13 +5,12 @@ import sys
 
 import pytest
 
-LAZY = ["numba", "matplotlib", "pandas", "polars", "skops", "typer", "rich", "cvxpy"]
+LAZY = ["numba", "matplotlib", "pandas", "polars", "skops", "typer", "cvxpy"]
 
 
 @pytest.fixture(scope="module")
 def loaded():
-    # pandas comes with scikit-learn's own checks of input where it is installed, so
-    # what scikit-learn loads by itself does not count.
+    # What scikit-learn loads by itself does not count.
     script = (
         "import sys, sklearn, sklearn.base, sklearn.utils.validation\n"
         "before = set(sys.modules)\n"
