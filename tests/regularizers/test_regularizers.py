@@ -7,10 +7,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from multikernel.regularizers import REGULARIZERS, BlockElasticNet, BlockL1
+from multikernel.regularizers import (
+    REGULARIZERS,
+    BlockElasticNet,
+    BlockL1,
+    SquaredBlockNorm,
+)
+from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.testing import check_regularizer
 
 ELASTIC_NETS = [BlockElasticNet(2.0, ratio) for ratio in (0.0, 0.3, 0.999)]
+
+SQUARED_NORMS = [
+    SquaredBlockNorm(2.0, p)
+    for p in (1.0, 1.0001, 32 / 31, 4 / 3, 2.0, 4.0, 1000.0, np.inf)
+]
+each_penalty = pytest.mark.parametrize(
+    "regularizer", [BlockL1(1.5), *ELASTIC_NETS, *SQUARED_NORMS], ids=repr
+)
 
 norms_of_any_size = arrays(np.float64, 5, elements=st.floats(0.0, 1e6))
 
@@ -26,7 +40,14 @@ def test_conformance_of_other_ratios(regularizer):
     check_regularizer(regularizer)
 
 
-@pytest.mark.parametrize("regularizer", [BlockL1(1.5), *ELASTIC_NETS], ids=repr)
+@pytest.mark.parametrize("regularizer", SQUARED_NORMS, ids=repr)
+@pytest.mark.parametrize("alpha", [1e-3, 30.0])
+def test_conformance_of_squared_norms(regularizer, alpha):
+    with np.errstate(all="raise"):
+        check_regularizer(SquaredBlockNorm(alpha, regularizer.p))
+
+
+@each_penalty
 @given(t=norms_of_any_size, s=norms_of_any_size)
 def test_fenchel_young_for_any_norms(regularizer, t, s):
     s = s * regularizer.feasible_scale(s)
@@ -85,3 +106,51 @@ def test_bad_strengths_are_refused(regularizer, alpha):
 def test_bad_ratios_are_refused(l1_ratio):
     with pytest.raises(ValueError, match="l1_ratio must be at least 0 and below 1"):
         BlockElasticNet(1.0, l1_ratio)
+
+
+@pytest.mark.parametrize("regularizer", SQUARED_NORMS, ids=repr)
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_kernel_weights_lie_on_the_unit_sphere(regularizer, scale):
+    norms = scale * np.array([0.0, 1e-9, 0.3, 1.0, 1.0, 7.0])
+    weights = regularizer.kernel_weights(norms)
+    assert p_norm(weights, regularizer.p) == pytest.approx(1.0, rel=1e-12)
+    assert weights[0] == 0.0
+    assert np.all(np.diff(weights) >= 0.0)
+    assert not regularizer.kernel_weights(np.zeros(3)).any()
+
+
+@pytest.mark.parametrize("regularizer", SQUARED_NORMS, ids=repr)
+def test_kernel_weights_by_brute_force(regularizer):
+    """No weights on the sphere make the quadratic bound smaller."""
+    rng = np.random.default_rng(0)
+    norms = rng.exponential(size=4)
+    best = np.sum(norms**2 / regularizer.kernel_weights(norms))
+    for spread in (1e-3, 0.1, 2.0):
+        for _ in range(100):
+            other = regularizer.kernel_weights(norms)
+            other = other * np.exp(spread * rng.normal(size=4))
+            other /= p_norm(other, regularizer.p)
+            assert np.sum(norms**2 / other) >= best * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("regularizer", SQUARED_NORMS, ids=repr)
+def test_responding_weights_are_the_slope_of_the_conjugate(regularizer):
+    forms = np.random.default_rng(1).exponential(size=5)
+    weights = regularizer.responding_weights(forms)
+    conjugate = regularizer.conjugate(np.sqrt(forms), forms)
+    assert weights @ forms / (2.0 * regularizer.alpha) == pytest.approx(conjugate)
+    assert p_norm(weights, regularizer.p) == pytest.approx(1.0)
+
+
+def test_squared_norm_ends():
+    norms = np.array([3.0, 4.0])
+    assert SquaredBlockNorm(2.0, 1.0).value(norms) == pytest.approx(49.0)
+    assert SquaredBlockNorm(2.0, np.inf).value(norms) == pytest.approx(25.0)
+    assert SquaredBlockNorm(2.0, np.inf).conjugate(norms, norms) == 6.25
+    assert SquaredBlockNorm(2.0, 1.0).conjugate(norms, norms) == 4.0
+
+
+@pytest.mark.parametrize("p", [0.99, -1.0, np.nan])
+def test_squared_norm_refuses_p_below_one(p):
+    with pytest.raises(ValueError, match="p must be at least 1"):
+        SquaredBlockNorm(1.0, p)

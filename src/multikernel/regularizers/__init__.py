@@ -9,10 +9,12 @@ from multikernel.regularizers.base import (
 )
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.elastic_net import BlockElasticNet
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 REGULARIZERS: tuple[Callable[[float], BlockRegularizer], ...] = (
     BlockL1,
     BlockElasticNet,
+    SquaredBlockNorm,
 )
 """Every regulariser, as a function of its strength alpha; read by the tests."""
 
@@ -22,5 +24,6 @@ __all__ = [
     "BlockL1",
     "BlockRegularizer",
     "ProximableRegularizer",
+    "SquaredBlockNorm",
     "VariationalRegularizer",
 ]

@@ -1,0 +1,71 @@
+"""The interleaved Newton solver: conformance, and what is its own."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference.lp_problems import P_VALUES, lp_problem
+from reference.toys import toy_grams, toy_loss, toy_targets
+
+from multikernel.gram import DenseStack
+from multikernel.losses import LOSSES
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import SquaredBlockNorm
+from multikernel.solvers import InterleavedNewton
+from multikernel.testing import check_solution, check_solver
+
+
+@pytest.mark.parametrize("p", P_VALUES)
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_conformance(p, tol):
+    problems = [
+        lp_problem(loss, p, C, fit_intercept)
+        for loss in LOSSES
+        for C in (0.5, 20.0)
+        for fit_intercept in (True, False)
+    ]
+    check_solver(InterleavedNewton(tol=tol), problems)
+
+
+@pytest.mark.parametrize("p", [1.2, 4 / 3, 2.0, 4.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_convergence_is_superlinear(p, loss):
+    solution = InterleavedNewton(tol=1e-9).solve(lp_problem(loss, p, 1.5))
+    gaps = np.array([line.duality_gap for line in solution.history])
+    assert len(gaps) <= 12
+    assert (gaps[1:] / gaps[:-1])[-2:].min() < 0.05
+
+
+@pytest.mark.parametrize("p", [1.0, 1.0001, 2.0])
+def test_many_similar_kernels(p):
+    """Neighboring bandwidths almost tie; that must not slow convergence down."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    grams = np.stack([np.exp(-squared * g) for g in np.geomspace(1e-2, 1e1, 200)])
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60) > 0.0, 1.0, -1.0)
+    problem = Problem(DenseStack(grams), y, toy_loss("hinge"), SquaredBlockNorm(1.0, p))
+    solution = InterleavedNewton(tol=1e-5).solve(problem)
+    assert solution.status is Status.CONVERGED
+    assert solution.n_iter <= 20
+    check_solution(problem, solution, 1e-5)
+
+
+def test_weights_are_exactly_sparse_for_p_one():
+    grams, y = toy_grams(60, 20), toy_targets("hinge", 60)
+    problem = Problem(DenseStack(grams), y, toy_loss("hinge"), SquaredBlockNorm(0.1, 1))
+    solution = InterleavedNewton(tol=1e-6).solve(problem)
+    assert 0 < solution.active.size < 20
+
+
+def test_a_path_over_p_is_warm():
+    """Along p every start is better than a cold one."""
+    problem = lp_problem("hinge", 4.0, 1.5)
+    solver = InterleavedNewton(tol=1e-6)
+    solution, starts, cold = solver.solve(problem), [], []
+    for p in (3.5, 3.0, 2.5):
+        step = replace(problem, regularizer=replace(problem.regularizer, p=p))
+        solution = solver.solve(step, init=solution)
+        starts.append(solution.history[0].duality_gap)
+        cold.append(solver.solve(step).history[0].duality_gap)
+    assert max(starts) < 0.1 * min(cold)
