@@ -6,6 +6,10 @@ from multikernel.display import (
     RegularizationPathDisplay,
 )
 from multikernel.estimators import (
+    GroupOMPClassifier,
+    GroupOMPClassifierCV,
+    GroupOMPRegressor,
+    GroupOMPRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -19,6 +23,10 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "ConvergenceDisplay",
+    "GroupOMPClassifier",
+    "GroupOMPClassifierCV",
+    "GroupOMPRegressor",
+    "GroupOMPRegressorCV",
     "KernelWeightsDisplay",
     "RegularizationPathDisplay",
     "SpicyMKLClassifier",

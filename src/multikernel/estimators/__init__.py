@@ -3,12 +3,21 @@
 from sklearn.base import BaseEstimator
 
 from multikernel.estimators._alpha_path import NamedPath, regularization_path
+from multikernel.estimators._group_omp import GroupOMPClassifier, GroupOMPRegressor
+from multikernel.estimators._group_omp_cv import (
+    GroupOMPClassifierCV,
+    GroupOMPRegressorCV,
+)
 from multikernel.estimators._path import RegularizationPath
 from multikernel.estimators._precomputed import stack_grams
 from multikernel.estimators._spicy import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.estimators._spicy_cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
 
 ESTIMATORS: tuple[type[BaseEstimator], ...] = (
+    GroupOMPClassifier,
+    GroupOMPClassifierCV,
+    GroupOMPRegressor,
+    GroupOMPRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -18,6 +27,10 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
 
 __all__ = [
     "ESTIMATORS",
+    "GroupOMPClassifier",
+    "GroupOMPClassifierCV",
+    "GroupOMPRegressor",
+    "GroupOMPRegressorCV",
     "NamedPath",
     "RegularizationPath",
     "SpicyMKLClassifier",

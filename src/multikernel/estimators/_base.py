@@ -322,9 +322,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _fitted_model(self) -> AdditiveModel:
         """Return the model, or say that there is none."""
-        check_is_fitted(self)
+        self._require_fitted()
         model: AdditiveModel = self._model
         return model
+
+    def _require_fitted(self) -> None:
+        """Raise unless there is a fitted model."""
+        check_is_fitted(self)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that precomputed kernels are sliced on two axes."""

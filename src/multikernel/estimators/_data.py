@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import (
+    check_array,
     check_consistent_length,
     column_or_1d,
     validate_data,
@@ -26,14 +28,16 @@ def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
     X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
             (n_samples, n_samples, n_kernels) for precomputed kernels
         Training data.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,), or (n_samples, n_outputs) where the \
+            estimator's tags say that it takes several targets
         Targets.
 
     Returns
     -------
     X : ndarray
         Float64, or float32 where precomputed matrices come so.
-    y : ndarray of shape (n_samples,)
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A single column comes back as a vector.
 
     Raises
     ------
@@ -45,9 +49,18 @@ def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
             f"{type(probe).__name__} requires y to be passed, but the target y is None."
         )
     checked = _check_samples(probe, X, reset=True)
-    targets = column_or_1d(y, warn=True)
+    targets = _check_targets(probe, y)
     check_consistent_length(checked, targets)
     return checked, targets
+
+
+def _check_targets(probe: BaseEstimator, y: Any) -> Array:
+    """Return the targets as a vector, or as a matrix of at least two columns."""
+    if get_tags(probe).target_tags.multi_output:
+        several = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        if several.ndim == 2 and several.shape[1] > 1:
+            return np.asarray(several)
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any) -> Array:

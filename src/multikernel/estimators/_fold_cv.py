@@ -17,7 +17,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
 from multikernel.estimators._base import BaseMKL, Samples
 from multikernel.estimators._grams import Grams
-from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._scores import FoldScores, make_score
 from multikernel.problem import Callback
 
@@ -111,10 +110,10 @@ class FoldCV(BaseMKL):
             )
         return scores
 
-    def _fitted_model(self) -> AdditiveModel:
+    def _require_fitted(self) -> None:
         if not self.refit:
             raise NotFittedError(
-                f"{type(self).__name__} has refit=False: it chooses alpha_ and fits no "
-                "model on all samples."
+                f"{type(self).__name__} has refit=False: it chooses parameters and "
+                "fits no model on all samples."
             )
-        return super()._fitted_model()
+        super()._require_fitted()

@@ -1,5 +1,6 @@
 """What a fit tells while it runs: progress lines, and the history it leaves."""
 
+import math
 import sys
 from collections.abc import Sequence
 
@@ -71,10 +72,12 @@ def report(owner: str, scale: float) -> Callback:
     """
 
     def write(line: Progress) -> bool:
+        # Greedy methods have no gap.
+        known = not math.isnan(line.duality_gap)
+        gap = f"gap {line.duality_gap:.2e}, " if known else ""
         sys.stderr.write(
             f"{owner}: iteration {line.iteration}, {line.seconds:.2f} s, objective "
-            f"{line.objective * scale:.6g}, gap {line.duality_gap:.2e}, "
-            f"{line.n_active} active kernels\n"
+            f"{line.objective * scale:.6g}, {gap}{line.n_active} active kernels\n"
         )
         return False
 

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from multikernel._typing import Array
-from multikernel.estimators._tasks import ClassPredictions
+from multikernel.estimators._tasks import ClassPredictions, predictions
 
 Scorer = Callable[..., float]
 
@@ -58,8 +58,8 @@ class FoldRegressor(RegressorMixin, BaseEstimator):
     """A regressor whose X are predictions, for scorers."""
 
     def predict(self, X: Any) -> Array:
-        """Return the only column of X."""
-        return np.asarray(X)[:, 0]
+        """Return X, a single column as a vector."""
+        return predictions(np.asarray(X))
 
 
 def make_score(

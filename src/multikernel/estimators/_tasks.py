@@ -71,7 +71,7 @@ def class_weights(choice: Any, classes: Array, codes: Labels, weights: Array) ->
     return balanced
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def has_probabilities(estimator: Any) -> bool:
     """Return whether the loss is a likelihood, or say why there are none."""
     if estimator.loss == "logistic":
         return True
@@ -126,7 +126,7 @@ class ClassPredictions(metaclass=ABCMeta):
         labels: Array = self.classes_[codes.astype(np.intp)]
         return labels
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities; logistic loss only.
 
@@ -145,7 +145,7 @@ class ClassPredictions(metaclass=ABCMeta):
         probabilities: Array = np.exp(self.predict_log_proba(X))
         return probabilities
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of class probabilities; logistic loss only.
 
@@ -197,7 +197,7 @@ class MKLClassifier(ClassifierMixin, BaseMKL, ClassPredictions):
 
 
 class MKLRegressor(RegressorMixin, BaseMKL):
-    """Base of the regressors: one real target."""
+    """Base of the regressors: one real target, or several where tags say so."""
 
     def _encode(self, y: Array) -> tuple[Labels, Array | None]:
         targets = np.asarray(y, dtype=np.float64)
@@ -205,7 +205,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
         return targets, None
 
     def _targets(self, samples: Samples) -> Array:
-        return np.asarray(samples.labels, dtype=np.float64)[None, :]
+        return np.atleast_2d(np.asarray(samples.labels, dtype=np.float64).T)
 
     def predict(self, X: Any) -> Array:
         """Return the predicted targets.
@@ -218,6 +218,22 @@ class MKLRegressor(RegressorMixin, BaseMKL):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,), or (n_samples, n_outputs) after a fit on \
+                several targets
         """
-        return self._decision_values(X)[:, 0]
+        return predictions(self._decision_values(X))
+
+
+def predictions(f: Array) -> Array:
+    """Return decision values as predicted targets: a single column as a vector.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        The decision values.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    """
+    return f[:, 0] if f.shape[1] == 1 else f

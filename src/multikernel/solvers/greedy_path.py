@@ -1,6 +1,6 @@
 """A greedy path: kernels in the order of selection, and the model after each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,44 @@ class GreedyPath:
         """Return the number of selected kernels."""
         return self.order.size
 
+    def prefix(self, n_kernels: int) -> "GreedyPath":
+        """Return the path up to the model with so many kernels.
+
+        Parameters
+        ----------
+        n_kernels : int
+            From none to all that were selected.
+
+        Returns
+        -------
+        path : GreedyPath
+
+        Raises
+        ------
+        ValueError
+            If fewer kernels were selected.
+        """
+        k = self._checked(n_kernels)
+        return replace(
+            self,
+            order=self.order[:k],
+            improvements=self.improvements[:k],
+            objectives=self.objectives[: k + 1],
+            coefs=self.coefs[: k + 1],
+            intercepts=self.intercepts[: k + 1],
+            status=self.status if k == len(self) else Status.SELECTED,
+            history=self.history[: k + 1],
+        )
+
+    def _checked(self, n_kernels: int) -> int:
+        """Return a number of kernels, or say which there are."""
+        if not 0 <= n_kernels <= len(self):
+            raise ValueError(
+                f"The path has models with 0 to {len(self)} kernels, got "
+                f"n_kernels={n_kernels}."
+            )
+        return n_kernels
+
     def solution(self, n_kernels: int | None = None) -> Solution:
         """Return the model with the first kernels.
 
@@ -70,12 +108,7 @@ class GreedyPath:
         ValueError
             If fewer kernels were selected.
         """
-        k = len(self) if n_kernels is None else n_kernels
-        if not 0 <= k <= len(self):
-            raise ValueError(
-                f"The path has models with 0 to {len(self)} kernels, got "
-                f"n_kernels={n_kernels}."
-            )
+        k = len(self) if n_kernels is None else self._checked(n_kernels)
         gram, active = self.problem.gram, np.sort(self.order[:k])
         weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
         weights[active] = 1.0

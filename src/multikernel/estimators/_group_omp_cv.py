@@ -1,0 +1,399 @@
+"""Greedy selection of kernels by MKL-GOMP, sparsity and alpha chosen on folds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from multikernel._validation import Check
+from multikernel.estimators._base import Recipe
+from multikernel.estimators._greedy import GreedyClassifier, GreedyRegressor
+from multikernel.estimators._greedy_cv import GREEDY_CV_CHECKS, GreedyCV
+from multikernel.estimators._group_omp import GREEDY_CHECKS
+from multikernel.estimators._spicy import (
+    CLASSIFIER_CHECKS,
+    CLASSIFIER_LOSSES,
+    REGRESSOR_CHECKS,
+    regression_loss,
+)
+from multikernel.kernels import KernelDictionary
+
+CHECKS: Mapping[str, Check] = {**GREEDY_CHECKS, **GREEDY_CV_CHECKS}
+
+
+class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
+    """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
+
+    On every fold the kernels are selected for all strengths side by side, and every
+    prefix of every selection is a candidate: one path per fold and strength scores
+    all numbers of kernels. Kernels are computed once and cut for the folds, each of
+    which normalises them by its own training samples: a fold's models are those of a
+    `GroupOMPClassifier` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `spicy_dictionary`, which expects standardised
+        columns. For "precomputed" see `stack_grams`.
+    alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+        Strengths of the ridge penalty on the mean loss to try, positive.
+    max_kernels : int or None, default=50
+        The largest number of kernels to try, the smallest is none; all of the
+        dictionary when None.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set, as in the experiments of [1]_.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for accuracy. Scorers get the sample weights
+        where there are any.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to select on all samples, and to be the model with ``n_kernels_``
+        kernels at ``alpha_``.
+    tol : float, default=1e-3
+        The precision: stop when no kernel improves the fit by more than this share of
+        the largest improvement that a kernel could offer to the constant model, half
+        the mean square of the centred target for the squared loss.
+    loss : {"squared", "logistic", "hinge"}, default="squared"
+        Loss. Kernels are selected by how well they fit minus the gradient of the
+        loss, and the refits are least squares, kernel logistic regression, or a
+        support vector machine. Only "logistic" has `predict_proba`.
+    subsample : float or int, default=1.0
+        Every step looks at a random part of the dictionary: a fraction of it if a
+        float, or a number of kernels if an int.
+    normalize : str, list of str or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, as in [1]_, "cosine" for cosine similarity,
+        "center"; several are applied in order. Factors are learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label.
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per selected kernel to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the subsamples of the dictionary, where there are any, and the vectors
+        that test precomputed matrices for symmetry.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength that was chosen.
+    n_kernels_ : int
+        The number of kernels that was chosen: the fewest with the best mean score,
+        then the largest alpha.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_score_ : float
+        Mean score of the choice.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        One entry per pair of a number of kernels and a strength: ``n_kernels``,
+        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``mean_n_active``. A path that ended
+        early, by `tol`, counts with its last model.
+    n_splits_ : int
+        Number of folds.
+    selection_order_ : ndarray of shape (n_selected,)
+        Kernels in the order of selection. Of kernels that improve the fit equally, the
+        first in the dictionary is selected.
+    improvements_ : ndarray of shape (n_selected,)
+        The improvement that each offered when it was selected, in the scale of
+        ``objective_`` (half of that of [1]_). For the squared loss the objective falls
+        by at least as much.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        One for every selected kernel, zero for the others: the model's kernel is their
+        sum.
+    active_kernels_ : ndarray of shape (n_selected,)
+        The selected kernels, ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The dual variable of the last refit, minus the gradient of the losses in the
+        decision values; every selected f_m is K_m times it, over alpha times the sum
+        of the sample weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        Mean loss, summed over the classes, plus the penalty.
+    duality_gap_ : float
+        Always nan: a greedy selection has no certificate.
+    n_iter_ : int
+        Number of selected kernels.
+    history_ : structured ndarray of shape (n_selected + 1,)
+        One line per model, from the one without kernels on: output (always 0),
+        iteration, seconds, objective, duality_gap (nan), n_active, passes,
+        inner_steps.
+    status_ : str
+        Why the selection stopped, a sentence: the value of a `Status`.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    GroupOMPClassifier : The model for one alpha and number of kernels.
+    multikernel.display.SparsityPathDisplay : Draws the scores.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import GroupOMPClassifierCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((90, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = GroupOMPClassifierCV(kernels, cv=3).fit(X, y)
+    >>> model.n_kernels_, model.selection_order_
+    (1, array([2]))
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        max_kernels: int | None = 50,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        tol: float = 1e-3,
+        loss: str = "squared",
+        subsample: float | int = 1.0,
+        normalize: str | Sequence[str] | None = "trace",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.max_kernels = max_kernels
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.tol = tol
+        self.loss = loss
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for alpha one; the paths set the strengths."""
+        loss = CLASSIFIER_LOSSES[self.loss]()
+        return self._recipe(loss, 1.0, self.max_kernels, total_weight)
+
+
+class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
+    """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
+
+    On every fold the kernels are selected for all strengths side by side, and every
+    prefix of every selection is a candidate: one path per fold and strength scores
+    all numbers of kernels. Kernels are computed once and cut for the folds, each of
+    which normalises them by its own training samples: a fold's models are those of a
+    `GroupOMPRegressor` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `spicy_dictionary`, which expects standardised
+        columns. For "precomputed" see `stack_grams`.
+    alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+        Strengths of the ridge penalty on the mean loss to try, positive.
+    max_kernels : int or None, default=50
+        The largest number of kernels to try, the smallest is none; all of the
+        dictionary when None.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set, as in the experiments of [1]_.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for R^2. Scorers get the sample weights where
+        there are any.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to select on all samples, and to be the model with ``n_kernels_``
+        kernels at ``alpha_``.
+    tol : float, default=1e-3
+        The precision: stop when no kernel improves the fit by more than this share of
+        the largest improvement that a kernel could offer to the constant model, half
+        the variance of the target for the squared loss.
+    loss : {"squared", "epsilon_insensitive"}, default="squared"
+        Half the squared error, or the absolute error beyond ``epsilon``. Kernels are
+        selected by how well they fit minus the gradient of the loss.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    subsample : float or int, default=1.0
+        Every step looks at a random part of the dictionary: a fraction of it if a
+        float, or a number of kernels if an int.
+    normalize : str, list of str or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, as in [1]_, "cosine" for cosine similarity,
+        "center"; several are applied in order. Factors are learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per selected kernel to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the subsamples of the dictionary, where there are any, and the vectors
+        that test precomputed matrices for symmetry.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength that was chosen.
+    n_kernels_ : int
+        The number of kernels that was chosen: the fewest with the best mean score,
+        then the largest alpha.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_score_ : float
+        Mean score of the choice.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        One entry per pair of a number of kernels and a strength: ``n_kernels``,
+        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``mean_n_active``. A path that ended
+        early, by `tol`, counts with its last model.
+    n_splits_ : int
+        Number of folds.
+    selection_order_ : ndarray of shape (n_selected,)
+        Kernels in the order of selection. Of kernels that improve the fit equally, the
+        first in the dictionary is selected.
+    improvements_ : ndarray of shape (n_selected,)
+        The improvement that each offered when it was selected, in the scale of
+        ``objective_`` (half of that of [1]_). For the squared loss the objective falls
+        by at least as much.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        One for every selected kernel, zero for the others: the model's kernel is their
+        sum.
+    active_kernels_ : ndarray of shape (n_selected,)
+        The selected kernels, ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
+        The dual variable of the last refit, minus the gradient of the losses in the
+        predictions; every selected f_m is K_m times it, over alpha times the sum of
+        the sample weights.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        Mean loss, summed over the targets, plus the penalty.
+    duality_gap_ : float
+        Always nan: a greedy selection has no certificate.
+    n_iter_ : int
+        Number of selected kernels.
+    history_ : structured ndarray of shape (n_selected + 1,)
+        One line per model, from the one without kernels on: output (always 0),
+        iteration, seconds, objective, duality_gap (nan), n_active, passes,
+        inner_steps.
+    status_ : str
+        Why the selection stopped, a sentence: the value of a `Status`.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    GroupOMPRegressor : The model for one alpha and number of kernels.
+    multikernel.display.SparsityPathDisplay : Draws the scores.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import GroupOMPRegressorCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 1]) + X[:, 3] + 0.1 * rng.standard_normal(60)
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = GroupOMPRegressorCV(kernels, cv=3).fit(X, y)
+    >>> model.n_kernels_, model.selection_order_
+    (2, array([3, 1]))
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        max_kernels: int | None = 50,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        tol: float = 1e-3,
+        loss: str = "squared",
+        epsilon: float = 0.1,
+        subsample: float | int = 1.0,
+        normalize: str | Sequence[str] | None = "trace",
+        fit_intercept: bool = True,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.max_kernels = max_kernels
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.tol = tol
+        self.loss = loss
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for alpha one; the paths set the strengths."""
+        loss = regression_loss(self.loss, self.epsilon)
+        return self._recipe(loss, 1.0, self.max_kernels, total_weight)
