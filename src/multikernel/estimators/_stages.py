@@ -122,8 +122,9 @@ class Stages:
         (n_kernels, n_rows): kernels in the dictionary, samples in the input.
     strength : float
         The ridge in the summed scale: the dual variable over the expansion.
-    status : Status
-        Why the selection stopped.
+    status : str
+        Why the selection stopped: the value of a `Status`, as model files hold no
+        enumerations.
     """
 
     model: StagedModel
@@ -133,7 +134,7 @@ class Stages:
     rows: Indices
     shape: tuple[int, int]
     strength: float
-    status: Status
+    status: str
 
     def __len__(self) -> int:
         """Return the number of selected kernels."""
@@ -162,7 +163,7 @@ class Stages:
             order=self.order[:k],
             improvements=self.improvements[:k],
             history=self.history[: k + 1],
-            status=self.status if k == len(self) else Status.SELECTED,
+            status=self.status if k == len(self) else Status.SELECTED.value,
         )
 
     def last_model(self) -> AdditiveModel:
@@ -193,7 +194,7 @@ class Stages:
             "duality_gap_": np.nan,
             "n_iter_": len(self),
             "history_": self.history,
-            "status_": self.status.value,
+            "status_": self.status,
             "_stages": self,
         }
 
@@ -227,5 +228,5 @@ def make_stages(
         rows=samples.rows[kept],
         shape=(path.problem.gram.shape[0], samples.y.shape[0]),
         strength=path.problem.regularizer.alpha,
-        status=path.status,
+        status=path.status.value,
     )
