@@ -4,6 +4,7 @@ from multikernel.display import (
     ConvergenceDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
+    SparsityPathDisplay,
 )
 from multikernel.estimators import (
     GroupOMPClassifier,
@@ -29,6 +30,7 @@ __all__ = [
     "GroupOMPRegressorCV",
     "KernelWeightsDisplay",
     "RegularizationPathDisplay",
+    "SparsityPathDisplay",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",

@@ -62,7 +62,7 @@ def test_impossible_tasks(task, loss, message):
 
 
 def test_unknown_method_and_kernels():
-    with pytest.raises(ValueError, match="--method must be one of spicy"):
+    with pytest.raises(ValueError, match="--method must be one of spicy, gomp"):
         find_method("magic")
     table = Table(pd.DataFrame({"a": [1.0]}), None)
     with pytest.raises(ValueError, match="--kernels must be one of default, columns"):

@@ -65,6 +65,29 @@ def test_fit_chooses_alpha_by_cross_validation(run, csv):
     assert report["alpha"] > 0
 
 
+def test_fit_selects_kernels_greedily(run, csv):
+    settings = ("--method", "gomp", "--set", "n_kernels=3")
+    report = answer(run("fit", csv, *FIT, *settings, "--json"))
+    assert report["estimator"] == "GroupOMPClassifier"
+    assert report["n_active"] == len(report["kernels"]) == 3
+    assert report["kernels"][0]["name"].endswith("[dose]")
+    assert report["duality_gap"] is None
+    shown = run("fit", csv, *FIT, *settings).stdout
+    assert "3 of 12 kernels in use" in shown
+    assert "gap" not in shown
+    chosen = answer(run("fit", csv, *FIT, "--method", "gomp", "--cv", 3, "--json"))
+    assert chosen["estimator"] == "GroupOMPClassifierCV"
+    assert chosen["alpha"] in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+
+def test_a_greedy_selection_has_no_path_of_strengths(run, csv):
+    result = run("path", csv, *FIT, "--method", "gomp")
+    assert result.exit_code != 0
+    assert "path over numbers of kernels, not over strengths" in " ".join(
+        result.stderr.split()
+    )
+
+
 def test_fit_of_several_classes(run, frame, tmp_path):
     frame["outcome"] = np.digitize(frame["dose"], [-0.4, 0.4])
     frame.to_csv(tmp_path / "three.csv", index=False)

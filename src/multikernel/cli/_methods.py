@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 
 from multikernel.estimators import (
+    GroupOMPClassifier,
+    GroupOMPClassifierCV,
+    GroupOMPRegressor,
+    GroupOMPRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -49,6 +53,11 @@ METHODS: Mapping[str, Method] = {
         "SpicyMKL",
         {"classification": SpicyMKLClassifier, "regression": SpicyMKLRegressor},
         {"classification": SpicyMKLClassifierCV, "regression": SpicyMKLRegressorCV},
+    ),
+    "gomp": Method(
+        "MKL-GOMP",
+        {"classification": GroupOMPClassifier, "regression": GroupOMPRegressor},
+        {"classification": GroupOMPClassifierCV, "regression": GroupOMPRegressorCV},
     ),
 }
 

@@ -33,7 +33,8 @@ def model_report(
     report : dict
         ``estimator``, ``parameters``, ``n_kernels``, ``n_active``, ``objective``,
         ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
-        and weight of each active kernel, the largest first; for several classes also
+        and weight of each active kernel, the largest first or, where kernels were
+        selected one after the other, in that order; for several classes also
         ``class``. Diagnostics have one value per class then.
     """
     model = final_estimator(estimator)
@@ -42,7 +43,8 @@ def model_report(
     kernels = []
     for output, row in enumerate(weights):
         label = {"class": model.classes_[output]} if len(weights) > 1 else {}
-        order = np.argsort(-row, kind="stable")
+        # Selected kernels all weigh the same: theirs is the order of selection.
+        order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
             label | {"name": names[index], "index": index, "weight": row[index]}
             for index in order[row[order] > 0]
@@ -128,9 +130,11 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
 
 def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines that say how well a model was fitted."""
+    gap = {"relative duality gap": report["duality_gap"]}
+    greedy = bool(np.all(np.isnan(report["duality_gap"])))
     return {
         "objective": report["objective"],
-        "relative duality gap": report["duality_gap"],
+        **({} if greedy else gap),
         "tolerance": report["tol"],
         "iterations": report["n_iter"],
         "status": report["status"],

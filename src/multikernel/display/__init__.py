@@ -2,6 +2,12 @@
 
 from multikernel.display.convergence import ConvergenceDisplay
 from multikernel.display.path import RegularizationPathDisplay
+from multikernel.display.sparsity import SparsityPathDisplay
 from multikernel.display.weights import KernelWeightsDisplay
 
-__all__ = ["ConvergenceDisplay", "KernelWeightsDisplay", "RegularizationPathDisplay"]
+__all__ = [
+    "ConvergenceDisplay",
+    "KernelWeightsDisplay",
+    "RegularizationPathDisplay",
+    "SparsityPathDisplay",
+]

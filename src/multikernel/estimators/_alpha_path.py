@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._grams import build_grams
+from multikernel.estimators._greedy import GreedyMKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.problem import Callback
 from multikernel.solvers.path import solve_path
@@ -100,6 +101,11 @@ def regularization_path(
         raise ValueError(f"n_alphas must be at least 2, got {n_alphas}.")
     if not 0.0 < ratio < 1.0:
         raise ValueError(f"ratio must lie between 0 and 1, got {ratio}.")
+    if isinstance(estimator, GreedyMKL):
+        raise ValueError(
+            f"{type(estimator).__name__} has a path over numbers of kernels, not over "
+            "strengths: one fit holds it, see selection_order_ and prefix."
+        )
     estimator._check_parameters()
     probe = copy.copy(estimator)
     samples = estimator._read(probe, X, y, None)

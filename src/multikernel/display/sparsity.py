@@ -1,0 +1,204 @@
+"""A picture of how the score depends on the number of kernels."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._typing import Array
+from multikernel.display._style import INK, QUIET, color, figure_of, pyplot, tidy
+from multikernel.display.fitted import final_estimator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+class SparsityPathDisplay:
+    """Cross-validated score against the number of kernels, one line per strength.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_alphas, n_models, n_folds)
+        Scores of the models with no kernel, one kernel, ...
+    alphas : array-like of shape (n_alphas,)
+        Strengths.
+    best_alpha : float, default=None
+        The strength that was chosen: its line is in color, with a band of one standard
+        deviation over the folds. The first one when None.
+    best_n_kernels : int, default=None
+        The number of kernels that was chosen, marked with a dot.
+    score_name : str, default="cross-validated score"
+        What `scores` holds, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the lines.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    line_ : Line2D
+        The line of the chosen strength.
+    band_ : matplotlib artist
+        The band around it.
+    other_lines_ : list of Line2D
+        The lines of the other strengths, in their order.
+    point_ : Line2D or None
+        The mark of the chosen number of kernels.
+
+    Raises
+    ------
+    ValueError
+        If the shapes disagree, or a choice is none of the candidates.
+
+    Examples
+    --------
+    >>> from multikernel.display import SparsityPathDisplay
+    >>> scores = [[[0.5, 0.5], [0.8, 0.9], [0.7, 0.9]]]
+    >>> display = SparsityPathDisplay(scores, [0.1], best_n_kernels=1).plot()
+    >>> display.line_.get_ydata().round(2).tolist()
+    [0.5, 0.85, 0.8]
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    line_: "Line2D"
+    band_: Any
+    other_lines_: "list[Line2D]"
+    point_: "Line2D | None"
+
+    def __init__(
+        self,
+        scores: ArrayLike,
+        alphas: ArrayLike,
+        *,
+        best_alpha: float | None = None,
+        best_n_kernels: int | None = None,
+        score_name: str = "cross-validated score",
+    ) -> None:
+        self.scores = np.asarray(scores, dtype=float)
+        self.alphas = np.asarray(alphas, dtype=float)
+        self.best_alpha = best_alpha
+        self.best_n_kernels = best_n_kernels
+        self.score_name = score_name
+        if self.scores.ndim != 3 or len(self.scores) != self.alphas.size:
+            raise ValueError(
+                f"scores has shape {self.scores.shape}, expected "
+                f"({self.alphas.size}, n_models, n_folds): one entry per alpha, number "
+                "of kernels and fold."
+            )
+        if best_alpha is not None and best_alpha not in self.alphas:
+            raise ValueError(f"best_alpha={best_alpha} is none of the alphas.")
+        most = self.scores.shape[1] - 1
+        if best_n_kernels is not None and not 0 <= best_n_kernels <= most:
+            raise ValueError(
+                f"There are scores for 0 to {most} kernels, got "
+                f"best_n_kernels={best_n_kernels}."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **line_kwargs: Any
+    ) -> "SparsityPathDisplay":
+        """Draw the scores of an estimator that has chosen its number of kernels.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, or a pipeline or
+            search that ends in one.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        **line_kwargs : dict
+            See `plot`.
+
+        Returns
+        -------
+        display : SparsityPathDisplay
+
+        Raises
+        ------
+        TypeError
+            If the model has not chosen a number of kernels.
+        """
+        model = final_estimator(estimator)
+        if not hasattr(model, "n_kernels_"):
+            raise TypeError(
+                f"{type(model).__name__} has no n_kernels_: expected an estimator that "
+                "chooses the number of kernels by cross-validation."
+            )
+        results = model.cv_results_
+        folds = [results[f"split{k}_test_score"] for k in range(model.n_splits_)]
+        # Candidates run over the strengths first.
+        grid = np.reshape(folds, (model.n_splits_, -1, model.alphas_.size))
+        display = cls(
+            grid.T,
+            model.alphas_,
+            best_alpha=model.alpha_,
+            best_n_kernels=model.n_kernels_,
+        )
+        return display.plot(ax=ax, **line_kwargs)
+
+    def plot(
+        self, ax: "Axes | None" = None, **line_kwargs: Any
+    ) -> "SparsityPathDisplay":
+        """Draw the mean scores, and how far folds differ at the chosen strength.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure when None.
+        **line_kwargs : dict
+            Passed to ``ax.plot`` for the line of the chosen strength.
+
+        Returns
+        -------
+        display : SparsityPathDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        panel = ax if ax is not None else _new_axes()
+        self.ax_, self.figure_ = panel, figure_of(panel)
+        best = 0
+        if self.best_alpha is not None:
+            best = int(np.flatnonzero(self.alphas == self.best_alpha)[0])
+        means, spreads = self.scores.mean(axis=2), self.scores.std(axis=2)
+        counts = np.arange(means.shape[1])
+        others = np.delete(means, best, axis=0)
+        self.other_lines_ = panel.plot(counts, others.T, color=QUIET, linewidth=0.9)
+        for line in self.other_lines_[:1]:
+            line.set_label("other alphas")
+        low, high = means[best] - spreads[best], means[best] + spreads[best]
+        self.band_ = panel.fill_between(counts, low, high, color="#D9E8F2")
+        style: dict[str, Any] = {"color": color(0), "linewidth": 1.8}
+        style["label"] = f"alpha = {self.alphas[best]:.3g}, ± 1 s.d. over folds"
+        (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
+        self._mark(means[best])
+        panel.set_xlabel("number of kernels")
+        panel.set_ylabel(self.score_name)
+        panel.locator_params(axis="x", integer=True)
+        tidy(panel, grid="y")
+        panel.legend(frameon=False, fontsize="small")
+        return self
+
+    def _mark(self, means: Array) -> None:
+        """Mark the chosen number of kernels."""
+        self.point_ = None
+        if self.best_n_kernels is None:
+            return
+        k = self.best_n_kernels
+        style: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "none"}
+        noun = "kernel" if k == 1 else "kernels"
+        (self.point_,) = self.ax_.plot(
+            [k], [means[k]], label=f"chosen: {k} {noun}", **style
+        )
+
+
+def _new_axes() -> "Axes":
+    axes: Axes = pyplot().subplots(figsize=(6.8, 4.2), layout="constrained")[1]
+    return axes
