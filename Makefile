@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test lint docs bench-smoke clean
+.PHONY: demo test lint docs bench-smoke bench-spicymkl clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -25,6 +25,9 @@ docs: $(VENV)/.docs
 
 bench-smoke: $(VENV)/.dev
 	$(BIN)/pytest -n 0 tests/benchmarks
+
+bench-spicymkl: $(VENV)/.dev
+	$(BIN)/python benchmarks/papers/spicymkl/run.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,61 @@
+"""The benchmarks of the SpicyMKL paper run, on tiny sizes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from multikernel.datasets import available
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "papers" / "spicymkl" / "run.py"
+TARGETS = (
+    "accuracy",
+    "speed",
+    "cancer",
+    "path",
+    "build",
+    "memory",
+    "imports",
+    "first_fit",
+    "million",
+)
+FIGURES = ("figure1", "figure2", "figure3", "figure4")
+
+pytestmark = pytest.mark.skipif(
+    not {"liver", "ringnorm", "splice"} <= set(available()),
+    reason="needs MULTIKERNEL_DATA with liver, ringnorm and splice",
+)
+
+
+def run(folder, *parts):
+    """Run some parts; return the names of what they wrote, and RESULTS.md."""
+    line = [sys.executable, str(SCRIPT), "--smoke", "--output", str(folder)]
+    done = subprocess.run([*line, "--only", *parts], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for path in (folder / "results").glob("*.json"):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        assert content["rows"]
+        assert content["environment"]["numpy"]
+    written = {path.name for path in folder.rglob("*") if path.is_file()}
+    return written, (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+
+def test_figures(tmp_path):
+    written, text = run(tmp_path, *FIGURES)
+    assert written == {
+        "RESULTS.md",
+        *(f"{name}.json" for name in FIGURES),
+        *(f"{name}.png" for name in FIGURES),
+    }
+    assert all(f"## Figure {number}" in text for number in (1, 2, 3, 4))
+    assert "tiny sizes" in text
+
+
+def test_targets(tmp_path):
+    written, text = run(tmp_path, "targets")
+    assert written == {"RESULTS.md", *(f"target_{name}.json" for name in TARGETS)}
+    accuracy = json.loads((tmp_path / "results/target_accuracy.json").read_text())
+    assert all(row["gap"] <= row["limit"] for row in accuracy["rows"])
+    assert text.count("### ") == len(TARGETS)
