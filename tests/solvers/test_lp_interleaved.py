@@ -21,8 +21,7 @@ def test_conformance(p, tol):
     problems = [
         lp_problem(loss, p, C, fit_intercept)
         for loss in LOSSES
-        for C in (0.5, 20.0)
-        for fit_intercept in (True, False)
+        for C, fit_intercept in ((0.5, True), (20.0, False))
     ]
     check_solver(InterleavedNewton(tol=tol), problems)
 

@@ -20,7 +20,7 @@ from multikernel.regularizers.base import VariationalRegularizer
 from multikernel.solvers._loop import Recorder
 
 PATIENCE = 10  # iterations without progress before giving up
-PROGRESS = 0.99  # of the gap: what counts as none
+PROGRESS = 0.99  # of the gap, in that many iterations: what counts as none
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +98,23 @@ class Model:
 
 @dataclass
 class Tracker:
-    """Keeps the best primal and the best dual point, and the convergence history."""
+    """Keeps the best primal and the best dual point, and the convergence history.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is solved.
+    recorder : Recorder
+        Takes the history.
+    patience : int, default=10
+        Iterations without progress before giving up.
+    """
 
     problem: Problem
     recorder: Recorder
+    patience: int = PATIENCE
     model: Model = field(init=False)
     certificate: DualCertificate = field(init=False)
-    stalls: int = 0
-    _last_gap: float = np.inf
     _stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -196,11 +205,8 @@ class Tracker:
 
     def record(self) -> None:
         """Add a line to the history, and ask the callback."""
-        gap = self.gap
-        self.stalls = self.stalls + 1 if gap > PROGRESS * self._last_gap else 0
-        self._last_gap = min(gap, self._last_gap)
         self._stopped = self.recorder.add(
-            self.model.objective, gap, self.model.active.size
+            self.model.objective, self.gap, self.model.active.size
         )
 
     def status(self, tol: float, max_iter: int) -> Status | None:
@@ -211,7 +217,14 @@ class Tracker:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
             return Status.MAX_ITER
-        return Status.STALLED if self.stalls >= PATIENCE else None
+        return Status.STALLED if self._stalls() else None
+
+    def _stalls(self) -> bool:
+        """Return whether the last iterations were in vain."""
+        history = self.recorder.history
+        if len(history) <= self.patience:
+            return False
+        return self.gap > PROGRESS * history[-1 - self.patience].duality_gap
 
     def solution(self, status: Status) -> Solution:
         """Return the best points found; kernel weights in closed form of the norms."""

@@ -32,8 +32,9 @@ FAST = 0.1  # a factor of the gap in one step that needs no sharpening
 SHARPEST = 1e-9  # P - 1 at least
 FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
 NEGLIGIBLE = 0.01  # share of the tolerance that dropped kernels may cost, p = 1
+VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
 STEP_TOLERANCE = 1e-3
-EPS = 4.0 * float(np.finfo(np.float64).eps)
+EPS = 64.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -216,8 +217,8 @@ class _Search:
     def _solve_model(self, ball: InnerBall, weights: Array) -> Expansion:
         """Maximise the quadratic model of the dual, and expand its solution."""
         problem, tracker, point = self.problem, self.tracker, self.point
-        # What is dropped here would change H by a rounding error.
-        weights = np.where(weights > EPS * weights.max(), weights, 0.0)
+        # Kernels that all but vanish would cost a pass and change the model by nothing.
+        weights = np.where(weights > VANISHED * weights.max(), weights, 0.0)
         alpha = self._regularizer.alpha
         matrix: GramMatrix = problem.gram.combine(weights / alpha)
         tracker.recorder.passes += np.count_nonzero(weights) / weights.size
@@ -293,8 +294,7 @@ def _between(
     lower, upper = _box(problem)
     rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
     images = old.images + share * (new.images - old.images)
-    forms = _forms_between(old, new, new.images @ old.rho, share)
-    return Expansion(rho, images, forms)
+    return Expansion(rho, images, np.maximum(images @ rho, 0.0))
 
 
 def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
