@@ -71,17 +71,28 @@ def uci_split(name: str, seed: int, most: int | None = None) -> Split:
 
 
 def ida_split(name: str, n_train: int, seed: int) -> Split:
-    """Return so many random training rows of a set; the others are the test rows."""
+    """Return so many random training rows of a set; the others are the test rows.
+
+    Inputs are standardised by the training rows: the paper's widths are meant for
+    inputs of unit scale, and the copy of ringnorm at hand is in thousandths.
+    """
     X, y = _complete(name)
     rows = np.random.default_rng(SEED + seed).permutation(len(y))
     train, test = rows[:n_train], rows[n_train:]
-    return Split(X[train], y[train], X[test], y[test])
+    scaler = StandardScaler().fit(X[train])
+    return Split(
+        scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
+    )
 
 
 def _complete(name: str) -> tuple[Array, Array]:
     """Return inputs and labels of the rows without missing values."""
     data = load(name)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
+    if name == "ringnorm":
+        # The file counts in thousandths of Breiman's unit: standard deviations of the
+        # classes are about 2000 and 1000, and every width of the paper would be tiny.
+        X = X / 1000.0
     if name == "splice":
         # Letters A, C, G, T; the IDA repository codes them 1 to 4.
         X = 1.0 + np.searchsorted(np.frombuffer(b"ACGT", np.uint8), data.X)

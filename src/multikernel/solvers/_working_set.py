@@ -34,7 +34,7 @@ NEAR = 0.95  # of the threshold: idle kernels this close stay in the working set
 SHRINK = 0.1  # towards the inside, of a dual point that may lie on the boundary
 COPY_BYTES = 2**27  # of the working set's matrices, which are a copy
 COPY_SHARE = 0.1  # of the stack, likewise, where that is more
-ONE_THREAD_BYTES = 2**25  # of a working set in cache: waking threads costs more
+ONE_THREAD_BYTES = 2**27  # of a working set: waking threads for it costs more
 PATIENCE = 3  # passes without progress before giving up
 
 
@@ -76,6 +76,7 @@ class WorkingSet:
     stalls: int = 0
     _stopped: bool = False
     _floor: float = field(init=False)
+    _held: tuple[Indices, GramStack] | None = None
 
     def __post_init__(self) -> None:
         self._floor = rounding_floor(self.problem)
@@ -99,13 +100,14 @@ class WorkingSet:
         # with it; inside the loss's domain whatever the ratio.
         self.rho = min(new / old, 1.0) * last.rho
         self.gamma = last.gamma * old / new
+        self._held = last._held
         working = last.working
         self._begin(Model(working.kernels, working.coefs, working.intercept))
 
     def _begin(self, model: Model) -> None:
         """Certify the first model."""
         self.model = self.working = model
-        self._certify(self.problem.gram.take(model.kernels))
+        self._certify(self._part(model.kernels))
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
@@ -192,7 +194,7 @@ class WorkingSet:
         # whole problem, not the one that the last working set was solved to.
         suited = max(1.0, 1.0 / self.gap) / problem.regularizer.alpha
         small = Problem(
-            problem.gram.take(kernels),
+            self._part(kernels),
             problem.y,
             problem.loss,
             problem.regularizer,
@@ -206,6 +208,13 @@ class WorkingSet:
             self.working.intercept,
             min(self.gamma, suited),
         )
+
+    def _part(self, kernels: Indices) -> GramStack:
+        """Return the stack of some kernels, the one at hand if it is of the same."""
+        if self._held is None or not np.array_equal(self._held[0], kernels):
+            self._held = None  # so that never two of them are held
+            self._held = kernels, self.problem.gram.take(kernels)
+        return self._held[1]
 
     def _inside(self) -> Array:
         """Return a dual point strictly inside the loss's domain, near the last one."""
