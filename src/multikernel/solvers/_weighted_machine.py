@@ -26,7 +26,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 SHARE = 0.1  # of the gap per unit of dual variable: pessimistic by far, see below
 SMALLEST_GAP = 1e-12  # below, rounding rules
 MOST_STEPS = 2_000_000  # a run that is cut short is a feasible point all the same
-CACHE_BYTES = 200_000_000
+CACHE_BYTES = 1_000_000_000
 DENSE_ROWS = 1000
 
 
@@ -47,7 +47,7 @@ def machine_within(
         Relative duality gap that the solver is at.
     objective : float
         Primal objective.
-    cache_bytes : int, default=200_000_000
+    cache_bytes : int, default=1_000_000_000
         Memory of SMO for rows of a matrix that is not held.
 
     Returns

@@ -37,7 +37,7 @@ class CuttingPlane:
         Relative duality gap at which to stop.
     max_iter : int, default=500
         Planes at most.
-    cache_bytes : int, default=200_000_000
+    cache_bytes : int, default=1_000_000_000
         Memory for rows of a combined kernel that is too large to be held.
 
     Notes
@@ -123,7 +123,7 @@ class SILP:
         Relative duality gap at which to stop.
     max_iter : int, default=500
         Linear programs at most.
-    cache_bytes : int, default=200_000_000
+    cache_bytes : int, default=1_000_000_000
         Memory for rows of a combined kernel that is too large to be held.
 
     References

@@ -36,7 +36,7 @@ class SimpleMKL:
         Relative duality gap at which to stop.
     max_iter : int, default=500
         Gradient steps at most.
-    cache_bytes : int, default=200_000_000
+    cache_bytes : int, default=1_000_000_000
         Memory for rows of a combined kernel that is too large to be held.
 
     References

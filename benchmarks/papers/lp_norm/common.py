@@ -1,0 +1,166 @@
+"""What the lp-norm benchmarks share: options, clocks, digits, files and tables."""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from multikernel.datasets import available, load
+from multikernel.gram import DenseStack
+from multikernel.losses import HingeLoss
+from multikernel.problem import Problem, Progress, Solution
+from multikernel.regularizers import SquaredBlockNorm
+from multikernel.solvers import Solver
+
+HERE = Path(__file__).parent
+PACKAGES = ("multikernel", "numpy", "scipy", "scikit-learn", "numba")
+THREADS = 2
+C = 1.0
+TOL = 1e-4
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a script was asked for."""
+
+    smoke: bool
+    output: Path
+
+    def save(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Write rows and the environment to results/NAME.json."""
+        folder = self.output / "results"
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {"environment": environment(), "smoke": self.smoke, "rows": rows}
+        text = json.dumps(content, indent=1, default=float) + "\n"
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+    def load(self, name: str) -> dict[str, Any] | None:
+        """Return what `save` wrote, or None."""
+        path = self.output / "results" / f"{name}.json"
+        if not path.exists():
+            return None
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return content
+
+
+def options(description: str) -> Options:
+    """Read the command line, and fix the number of BLAS threads."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes, seconds")
+    parser.add_argument("--output", type=Path, help="folder for results and figures")
+    found = parser.parse_args()
+    # Threads that wait for each other make a test on a busy machine crawl.
+    threadpool_limits(1 if found.smoke else THREADS)
+    default = HERE / "smoke" if found.smoke else HERE
+    return Options(found.smoke, found.output or default)
+
+
+def environment() -> dict[str, Any]:
+    """Return the machine, the versions and the date."""
+    return {
+        "date": datetime.date.today().isoformat(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "BLAS threads": THREADS,
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Odd against even digits under Gaussian kernels of many widths."""
+
+    stack: DenseStack
+    y: Array
+
+
+def digits(n_samples: int, n_kernels: int, seed: int = 0) -> Digits:
+    """Return MNIST digits, or scikit-learn's small ones where MNIST is missing.
+
+    Squared widths 2 sigma^2 are spread over a factor of 10 000 about the median squared
+    distance: from almost diagonal matrices to almost constant ones.
+    """
+    data = load("mnist" if "mnist" in available() else "digits")
+    rows = np.random.default_rng(seed).permutation(len(data.y))[:n_samples]
+    X = np.asarray(data.X, dtype=np.float64).reshape(len(data.y), -1)[rows]
+    odd = np.where(np.asarray(data.y)[rows].astype(int) % 2 == 1, 1.0, -1.0)
+    squared = euclidean_distances(X, squared=True)
+    middle = float(np.median(squared))
+    grams = np.empty((n_kernels, len(odd), len(odd)))
+    for gram, factor in zip(grams, np.geomspace(1e-2, 1e2, n_kernels), strict=True):
+        np.exp(squared / (-2.0 * factor * middle), out=gram)
+    return Digits(DenseStack(grams), odd)
+
+
+def lp_problem(task: Digits, p: float) -> Problem:
+    """Return the problem of one norm at C = 1."""
+    return Problem(task.stack, task.y, HingeLoss(), SquaredBlockNorm(1.0 / C, p))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Return the wall-clock time of a call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def median_seconds(call: Callable[[], object], repeats: int) -> float:
+    """Return the median wall-clock time of several calls."""
+    return float(np.median([seconds(call) for _ in range(repeats)]))
+
+
+def pass_seconds(stack: DenseStack, repeats: int) -> float:
+    """Return the median time of a pass: all quadratic forms of one vector by BLAS.
+
+    One product of the whole stack, as a matrix of n_kernels n_samples rows, with the
+    vector, and one of the images with it: no code of the library.
+    """
+    n_kernels, n_rows, n_cols = stack.shape
+    flat = stack.array.reshape(n_kernels * n_rows, n_cols)
+    v = np.random.default_rng(0).standard_normal(n_cols)
+
+    def once() -> None:
+        (flat @ v).reshape(n_kernels, n_rows) @ v
+
+    once()  # pays for pages and thread pools
+    return median_seconds(once, repeats)
+
+
+def svc_seconds(K: Array, y: Array, repeats: int) -> float:
+    """Return the median time of scikit-learn's SVC on one Gram matrix."""
+    machine = SVC(C=C, kernel="precomputed", tol=1e-3, cache_size=1000)
+    return median_seconds(lambda: machine.fit(K, y), repeats)
+
+
+def solve_within(solver: Solver, problem: Problem, limit: float) -> Solution:
+    """Solve, and give up after so many seconds."""
+
+    def late(progress: Progress) -> bool:
+        return progress.seconds > limit
+
+    return solver.solve(problem, callback=late)
