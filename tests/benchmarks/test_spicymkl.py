@@ -22,6 +22,7 @@ TARGETS = (
     "million",
 )
 FIGURES = ("figure1", "figure2", "figure3", "figure4")
+ALL = (*FIGURES, "rivals")
 
 pytestmark = pytest.mark.skipif(
     not {"liver", "ringnorm", "splice"} <= set(available()),
@@ -43,10 +44,10 @@ def run(folder, *parts):
 
 
 def test_figures(tmp_path):
-    written, text = run(tmp_path, *FIGURES)
+    written, text = run(tmp_path, *ALL)
     assert written == {
         "RESULTS.md",
-        *(f"{name}.json" for name in FIGURES),
+        *(f"{name}.json" for name in ALL),
         *(f"{name}.png" for name in FIGURES),
     }
     assert all(f"## Figure {number}" in text for number in (1, 2, 3, 4))

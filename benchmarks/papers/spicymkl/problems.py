@@ -89,10 +89,6 @@ def _complete(name: str) -> tuple[Array, Array]:
     """Return inputs and labels of the rows without missing values."""
     data = load(name)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
-    if name == "ringnorm":
-        # The file counts in thousandths of Breiman's unit: standard deviations of the
-        # classes are about 2000 and 1000, and every width of the paper would be tiny.
-        X = X / 1000.0
     if name == "splice":
         # Letters A, C, G, T; the IDA repository codes them 1 to 4.
         X = 1.0 + np.searchsorted(np.frombuffer(b"ACGT", np.uint8), data.X)

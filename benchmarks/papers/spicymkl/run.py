@@ -14,12 +14,13 @@ import figure2
 import figure3
 import figure4
 import report
+import rivals
 import targets
 from output import options
 
 PARTS = {
     module.__name__: module.run
-    for module in (figure1, figure2, figure3, figure4, targets)
+    for module in (figure1, figure2, figure3, figure4, rivals, targets)
 }
 
 

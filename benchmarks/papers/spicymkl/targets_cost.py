@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from measure import child, child_with_cache, median_seconds
+from measure import child, child_with_cache, seconds
 from output import Table
 from problems import dense, ida_split, subset_dictionary, uci_dictionary, uci_split
 
@@ -65,10 +65,14 @@ def build(smoke: bool) -> Rows:
         shape = len(dictionary), len(X), len(X)
         exponents = -np.random.default_rng(0).uniform(0.0, 5.0, shape)
         dense(dictionary, X)  # loads compiled code
-        before = median_seconds(partial(np.exp, exponents), 3)
-        spent = median_seconds(partial(dense, dictionary, X), 5)
-        after = median_seconds(partial(np.exp, exponents), 3)
-        exp = float(np.mean([before, after]))
+        fresh_exp, fresh_stack = (
+            partial(np.exp, exponents),
+            partial(dense, dictionary, X),
+        )
+        pairs = [
+            (seconds(fresh_stack), seconds(fresh_exp)) for _ in range(7)
+        ]  # in turns
+        spent, exp = np.median(pairs, axis=0)
         times = {"seconds": spent, "exp_seconds": exp, "ratio": spent / exp}
         table.add(dictionary=name, n=len(X), M=len(dictionary), **times, limit=2.0)
     return table.rows
