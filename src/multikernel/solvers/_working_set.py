@@ -30,6 +30,7 @@ from multikernel.solvers._loop import Recorder
 TARGET_SHARE = 0.1  # of the whole gap, to which the working set is solved next
 SUPERLINEAR = 0.3  # extra power of the gap in that target
 NEW_KERNELS = 30  # violators that join the working set at a time, at least
+NEW_POWER = 0.35  # or this power of the number of kernels, if that is more
 NEAR = 0.95  # of the threshold: idle kernels this close stay in the working set
 SHRINK = 0.1  # towards the inside, of a dual point that may lie on the boundary
 COPY_BYTES = 2**27  # of the working set's matrices, which are a copy
@@ -222,7 +223,8 @@ class WorkingSet:
         if isinstance(problem.loss, SmoothConjugateLoss):
             return self.rho
         middle = 0.5 * constant_model(problem).dual
-        return (1.0 - SHRINK) * project_dual(problem, self.rho) + SHRINK * middle
+        share = min(SHRINK, self.gap)
+        return (1.0 - share) * project_dual(problem, self.rho) + share * middle
 
     def _next_kernels(self) -> Indices:
         """Return the active, the nearly active and the most violated kernels."""
@@ -231,7 +233,9 @@ class WorkingSet:
             (self.working.norms > 0.0) | (sizes[self.working.kernels] > NEAR * level)
         ]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
-        room = max(NEW_KERNELS, active.size // 2)
+        # The dearer a pass, the more kernels it may bring in.
+        n_new = max(NEW_KERNELS, round(self.problem.gram.shape[0] ** NEW_POWER))
+        room = max(n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
