@@ -156,6 +156,16 @@ def test_certified_points_are_feasible(loss, fit_intercept, seed, scale):
     assert np.isfinite(certificate.value)
 
 
+def test_a_feasible_point_whose_sum_is_rounding_stays():
+    y = np.array([-1, -1, -1, 1, 1, 1, -1, -1, 1, 1, 1.0])
+    free = [0.97794088992545669, 0.74078829610559271, 5.5511151231257827e-17]
+    rho = np.array([-2.7187291860310494, 0, 0, 1, 1, 1, -1, -1, *free])
+    weights = np.where(np.arange(11) == 0, 10.0, 1.0)
+    problem = replace(make_problem("hinge"), y=y, loss=weighted(HingeLoss(), weights))
+    assert 0.0 < abs(rho.sum()) < 1e-15
+    np.testing.assert_allclose(project_dual(problem, rho), rho, atol=1e-15)
+
+
 @each_loss
 @each_intercept
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])

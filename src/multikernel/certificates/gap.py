@@ -23,6 +23,8 @@ from multikernel.problem import Problem, Solution
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
 
+EPS = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
@@ -104,13 +106,16 @@ def _centred_clip(rho: Array, lower: Array, upper: Array) -> Array:
     shift = 0.0
     for _ in range(200):
         excess = float(clipped.sum())
+        # A sum that is rounding asks for steps too small to be made.
+        if abs(excess) <= EPS * float(np.abs(clipped).sum()):
+            break
         left, right = (shift, right) if excess > 0.0 else (left, shift)
         inside = (clipped > lower) & (clipped < upper)
         free = int(inside.sum())
         step = shift + excess / free if free else np.inf
         # Newton on a monotone piecewise linear function, bisection as the safeguard.
         new = step if left < step < right else 0.5 * (left + right)
-        if excess == 0.0 or new == shift or right - left <= 0.0:
+        if new == shift or right - left <= 0.0:
             break
         shift = new
         clipped = np.clip(rho - shift, lower, upper)
