@@ -80,6 +80,49 @@ def test_fit_selects_kernels_greedily(run, csv):
     assert chosen["alpha"] in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
+def test_fit_of_lp_norm_models(run, csv):
+    lp = ("--method", "lp")
+    report = answer(run("fit", csv, *FIT, *lp, "-C", 2, "-p", "inf", "--json"))
+    assert report["estimator"] == "LpMKLClassifier"
+    assert report["parameters"]["C"] == 2.0
+    assert {kernel["weight"] for kernel in report["kernels"]} == {1.0}
+    uniform = answer(run("fit", csv, *FIT, "--method", "uniform", "-C", 2, "--json"))
+    assert uniform["estimator"] == "UniformMKLClassifier"
+    assert uniform["objective"] == pytest.approx(report["objective"], rel=1e-3)
+    silp = ("-p", 1, "--set", "solver=silp", "--tol", 1e-4)
+    sparse = answer(run("fit", csv, *FIT, *lp, *silp, "--json"))
+    assert sparse["n_active"] < report["n_active"]
+    chosen = answer(run("fit", csv, *FIT, *lp, "--cv", 2, "-p", 2, "--json"))
+    assert chosen["estimator"] == "LpMKLClassifierCV"
+    assert chosen["p"] == 2.0
+    assert chosen["C"] > 0.0
+    shown = run("fit", csv, *FIT, *lp, "--cv", 2, "-p", 2, "--set", "Cs=[1]")
+    assert "C chosen" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--method", "lp", "-C", 1, "--cv", 3), "-C and --cv exclude each other"),
+        (("--alpha", 1, "--cv", 3), "--alpha and --cv exclude each other"),
+        (("--method", "uniform", "--cv", 3), "uniform has nothing that --cv could"),
+        (("--method", "lp", "-p", 0.5), "p must be a number of at least 1"),
+        (("--method", "spicy", "-C", 1), "SpicyMKLClassifier has no parameter C"),
+        (("--method", "lp", "--alpha", 1), "LpMKLClassifier has no parameter alpha"),
+    ],
+)
+def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
+    result = run("fit", csv, *FIT, *options)
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_margin_model_has_no_path_of_strengths(run, csv):
+    result = run("path", csv, *FIT, "--method", "lp")
+    assert result.exit_code == 1
+    assert "keeps kernels in use at every C" in " ".join(result.stderr.split())
+
+
 def test_a_greedy_selection_has_no_path_of_strengths(run, csv):
     result = run("path", csv, *FIT, "--method", "gomp")
     assert result.exit_code != 0

@@ -13,8 +13,29 @@ SHORT = {
     ),
     "n_alphas": 4,
     "alphas": [0.01, 1.0],
+    "Cs": [0.1, 10.0],
+    "ps": [2.0, float("inf")],
     "cv": 3,
 }
+
+
+WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
+# Losses with corners leave the order of SMO's steps to the copies, so that a weight of
+# two equals two copies up to the tolerance only: test_lp_norm.py tests that.
+# scikit-learn expects the same of its SVC and SVR.
+BY_SMO = (
+    "LpMKLClassifier",
+    "LpMKLClassifierCV",
+    "LpMKLRegressor",
+    "LpMKLRegressorCV",
+    "UniformMKLClassifier",
+)
+
+
+def expected_failures(estimator):
+    if type(estimator).__name__ in BY_SMO:
+        return {WEIGHTS: "weights equal copies up to the tolerance of SMO"}
+    return {}
 
 
 def instances():
@@ -28,6 +49,8 @@ def instances():
 
 # Warnings are what some checks ask for, and the data of others is hopeless.
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(list(instances()))
+@parametrize_with_checks(
+    list(instances()), expected_failed_checks=expected_failures, xfail_strict=True
+)
 def test_sklearn_conformance(estimator, check):
     check(estimator)

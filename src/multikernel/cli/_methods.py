@@ -13,10 +13,16 @@ from multikernel.estimators import (
     GroupOMPClassifierCV,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
+    LpMKLClassifier,
+    LpMKLClassifierCV,
+    LpMKLRegressor,
+    LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    UniformMKLClassifier,
+    UniformMKLRegressor,
 )
 
 TASKS = ("classification", "regression")
@@ -40,7 +46,8 @@ class Method:
     estimators : mapping of str to type
         The estimator of each task.
     cv_estimators : mapping of str to type
-        The estimator of each task that chooses its strength by cross-validation.
+        The estimator of each task that chooses its strength by cross-validation; may
+        be empty.
     """
 
     title: str
@@ -58,6 +65,16 @@ METHODS: Mapping[str, Method] = {
         "MKL-GOMP",
         {"classification": GroupOMPClassifier, "regression": GroupOMPRegressor},
         {"classification": GroupOMPClassifierCV, "regression": GroupOMPRegressorCV},
+    ),
+    "lp": Method(
+        "lp-norm MKL",
+        {"classification": LpMKLClassifier, "regression": LpMKLRegressor},
+        {"classification": LpMKLClassifierCV, "regression": LpMKLRegressorCV},
+    ),
+    "uniform": Method(
+        "the unweighted sum",
+        {"classification": UniformMKLClassifier, "regression": UniformMKLRegressor},
+        {},
     ),
 }
 

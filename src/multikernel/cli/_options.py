@@ -14,7 +14,9 @@ Target = Annotated[
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
 ]
-MethodName = Annotated[str, typer.Option("--method", help="Method: spicy.")]
+MethodName = Annotated[
+    str, typer.Option("--method", help="Method: spicy, gomp, lp or uniform.")
+]
 TaskName = Annotated[
     str | None,
     typer.Option(

@@ -1,5 +1,6 @@
 """``multikernel fit``: train a model on a file and save it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,9 @@ from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, fit_live, make_estimator, with_scaling
 from multikernel.persistence import save
 
+CHOSEN = ("alpha", "C", "p")
+"""What cross-validation may have chosen."""
+
 
 @user_errors
 def fit(
@@ -46,6 +50,14 @@ def fit(
     alpha: Annotated[
         float | None, typer.Option(help="Regularization strength, on the mean loss.")
     ] = None,
+    C: Annotated[
+        float | None,
+        typer.Option("-C", help="Weight of the summed losses, for lp and uniform."),
+    ] = None,
+    p: Annotated[
+        float | None,
+        typer.Option("-p", help="Norm of the kernel weights, 1 to inf, for lp."),
+    ] = None,
     cv: Annotated[
         int | None,
         typer.Option(
@@ -59,15 +71,15 @@ def fit(
     json: Json = False,
 ) -> None:
     """Train a model on a CSV, Parquet or npz file, and save it."""
-    if alpha is not None and cv is not None:
-        raise ValueError("--alpha and --cv exclude each other: --cv chooses alpha.")
+    strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
     if output is not None and not output.parent.is_dir():
         raise FileNotFoundError(f"The folder {output.parent} does not exist.")
     training = Training(method, task, loss, kernels, tol, settings or [])
     table = read_table(data, target, drop or [])
     chosen = training.chosen_method()
     kinds = chosen.estimators if cv is None else chosen.cv_estimators
-    strength = {name: v for name, v in (("alpha", alpha), ("cv", cv)) if v is not None}
+    if not kinds:
+        raise ValueError(f"--method {method} has nothing that --cv could choose.")
     parameters = training.parameters(table) | strength
     estimator = make_estimator(kinds[training.chosen_task(table)], parameters)
     pipeline = with_scaling(estimator, table, scale)
@@ -83,6 +95,18 @@ def fit(
         _show(report)
 
 
+def _strength(given: Mapping[str, float | None], cv: int | None) -> dict[str, Any]:
+    """Return the parameters that say how strong to regularize, or how to choose it."""
+    fixed = {name: value for name, value in given.items() if value is not None}
+    if cv is None:
+        return fixed
+    p = fixed.pop("p", None)
+    for name in fixed:
+        option = "--alpha" if name == "alpha" else f"-{name}"
+        raise ValueError(f"{option} and --cv exclude each other: --cv chooses {name}.")
+    return {"cv": cv} if p is None else {"cv": cv, "ps": [p]}
+
+
 def _report(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
     report = {
@@ -91,15 +115,15 @@ def _report(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
         "training_score": pipeline.score(table.X, table.y),
     }
     model = pipeline["model"]
-    if hasattr(model, "alpha_"):
-        report["alpha"] = model.alpha_
+    for name in CHOSEN:
+        if hasattr(model, f"{name}_"):
+            report[name] = getattr(model, f"{name}_")
     return report | model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
-    if "alpha" in report:
-        facts["alpha chosen"] = report["alpha"]
+    facts |= {f"{name} chosen": report[name] for name in CHOSEN if name in report}
     facts |= {"training score": report["training_score"]} | diagnostics(report)
     print_facts(facts, report["estimator"])
     print_kernels(report)

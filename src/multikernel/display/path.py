@@ -49,6 +49,8 @@ class RegularizationPathDisplay:
 
     Attributes
     ----------
+    alpha_name : str
+        What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C.
     ax_ : matplotlib Axes
         Axes of the path.
     score_ax_ : matplotlib Axes or None
@@ -73,6 +75,7 @@ class RegularizationPathDisplay:
     ['age', 'height']
     """
 
+    alpha_name: str = "alpha"
     ax_: "Axes"
     score_ax_: "Axes | None"
     figure_: "Figure"
@@ -137,7 +140,7 @@ class RegularizationPathDisplay:
         max_labels: int = 7,
         **line_kwargs: Any,
     ) -> "RegularizationPathDisplay":
-        """Draw the path and the scores of an estimator that has chosen its alpha.
+        """Draw the path and the scores of an estimator that has chosen alpha or C.
 
         Parameters
         ----------
@@ -168,15 +171,15 @@ class RegularizationPathDisplay:
                 "path of any other, and from_path takes it."
             )
         found = NamedPath(model.path_, model.kernel_names_)
-        results = model.cv_results_
-        scores = [results[f"split{k}_test_score"] for k in range(model.n_splits_)]
         display = cls(
             found.path.alphas,
             found.norms(),
             found.kernel_names,
-            scores=np.transpose(scores),
-            best_alpha=model.alpha_,
+            scores=_path_scores(model),
+            best_alpha=1.0 / model.C_ if hasattr(model, "C_") else model.alpha_,
         )
+        if hasattr(model, "C_"):
+            display.alpha_name = "1 / C"
         return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
 
     def plot(
@@ -222,7 +225,8 @@ class RegularizationPathDisplay:
         self._label_lines()
         if lower is not None and self.scores is not None:
             _draw_scores(lower, self.alphas[order], self.scores[order])
-        (lower or upper).set_xlabel("alpha, weaker regularization to the right")
+        label = f"{self.alpha_name}, weaker regularization to the right"
+        (lower or upper).set_xlabel(label)
         self._mark_best()
         return self
 
@@ -290,7 +294,7 @@ class RegularizationPathDisplay:
                 self.best_alpha, color=INK, linewidth=1.0, linestyle=(0, (4, 3))
             )
         self.ax_.annotate(
-            f"alpha = {self.best_alpha:.3g}",
+            f"{self.alpha_name} = {self.best_alpha:.3g}",
             (self.best_alpha, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(-4, -4),
@@ -300,6 +304,15 @@ class RegularizationPathDisplay:
             ha="right",
             va="top",
         )
+
+
+def _path_scores(model: Any) -> Array:
+    """Return the scores along the path of a model, shape (n_alphas, n_folds)."""
+    results = model.cv_results_
+    names = [f"split{fold}_test_score" for fold in range(model.n_splits_)]
+    scores = np.column_stack([results[name] for name in names])
+    # Where p was chosen as well, the path is that of the chosen one.
+    return scores[results["p"] == model.p_] if "p" in results else scores
 
 
 def _without_idle_stretches(values: Array) -> Array:

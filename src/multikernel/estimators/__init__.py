@@ -8,20 +8,29 @@ from multikernel.estimators._group_omp_cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
 )
+from multikernel.estimators._lp_norm import LpMKLClassifier, LpMKLRegressor
+from multikernel.estimators._lp_norm_cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators._path import RegularizationPath
 from multikernel.estimators._precomputed import stack_grams
 from multikernel.estimators._spicy import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.estimators._spicy_cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
+from multikernel.estimators._uniform import UniformMKLClassifier, UniformMKLRegressor
 
 ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
+    LpMKLClassifier,
+    LpMKLClassifierCV,
+    LpMKLRegressor,
+    LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    UniformMKLClassifier,
+    UniformMKLRegressor,
 )
 """Every estimator, read by the conformance tests."""
 
@@ -31,12 +40,18 @@ __all__ = [
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
     "GroupOMPRegressorCV",
+    "LpMKLClassifier",
+    "LpMKLClassifierCV",
+    "LpMKLRegressor",
+    "LpMKLRegressorCV",
     "NamedPath",
     "RegularizationPath",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "UniformMKLClassifier",
+    "UniformMKLRegressor",
     "regularization_path",
     "stack_grams",
 ]

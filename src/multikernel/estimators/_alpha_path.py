@@ -12,6 +12,7 @@ from multikernel.estimators._grams import build_grams
 from multikernel.estimators._greedy import GreedyMKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.problem import Callback
+from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers.path import solve_path
 
 
@@ -107,6 +108,12 @@ def regularization_path(
             "strengths: one fit holds it, see selection_order_ and prefix."
         )
     estimator._check_parameters()
+    if isinstance(estimator._build(1.0).regularizer, SquaredBlockNorm):
+        raise ValueError(
+            f"{type(estimator).__name__} keeps kernels in use at every C, so there is "
+            "no strength to start a path from: LpMKLClassifierCV and LpMKLRegressorCV "
+            "solve for a grid of C, and their path_ holds it."
+        )
     probe = copy.copy(estimator)
     samples = estimator._read(probe, X, y, None)
     weights = estimator._weights(samples)

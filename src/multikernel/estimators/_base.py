@@ -50,12 +50,15 @@ class Recipe:
     objective_scale : float
         What turns an objective of `Problem` into that of the estimator: one over the
         total weight for a mean loss, C for a C in front of the sum.
+    dual_scale : float, default=1.0
+        What turns a dual point of `Problem` into the estimator's.
     """
 
     loss: Loss
     regularizer: BlockRegularizer
     solver: Solver
     objective_scale: float
+    dual_scale: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     normalize: str | Sequence[str] | None
     fit_intercept: bool
     tol: float
-    max_iter: int
     storage: str
     max_bytes: int | None
     verbose: int
@@ -269,7 +271,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return {
             "kernel_weights_": single([s.kernel_weights for s in solutions]),
             "active_kernels_": expansion.active,
-            "dual_coef_": single(samples.scatter(dual)),
+            "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
             "intercept_": expansion.intercept,
             "support_": samples.rows[support],
             "objective_": single([scale * s.objective for s in solutions]),

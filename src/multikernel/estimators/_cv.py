@@ -1,6 +1,5 @@
 """Choosing alpha by cross-validation along warm-started paths."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,6 @@ from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import merge
 from multikernel.estimators._path import path_arrays, strength_grid
 from multikernel.estimators._scores import FoldScores, cv_results
-from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.path import solve_path
 
@@ -56,7 +54,7 @@ class PathCV(FoldCV):
         alphas = self._grid(problems, total)
         watch = self._watch(recipe, callback)
         folds = self._fold_scores(samples, grams, alphas, watch)
-        results = cv_results(alphas, folds)
+        results = cv_results({"alpha": alphas}, folds)
         best = int(np.nanargmax(results["mean_test_score"]))
         attributes: dict[str, Any] = {
             "alphas_": alphas,
@@ -109,19 +107,6 @@ class PathCV(FoldCV):
             n_active.append(expansion.active.size)
         gaps = np.array([[s.duality_gap for s in path] for path in paths])
         return FoldScores(np.array(scores), np.array(n_active, dtype=float), gaps)
-
-    def _warn_unsolved(self, gaps: Array) -> None:
-        """Say how many solves of paths ended above the tolerance, if any did."""
-        unsolved = int(np.count_nonzero(~(gaps <= self.tol)))
-        if unsolved:
-            warnings.warn(
-                f"{unsolved} of {gaps.size} solves along the paths of "
-                f"{type(self).__name__} stopped above tol={self.tol:g}; the largest "
-                f"relative duality gap is {gaps.max():.2e}. Raise max_iter or loosen "
-                "tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
 
 def complete_path(

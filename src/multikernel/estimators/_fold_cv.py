@@ -1,5 +1,6 @@
 """Cross-validation on folds cut from the stack of all samples."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -18,6 +19,7 @@ from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
 from multikernel.estimators._base import BaseMKL, Samples
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._scores import FoldScores, make_score
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Callback
 
 
@@ -109,6 +111,19 @@ class FoldCV(BaseMKL):
                 for split in splits
             )
         return scores
+
+    def _warn_unsolved(self, gaps: Array) -> None:
+        """Say how many solves of paths ended above the tolerance, if any did."""
+        unsolved = int(np.count_nonzero(~(gaps <= self.tol)))
+        if unsolved:
+            warnings.warn(
+                f"{unsolved} of {gaps.size} solves along the paths of "
+                f"{type(self).__name__} stopped above tol={self.tol:g}; the largest "
+                f"relative duality gap is {gaps.max():.2e}. Raise max_iter or loosen "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _require_fitted(self) -> None:
         if not self.refit:

@@ -101,7 +101,7 @@ class GreedyCV(FoldCV, GreedyMKL):
         candidates = Candidates(alphas, reached)
         n_reached = candidates.alpha.size
         results: dict[str, Any] = cv_results(
-            candidates.alpha, [_head(f, n_reached) for f in folds]
+            {"alpha": candidates.alpha}, [_head(f, n_reached) for f in folds]
         )
         results["n_kernels"] = np.asarray(candidates.n_kernels)
         best = int(np.nanargmax(results["mean_test_score"]))

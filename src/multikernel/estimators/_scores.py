@@ -1,7 +1,7 @@
 """Scores of decision values: any scikit-learn scorer, without predicting again."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,15 @@ Scorer = Callable[..., float]
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """What one fold says of every strength.
+    """What one fold says of every candidate.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_alphas,)
+    scores : ndarray of shape (n_candidates,)
         Validation scores.
-    n_active : ndarray of shape (n_alphas,)
+    n_active : ndarray of shape (n_candidates,)
         Kernels in the models.
-    gaps : ndarray of shape (n_outputs, n_alphas)
+    gaps : ndarray of shape (n_outputs, n_candidates)
         Relative duality gaps of the solves.
     """
 
@@ -103,35 +103,37 @@ def _takes_weights(scorer: Scorer) -> bool:
     )
 
 
-def cv_results(alphas: Array, folds: Sequence[FoldScores]) -> dict[str, Array]:
+def cv_results(
+    parameters: Mapping[str, Array], folds: Sequence[FoldScores]
+) -> dict[str, Array]:
     """Return the scores of all folds as scikit-learn's searches do.
 
     Parameters
     ----------
-    alphas : ndarray of shape (n_alphas,)
-        The strengths.
+    parameters : mapping of str to ndarray of shape (n_candidates,)
+        What the candidates differ in, such as ``alpha``.
     folds : sequence of FoldScores
         One per fold.
 
     Returns
     -------
-    results : dict of ndarray of shape (n_alphas,)
-        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
+    results : dict of ndarray of shape (n_candidates,)
+        The parameters, ``split0_test_score`` and so on, ``mean_test_score``,
         ``std_test_score``, ``rank_test_score``, ``mean_n_active``.
 
     Raises
     ------
     ValueError
-        If no strength has a score.
+        If no candidate has a score.
     """
     scores = np.array([fold.scores for fold in folds])
     mean = scores.mean(axis=0)
     if not np.isfinite(mean).any():
         raise ValueError(
-            "No alpha has a finite score in every fold: check scoring, and that every "
-            "fold holds every class."
+            f"No {' and '.join(parameters)} has a finite score in every fold: check "
+            "scoring, and that every fold holds every class."
         )
-    results = {"alpha": alphas}
+    results = dict(parameters)
     results |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
     results["mean_test_score"] = mean
     results["std_test_score"] = scores.std(axis=0)

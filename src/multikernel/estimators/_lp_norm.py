@@ -1,0 +1,364 @@
+"""lp-norm multiple kernel learning: any degree of sparsity."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from multikernel._validation import POSITIVE, Check
+from multikernel.estimators._base import Recipe
+from multikernel.estimators._lp_base import LpMKL, margin_recipe
+from multikernel.estimators._lp_solvers import (
+    MAX_ITER_CHECK,
+    SOLVER_CHECK,
+    exponent,
+    lp_solver,
+)
+from multikernel.estimators._parameters import SHARED_CHECKS
+from multikernel.estimators._spicy import (
+    CLASSIFIER_CHECKS,
+    CLASSIFIER_LOSSES,
+    REGRESSOR_CHECKS,
+    regression_loss,
+)
+from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.kernels import KernelDictionary
+
+LP_CHECKS: Mapping[str, Check] = {
+    "C": POSITIVE,
+    "p": exponent,
+    "solver": SOLVER_CHECK,
+    **SHARED_CHECKS,
+    "max_iter": MAX_ITER_CHECK,
+}
+
+
+class LpMKLClassifier(LpMKL, MKLClassifier):
+    r"""Classification by lp-norm multiple kernel learning [1]_.
+
+    Minimises, over functions of the kernels' spaces and an intercept,
+
+    .. math::
+        \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,
+        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
+
+    with sample weights s. That is the machine with the one kernel :math:`\sum_m
+    \theta_m k_m`, of whose weights theta, non-negative and of p-norm one, the best
+    are taken. Every fit ends with a duality gap, a bound on the distance of
+    ``objective_`` to the optimum.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
+        kernels of several widths and degrees on all columns together and on each
+        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+    C : float, default=1.0
+        What the sum of the losses is multiplied by, positive: the C of
+        `sklearn.svm.SVC`. The larger it is, the closer the fit.
+    p : float, default=2.0
+        Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
+        the larger p, the more alike they are, and at infinity all are one.
+    loss : {"hinge", "logistic", "squared"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+        `predict_proba`.
+    solver : str, default="auto"
+        "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
+        and "hessian", for comparison. All reach the same optimum. "auto" is the first
+        unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
+        "center"; several are applied in order. Factors come from the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Outer iterations at most; the default of the solver when None.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per outer iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry; the rest of the
+        fit is deterministic.
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
+        with more than two classes one row per class, as all attributes that say so.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight (for any class), ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``, from -C to C for the
+        hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
+        is ``kernel_weights_[m]`` times K_m times it.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float or ndarray of shape (n_classes,)
+        The objective above: penalty plus C times the sum of the losses.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Outer iterations made.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (index of the class, 0 for two classes),
+        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
+        all classes.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    LpMKLClassifierCV : Chooses C and p by cross-validation.
+    UniformMKLClassifier : The same with equal weights: p = inf.
+    SpicyMKLClassifier : For large dictionaries and sparse models, p = 1.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
+    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import LpMKLClassifier
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> sparse = LpMKLClassifier(kernels, C=0.1, p=1.0).fit(X, y)
+    >>> sparse.active_kernels_
+    array([2])
+    >>> even = LpMKLClassifier(kernels, p=2.0).fit(X, y)
+    >>> len(even.active_kernels_), bool(even.duality_gap_ <= even.tol)
+    (4, True)
+    >>> float(np.sum(even.kernel_weights_**2).round(6))
+    1.0
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**LP_CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        C: float = 1.0,
+        p: float = 2.0,
+        *,
+        loss: str = "hinge",
+        solver: str = "auto",
+        normalize: str | Sequence[str] | None = "variance",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.p = p
+        self.loss = loss
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _exponents(self) -> Sequence[float]:
+        return [self.p]
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe; the weight of all samples does not matter."""
+        solver = lp_solver(self.solver, self.tol, self.max_iter)
+        return margin_recipe(CLASSIFIER_LOSSES[self.loss](), self.C, self.p, solver)
+
+
+class LpMKLRegressor(LpMKL, MKLRegressor):
+    r"""Regression by lp-norm multiple kernel learning [1]_.
+
+    Minimises, over functions of the kernels' spaces and an intercept,
+
+    .. math::
+        \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,
+        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
+
+    with sample weights s. That is the machine with the one kernel :math:`\sum_m
+    \theta_m k_m`, of whose weights theta, non-negative and of p-norm one, the best
+    are taken. Every fit ends with a duality gap, a bound on the distance of
+    ``objective_`` to the optimum.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
+        kernels of several widths and degrees on all columns together and on each
+        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+    C : float, default=1.0
+        What the sum of the losses is multiplied by, positive: the C of
+        `sklearn.svm.SVR`. The larger it is, the closer the fit.
+    p : float, default=2.0
+        Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
+        the larger p, the more alike they are, and at infinity all are one.
+    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+        The absolute error beyond ``epsilon``, or half the squared error.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    solver : str, default="auto"
+        "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
+        and "hessian", for comparison. All reach the same optimum. "auto" is the first
+        unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
+        "center"; several are applied in order. Factors come from the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Outer iterations at most; the default of the solver when None.
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per outer iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry; the rest of the
+        fit is deterministic.
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        The weights theta, non-negative, of p-norm one (zero if no kernel is of use).
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight, ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``, from -C to C for the
+        epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
+        ``kernel_weights_[m]`` times K_m times it.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        The objective above: penalty plus C times the sum of the losses.
+    duality_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Outer iterations made.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (always 0), iteration, seconds, objective,
+        duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    LpMKLRegressorCV : Chooses C and p by cross-validation.
+    UniformMKLRegressor : The same with equal weights: p = inf.
+    SpicyMKLRegressor : For large dictionaries and sparse models, p = 1.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
+    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import LpMKLRegressor
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> sparse = LpMKLRegressor(kernels, C=0.1, p=1.0).fit(X, y)
+    >>> sparse.active_kernels_
+    array([2])
+    >>> even = LpMKLRegressor(kernels, p=2.0).fit(X, y)
+    >>> len(even.active_kernels_), bool(even.duality_gap_ <= even.tol)
+    (4, True)
+    >>> float(np.sum(even.kernel_weights_**2).round(6))
+    1.0
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**LP_CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        C: float = 1.0,
+        p: float = 2.0,
+        *,
+        loss: str = "epsilon_insensitive",
+        epsilon: float = 0.1,
+        solver: str = "auto",
+        normalize: str | Sequence[str] | None = "variance",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.C = C
+        self.p = p
+        self.loss = loss
+        self.epsilon = epsilon
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _exponents(self) -> Sequence[float]:
+        return [self.p]
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe; the weight of all samples does not matter."""
+        solver = lp_solver(self.solver, self.tol, self.max_iter)
+        loss = regression_loss(self.loss, self.epsilon)
+        return margin_recipe(loss, self.C, self.p, solver)

@@ -1,0 +1,400 @@
+"""lp-norm multiple kernel learning, C and p chosen by cross-validation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from multikernel._validation import Check
+from multikernel.estimators._base import Recipe
+from multikernel.estimators._lp_base import margin_recipe
+from multikernel.estimators._lp_cv import DEFAULT_CS, DEFAULT_PS, GRID_CHECKS, LpCV
+from multikernel.estimators._lp_norm import LP_CHECKS
+from multikernel.estimators._lp_solvers import lp_solver
+from multikernel.estimators._spicy import (
+    CLASSIFIER_CHECKS,
+    CLASSIFIER_LOSSES,
+    REGRESSOR_CHECKS,
+    regression_loss,
+)
+from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.kernels import KernelDictionary
+
+CHECKS: Mapping[str, Check] = {
+    **{name: check for name, check in LP_CHECKS.items() if name not in ("C", "p")},
+    **GRID_CHECKS,
+}
+
+
+class LpMKLClassifierCV(LpCV, MKLClassifier):
+    r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
+
+    The problem is that of `LpMKLClassifier`. On every fold it is solved for all
+    pairs of C and p in turn, each from a neighbour's solution, and the pair with the
+    best mean validation score is taken. Kernels are computed once and cut for the
+    folds, each of which normalises them by its own training samples: a fold's models
+    are those of a `LpMKLClassifier` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
+        kernels of several widths and degrees on all columns together and on each
+        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+    Cs : sequence of float, default=(1/32, 1/8, 1/2, 1, 2, 4, 8, 32, 128)
+        Values of C to try, positive; those of [1]_ by default.
+    ps : sequence of float, default=(1, 4/3, 2, 4, inf)
+        Values of p to try, each at least 1.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for accuracy. Scorers get the sample weights
+        where there are any.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve for ``p_`` and all C on all samples, and to be the model at
+        ``C_``.
+    loss : {"hinge", "logistic", "squared"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+        `predict_proba`.
+    solver : str, default="auto"
+        "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
+        and "hessian", for comparison. All reach the same optimum. "auto" is the first
+        unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
+        "center"; several are applied in order. Factors come from the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Outer iterations at most; the default of the solver when None.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per outer iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry; the rest of the
+        fit is deterministic.
+
+    Attributes
+    ----------
+    C_ : float
+        The C of the pair with the best mean score, the smallest of several.
+    p_ : float
+        Its p; of several with that C the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        All values of C, ascending.
+    ps_ : ndarray of shape (n_ps,)
+        All values of p, ascending.
+    best_score_ : float
+        Mean score of the pair.
+    cv_results_ : dict of ndarray of shape (n_Cs * n_ps,)
+        One entry per pair: ``C``, ``p``, ``split0_test_score`` and so on,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
+        ``mean_n_active``.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
+        are 1 / C.
+    n_splits_ : int
+        Number of folds.
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
+        with more than two classes one row per class, as all attributes that say so.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight (for any class), ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``, from -C to C for the
+        hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
+        is ``kernel_weights_[m]`` times K_m times it.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float or ndarray of shape (n_classes,)
+        That of `LpMKLClassifier`: penalty plus C times the sum of the losses.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Outer iterations made for all C together.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (index of the class, 0 for two classes),
+        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
+        all classes.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    LpMKLClassifier : The model for one C and one p.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
+    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import LpMKLClassifierCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = LpMKLClassifierCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3).fit(X, y)
+    >>> model.C_ in model.Cs_, model.p_ in model.ps_
+    (True, True)
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        Cs: Sequence[float] = DEFAULT_CS,
+        ps: Sequence[float] = DEFAULT_PS,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str = "hinge",
+        solver: str = "auto",
+        normalize: str | Sequence[str] | None = "variance",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.Cs = Cs
+        self.ps = ps
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for C one and the first p; the grid sets both."""
+        loss = CLASSIFIER_LOSSES[self.loss]()
+        solver = lp_solver(self.solver, self.tol, self.max_iter)
+        return margin_recipe(loss, 1.0, float(self.ps[0]), solver)
+
+
+class LpMKLRegressorCV(LpCV, MKLRegressor):
+    r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
+
+    The problem is that of `LpMKLRegressor`. On every fold it is solved for all
+    pairs of C and p in turn, each from a neighbour's solution, and the pair with the
+    best mean validation score is taken. Kernels are computed once and cut for the
+    folds, each of which normalises them by its own training samples: a fold's models
+    are those of a `LpMKLRegressor` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
+        kernels of several widths and degrees on all columns together and on each
+        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+    Cs : sequence of float, default=(1/32, 1/8, 1/2, 1, 2, 4, 8, 32, 128)
+        Values of C to try, positive; those of [1]_ by default.
+    ps : sequence of float, default=(1, 4/3, 2, 4, inf)
+        Values of p to try, each at least 1.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for R^2. Scorers get the sample weights
+        where there are any.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve for ``p_`` and all C on all samples, and to be the model at
+        ``C_``.
+    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+        The absolute error beyond ``epsilon``, or half the squared error.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    solver : str, default="auto"
+        "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
+        and "hessian", for comparison. All reach the same optimum. "auto" is the first
+        unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
+        "center"; several are applied in order. Factors come from the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Outer iterations at most; the default of the solver when None.
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
+        precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices; half of the memory that is free when
+        None.
+    verbose : int, default=0
+        Whether to write one line per outer iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry; the rest of the
+        fit is deterministic.
+
+    Attributes
+    ----------
+    C_ : float
+        The C of the pair with the best mean score, the smallest of several.
+    p_ : float
+        Its p; of several with that C the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        All values of C, ascending.
+    ps_ : ndarray of shape (n_ps,)
+        All values of p, ascending.
+    best_score_ : float
+        Mean score of the pair.
+    cv_results_ : dict of ndarray of shape (n_Cs * n_ps,)
+        One entry per pair: ``C``, ``p``, ``split0_test_score`` and so on,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
+        ``mean_n_active``.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
+        are 1 / C.
+    n_splits_ : int
+        Number of folds.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        The weights theta, non-negative, of p-norm one (zero if no kernel is of use).
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight, ascending.
+    kernel_names_ : list of str
+        Names of all kernels, made when asked for.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``, from -C to C for the
+        epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
+        ``kernel_weights_[m]`` times K_m times it.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        That of `LpMKLRegressor`: penalty plus C times the sum of the losses.
+    duality_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Outer iterations made for all C together.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (always 0), iteration, seconds, objective,
+        duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    LpMKLRegressor : The model for one C and one p.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
+    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+       JMLR 12, 953-997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import LpMKLRegressorCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = LpMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3).fit(X, y)
+    >>> model.C_ in model.Cs_, model.p_ in model.ps_
+    (True, True)
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        Cs: Sequence[float] = DEFAULT_CS,
+        ps: Sequence[float] = DEFAULT_PS,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str = "epsilon_insensitive",
+        epsilon: float = 0.1,
+        solver: str = "auto",
+        normalize: str | Sequence[str] | None = "variance",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        storage: str = "auto",
+        max_bytes: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.Cs = Cs
+        self.ps = ps
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for C one and the first p; the grid sets both."""
+        loss = regression_loss(self.loss, self.epsilon)
+        solver = lp_solver(self.solver, self.tol, self.max_iter)
+        return margin_recipe(loss, 1.0, float(self.ps[0]), solver)

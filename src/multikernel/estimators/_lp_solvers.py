@@ -1,0 +1,112 @@
+"""The ``solver`` parameter of lp-norm models: names, and what fits which p."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from multikernel._validation import COUNT, NOTHING, AnyOf, Check, OneOf
+from multikernel.problem import Callback, Problem, Solution
+from multikernel.regularizers import SquaredBlockNorm
+from multikernel.solvers import LP_SOLVERS, Solver, choose_lp_solver
+
+SPARSE_ONLY = ("silp", "simple", "hessian")
+"""Solvers for p = 1, there for comparison."""
+
+SOLVER_CHECK: Check = OneOf(("auto", *LP_SOLVERS))
+MAX_ITER_CHECK: Check = AnyOf((NOTHING, COUNT))
+
+
+def exponent(value: Any) -> str | None:
+    """Check a ``p`` parameter: a number of at least 1, infinity included."""
+    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    return None if number and value >= 1.0 else "a number of at least 1, or infinity"
+
+
+def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
+    """Raise a sentence if a solver cannot treat an exponent.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    solver : str
+        Its ``solver``.
+    exponents : sequence of float
+        All p that it is to solve for.
+
+    Raises
+    ------
+    ValueError
+        If the solver is for p = 1 only, and another p is asked for.
+    """
+    others = [p for p in exponents if p != 1.0]
+    if solver in SPARSE_ONLY and others:
+        general = ", ".join(
+            repr(name) for name in LP_SOLVERS if name not in SPARSE_ONLY
+        )
+        raise ValueError(
+            f"{owner}: solver={solver!r} is for p=1 only, got p={others[0]:g}. For any "
+            f"p there are 'auto', {general}."
+        )
+
+
+@dataclass(frozen=True)
+class AutoLpSolver:
+    """The solver that `choose_lp_solver` names, once the size of a problem is known.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int or None
+        Iterations at most; the default of the chosen solver when None.
+    """
+
+    tol: float
+    max_iter: int | None
+
+    def _chosen(self, problem: Problem) -> Solver:
+        regularizer = problem.regularizer
+        p = regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+        n_kernels, n_samples, _ = problem.gram.shape
+        n_outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
+        name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
+        return lp_solver(name, self.tol, self.max_iter)
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why the problem cannot be treated, or None if it can."""
+        return self._chosen(problem).unsupported(problem)
+
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Solve the problem by the chosen solver."""
+        return self._chosen(problem).solve(problem, init, callback)
+
+
+def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
+    """Return a solver by the name that estimators have for it.
+
+    Parameters
+    ----------
+    name : str
+        "auto" or a key of `LP_SOLVERS`.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int or None
+        Iterations at most; the solver's own default when None.
+
+    Returns
+    -------
+    solver : Solver
+    """
+    if name == "auto":
+        return AutoLpSolver(tol, max_iter)
+    kind = {str(key): value for key, value in LP_SOLVERS.items()}[name]
+    return kind(tol=tol) if max_iter is None else kind(tol=tol, max_iter=max_iter)
