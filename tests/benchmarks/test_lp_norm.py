@@ -34,6 +34,7 @@ def test_speed_figure_and_report(tmp_path):
     assert {"newton", "cutting_plane", "silp", "simple", "hessian"} <= methods
     assert all(row.get("reached", True) for row in found)
     assert (tmp_path / "figures/figure1.png").stat().st_size > 10_000
+    assert "CONVERGED" in run("on_the_fly.py", tmp_path)
     run("report.py", tmp_path)
     report = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "Speed targets" in report

@@ -18,7 +18,7 @@ from multikernel.solvers.weight_oracle import OraclePoint, WeightOracle
 
 ARMIJO = 1e-4
 HALVINGS = 20
-QP_TOLERANCE = 1e-8
+QP_SHARE = 0.01  # of the tolerance: what the quadratic program may leave of the gap
 QP_STEPS = 1_000_000
 RIDGE = 1e-10
 SNAP = 1e-12  # weights below this share of the largest one are zero
@@ -105,7 +105,7 @@ class HessianMKL:
     def _step(self, oracle: WeightOracle, point: OraclePoint) -> OraclePoint:
         """Make a Newton step, halved until the value has fallen enough."""
         hessian = oracle.hessian(point)
-        direction = _newton_direction(point.weights, point.gradient, hessian)
+        direction = _newton_direction(point, hessian, QP_SHARE * self.tol)
         slope = float(point.gradient @ direction)
         step, moved = 1.0, point
         for _ in range(HALVINGS):
@@ -118,13 +118,17 @@ class HessianMKL:
         return moved
 
 
-def _newton_direction(weights: Array, gradient: Array, hessian: Array) -> Array:
-    """Minimise g^T d + d^T H d / 2 over weights + d in the simplex."""
+def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
+    """Minimise g^T d + d^T H d / 2 over weights + d in the simplex.
+
+    In units of the largest derivative, as here, a violation is one of the relative gap.
+    """
+    weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
     ridge = RIDGE * max(float(np.trace(hessian)) / weights.size, unit)
     matrix = (hessian + ridge * np.eye(weights.size)) / unit
     program = _SimplexProgram(weights, gradient / unit)
-    machine = SMO(tol=QP_TOLERANCE, max_steps=QP_STEPS)
+    machine = SMO(tol=tol, max_steps=QP_STEPS)
     fit = machine.fit(
         DenseMatrix(matrix), np.zeros_like(weights), program, fit_intercept=True
     )

@@ -9,7 +9,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers._loop import Recorder
-from multikernel.solvers._tracker import Tracker
+from multikernel.solvers._tracker import PATIENCE, Tracker
 from multikernel.solvers._weighted_machine import CACHE_BYTES, reason_against
 from multikernel.solvers.cutting_plane import reason_against_p
 from multikernel.solvers.weight_oracle import OraclePoint, WeightOracle
@@ -34,8 +34,8 @@ class SimpleMKL:
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
-    max_iter : int, default=500
-        Gradient steps at most.
+    max_iter : int, default=5000
+        Moves at most; a gradient step is one for every component that leaves.
     cache_bytes : int, default=1_000_000_000
         Memory for rows of a combined kernel that is too large to be held.
 
@@ -45,7 +45,7 @@ class SimpleMKL:
     """
 
     tol: float = 1e-3
-    max_iter: int = 500
+    max_iter: int = 5000
     cache_bytes: int = CACHE_BYTES
 
     def unsupported(self, problem: Problem) -> str | None:
@@ -68,7 +68,7 @@ class SimpleMKL:
         init : Solution, optional
             A warm start, for example the solution for a near-by alpha.
         callback : callable, optional
-            Called with a `Progress` after each gradient step; True stops.
+            Called with a `Progress` after each move; True stops.
 
         Returns
         -------
@@ -84,36 +84,75 @@ class SimpleMKL:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        tracker = Tracker(problem, Recorder(callback))
+        # Component after component may leave before the gap shows it.
+        patience = PATIENCE + problem.gram.shape[0]
+        tracker = Tracker(problem, Recorder(callback), patience)
         weights = first_weights(tracker, init)
         status = tracker.status(self.tol, self.max_iter)
-        oracle = WeightOracle(tracker, self.cache_bytes)
-        point: OraclePoint | None = None
+        search = _Search(WeightOracle(tracker, self.cache_bytes), PRECISION * self.tol)
         while status is None:
-            if point is None:
-                point = oracle.evaluate(weights, PRECISION * self.tol)
-            else:
-                point = self._step(oracle, point)
+            search.step(weights)
             tracker.record()
             status = tracker.status(self.tol, self.max_iter)
         return tracker.solution(status)
 
-    def _step(self, oracle: WeightOracle, point: OraclePoint) -> OraclePoint:
-        """Follow the reduced gradient as far as it leads down."""
-        best, precision = point, PRECISION * self.tol
-        direction = _descent_direction(point.weights, point.gradient)
-        while True:
-            longest = _longest_step(best.weights, direction)
-            if longest == 0.0:
-                return best
-            end = oracle.evaluate(_moved(best.weights, direction, longest), precision)
-            if end.value >= best.value:
-                return _line_search(oracle, best, direction, longest, precision)
-            # The components that have reached zero leave; the largest one makes up.
-            direction = np.where(end.weights > 0.0, direction, 0.0)
-            largest = int(np.argmax(end.weights))
-            direction[largest] -= direction.sum()
-            best = end
+
+@dataclass
+class _Search:
+    """Where the descent is, and where it is heading."""
+
+    oracle: WeightOracle
+    precision: float
+    point: OraclePoint | None = None
+    direction: Array | None = None
+
+    def step(self, weights: Array) -> None:
+        """Go as far along the direction as it leads down, or evaluate first weights."""
+        if self.point is None:
+            self.point = self.oracle.evaluate(weights, self.precision)
+            return
+        point, direction = self.point, self.direction
+        if direction is None:
+            direction = _descent_direction(point.weights, point.gradient)
+        longest = _longest_step(point.weights, direction)
+        self.direction = None
+        if longest == 0.0:
+            return
+        end = self._evaluate(direction, longest)
+        if end.value >= point.value:
+            self.point = self._line_search(direction, longest)
+            return
+        # The components that have reached zero leave; the largest one makes up.
+        direction = np.where(end.weights > 0.0, direction, 0.0)
+        largest = int(np.argmax(end.weights))
+        direction[largest] -= direction.sum()
+        self.point, self.direction = end, direction
+
+    def _evaluate(self, direction: Array, step: float) -> OraclePoint:
+        assert self.point is not None
+        weights = _moved(self.point.weights, direction, step)
+        return self.oracle.evaluate(weights, self.precision)
+
+    def _line_search(self, direction: Array, longest: float) -> OraclePoint:
+        """Return the best point along a direction, by golden sections."""
+        assert self.point is not None
+        visited = [self.point]
+
+        def value(step: float) -> float:
+            visited.append(self._evaluate(direction, step))
+            return visited[-1].value
+
+        for tolerance in STEP_TOLERANCES:
+            minimize_scalar(
+                value,
+                bounds=(0.0, longest),
+                method="bounded",
+                options={"xatol": tolerance * longest},
+            )
+            best = min(visited, key=lambda point: point.value)
+            if best is not self.point:
+                break
+        return best
 
 
 def first_weights(tracker: Tracker, init: Solution | None) -> Array:
@@ -148,30 +187,3 @@ def _moved(weights: Array, direction: Array, step: float) -> Array:
     moved = np.maximum(weights + step * direction, 0.0)
     moved[moved <= SNAP * moved.max()] = 0.0
     return np.asarray(moved / moved.sum())
-
-
-def _line_search(
-    oracle: WeightOracle,
-    start: OraclePoint,
-    direction: Array,
-    longest: float,
-    gap: float,
-) -> OraclePoint:
-    """Return the best point along a direction, by golden sections."""
-    visited = [start]
-
-    def value(step: float) -> float:
-        visited.append(oracle.evaluate(_moved(start.weights, direction, step), gap))
-        return visited[-1].value
-
-    for tolerance in STEP_TOLERANCES:
-        minimize_scalar(
-            value,
-            bounds=(0.0, longest),
-            method="bounded",
-            options={"xatol": tolerance * longest},
-        )
-        best = min(visited, key=lambda point: point.value)
-        if best is not start:
-            break
-    return best

@@ -10,11 +10,11 @@ maximising rho. Solvers that search over kernel weights are built on it.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramMatrix
+from multikernel.gram.dense import DenseMatrix
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.machines import warm_start
 from multikernel.problem import Problem
@@ -151,10 +151,10 @@ class WeightOracle:
         if free.size == 0:
             return np.zeros((point.weights.size, point.weights.size))
         images = problem.gram.matvec(point.rho)[:, free]
-        system = point.matrix.columns(free)[free] + np.diag(curvature)
-        system += JITTER * max(float(np.trace(system)), 1e-300) * np.eye(free.size)
-        ones = np.ones((free.size, 1))
-        solved = cho_solve(cho_factor(system), np.hstack([images.T, ones]))
+        system = DenseMatrix(point.matrix.columns(free)[free])
+        jitter = JITTER * max(float(np.trace(system.array)), 1e-300)
+        sides = np.column_stack([images.T, np.ones(free.size)])
+        solved = system.solve(sides, shift=curvature + jitter)
         product = images @ solved[:, :-1]
         if problem.fit_intercept:
             sums = images @ solved[:, -1]
