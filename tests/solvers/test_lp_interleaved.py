@@ -57,6 +57,27 @@ def test_weights_are_exactly_sparse_for_p_one():
     assert 0 < solution.active.size < 20
 
 
+@pytest.mark.parametrize("p", [1.0, 1.0001])
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_kernels_that_a_warm_start_left_out_return(p, loss, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 12))
+    widths = (0.3, 1.0, 3.0, 10.0)
+    squared = (X.T[:, :, None] - X.T[:, None, :]) ** 2
+    grams = np.array([np.exp(-D / width) for D in squared for width in widths])
+    noise = 0.5 * rng.normal(size=60)
+    y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] + noise > 0.0, 1.0, -1.0)
+    solver, last, active = InterleavedNewton(tol=1e-5), None, []
+    for C in (0.01, 100.0, 0.1, 1000.0):
+        regularizer = SquaredBlockNorm(1.0 / C, p)
+        problem = Problem(DenseStack(grams), y, toy_loss(loss), regularizer)
+        last = solver.solve(problem, last)
+        assert last.status is Status.CONVERGED
+        active.append(set(np.flatnonzero(last.kernel_weights > 1e-6)))
+    assert active[1] - active[0]
+
+
 def test_a_path_over_p_is_warm():
     """Along p every start is better than a cold one."""
     problem = lp_problem("hinge", 4.0, 1.5)

@@ -53,13 +53,13 @@ METHODS = (
 )
 COLORS = {"1": "#0072B2", "4/3": "#D55E00", "2": "#009E73", "4": "#CC79A7"}
 STYLES = {"newton": "-", "cutting_plane": "--", "silp": ":", "hessian": "-."}
-LIMIT = 300.0
+LIMIT = 60.0
 """Seconds after which a solver is stopped, and left out of larger problems."""
 
 
 def run(task: Options) -> None:
     """Measure, save and plot."""
-    repeats = 1 if task.smoke else 5
+    repeats = 1 if task.smoke else 3
     samples = (30, 60) if task.smoke else (100, 200, 500, 1000, 2000, 4000)
     kernels = (5, 20) if task.smoke else (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
     left = [(n, 6 if task.smoke else 50) for n in samples]

@@ -94,7 +94,7 @@ def figure_section(content: dict[str, Any]) -> str:
         "",
         "![Seconds against samples and kernels](figures/figure1.png)",
         "",
-        "Medians over draws, in seconds; a dash where a method was stopped (300 s).",
+        "Medians over draws, in seconds; a dash where a method was stopped (60 s).",
         "",
         "### 50 kernels, against the number of samples",
         "",

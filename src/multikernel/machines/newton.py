@@ -127,7 +127,7 @@ class Newton:
         def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
             task = _Task(gram, targets, smooth, fit_intercept)
             _check_bounded(task)
-            return self._fit_one(task, _first(targets, start))
+            return self._fit_one(task, _first(task, start))
 
         return fit_outputs(fit_one, y, init)
 
@@ -170,10 +170,19 @@ class _Point:
         )
 
 
-def _first(y: Array, start: MachineFit | None) -> _Point:
+def _first(task: _Task, start: MachineFit | None) -> _Point:
+    """Return the start, or zero where that is better."""
+    zero = _Point(np.zeros_like(task.y), 0.0, np.zeros_like(task.y))
     if start is None:
-        return _Point(np.zeros_like(y), 0.0, np.zeros_like(y))
-    return _Point(start.dual, float(start.intercept[0]), start.f)
+        return zero
+    # Far away from the optimum all losses may be saturated: no slope leads back.
+    point = _Point(start.dual, float(start.intercept[0]), start.f)
+    return point if _objective(task, point) <= _objective(task, zero) else zero
+
+
+def _objective(task: _Task, point: _Point) -> float:
+    losses = float(task.loss.value(task.y, point.f).sum())
+    return losses + 0.5 * float(point.rho @ (point.f - point.b))
 
 
 def _check_bounded(task: _Task) -> None:

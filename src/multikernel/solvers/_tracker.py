@@ -13,6 +13,7 @@ from multikernel.certificates import (
     primal_value,
     project_dual,
     relative_gap,
+    scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem, Solution, Status
@@ -137,11 +138,22 @@ class Tracker:
         else:
             self._adopt(init)
             rho = project_dual(self.problem, init.dual)
-            expansion = expand(self.problem.gram, rho)
+            expansion = self._best_multiple(expand(self.problem.gram, rho))
             self.recorder.passes += 1 + init.active.size / n_kernels
-            self.offer_dual(rho, expansion.forms)
+            self.offer_dual(expansion.rho, expansion.forms)
         self.record()
         return expansion
+
+    def _best_multiple(self, point: Expansion) -> Expansion:
+        """Return the multiple with the best dual value.
+
+        At a weaker penalty the same dual point stands for a model many times as large.
+        """
+        sizes = np.sqrt(point.forms)
+        scale, _ = scaled_dual_value(self.problem, point.rho, self.model.norms, sizes)
+        return Expansion(
+            scale * point.rho, scale * point.images, scale**2 * point.forms
+        )
 
     def _adopt(self, init: Solution) -> None:
         """Take over the model of a solution, with the norms of its own expansions."""

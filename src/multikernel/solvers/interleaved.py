@@ -1,6 +1,6 @@
 """lp-norm multiple kernel learning by Newton steps, interleaved with a machine."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -9,7 +9,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.base import GramMatrix
 from multikernel.gram.updated import add_low_rank
-from multikernel.machines import MachineFit
+from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers._inner_ball import InnerBall
@@ -30,10 +30,13 @@ SOFTENING = 10.0  # by what P - 1 grows where the quadratic model failed
 SHORT, LONG = 0.5, 0.9  # steps that tell of a failure, and of a success
 FAST = 0.1  # a factor of the gap in one step that needs no sharpening
 SHARPEST = 1e-9  # P - 1 at least
+MOST_STEPS, STEPS_PER_SAMPLE = 50_000, 100  # of SMO: more, and the ball is to blame
 FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
+LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
 NEGLIGIBLE = 0.01  # share of the tolerance that dropped kernels may cost, p = 1
 VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
 STEP_TOLERANCE = 1e-3
+STEPS_IN_VAIN = 20  # before giving up: a ball may have to change a few times
 EPS = 64.0 * float(np.finfo(np.float64).eps)
 
 
@@ -142,7 +145,8 @@ class InterleavedNewton:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        search = _Search(problem, Tracker(problem, Recorder(callback)), self)
+        tracker = Tracker(problem, Recorder(callback), STEPS_IN_VAIN)
+        search = _Search(problem, tracker, self)
         search.start(init)
         status = search.tracker.status(self.tol, self.max_iter)
         while status is None:
@@ -161,6 +165,7 @@ class _Search:
     point: Expansion = field(init=False)
     center: Array = field(init=False)
     excess: float = SMOOTHEST  # P - 1, where it is above p - 1
+    solved: bool = True  # whether the machine has ended within its steps
 
     @property
     def _regularizer(self) -> SquaredBlockNorm:
@@ -202,13 +207,31 @@ class _Search:
         # extreme: such a step moves rho, and the ball stays.
         if share >= SHORT:
             self._center_at(best)
+        if ball.exponent > p:
+            self._let_return(LIFT * tracker.gap)
         tracker.offer_dual(self.point.rho, self.point.forms)
         tracker.record()
         self._adapt(share, tracker.gap / gap)
 
+    def _let_return(self, mass: float) -> None:
+        """Give kernels that the dual point calls for a share of the weights.
+
+        A ball only multiplies weights, so a kernel at the floor takes many steps to
+        come back. The dual point can have no better bound than its largest quadratic
+        form gives, while the weights of the model stand for their mean.
+        """
+        forms, center = self.point.forms, self.center
+        called = forms > float(center @ forms) / float(center.sum())
+        if called.any():
+            least = mass * float(center.sum()) / np.count_nonzero(called)
+            self._center_at(np.where(called, np.maximum(center, least), center))
+
     def _adapt(self, share: float, factor: float) -> None:
-        """Choose the next ball: smoother after a failure, sharper if it is slow."""
-        if share < SHORT or factor >= 1.0:
+        """Choose the next ball: smoother after a failure, sharper if it is slow.
+
+        The machine fails where the ball's curvature makes its kernel too stiff.
+        """
+        if share < SHORT or not self.solved:
             self.excess = min(SMOOTHEST, SOFTENING * self.excess)
         elif share > LONG and factor > FAST:
             sharper = SHARPENING[0] * self.excess, SHARPENING[1] * self.tracker.gap
@@ -230,7 +253,11 @@ class _Search:
         gap = min(tracker.gap, FIRST_GAP)
         objective, cache_bytes = tracker.model.objective, self.settings.cache_bytes
         machine = machine_within(problem, gap, objective, cache_bytes)
+        if isinstance(machine, SMO):
+            most = MOST_STEPS + STEPS_PER_SAMPLE * problem.y.size
+            machine = replace(machine, max_steps=most)
         fit = fit_machine(machine, problem, matrix, start)
+        self.solved = fit.converged
         tracker.recorder.inner_steps += fit.n_steps
         tracker.recorder.passes += 1
         return expand(problem.gram, feasible(problem, matrix, fit)[0])
