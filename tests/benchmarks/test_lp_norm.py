@@ -35,7 +35,10 @@ def test_speed_figure_and_report(tmp_path):
     assert all(row.get("reached", True) for row in found)
     assert (tmp_path / "figures/figure1.png").stat().st_size > 10_000
     assert "CONVERGED" in run("on_the_fly.py", tmp_path)
+    assert "median ratio" in run("smo_vs_libsvm.py", tmp_path)
+    # The accuracy benchmarks have tests of their own.
     run("report.py", tmp_path)
     report = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "Speed targets" in report
+    assert "SMO beside LIBSVM" in report
     assert "SimpleMKL takes" in report

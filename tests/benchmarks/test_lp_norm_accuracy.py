@@ -13,8 +13,8 @@ from multikernel.datasets import available
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "lp_norm"
 
 
-def run(script, folder):
-    """Run a script; return what it printed, and the rows that it saved."""
+def start(script, folder):
+    """Run a script; return what it printed."""
     line = [sys.executable, str(FOLDER / f"{script}.py"), "--smoke", "--output", folder]
     done = subprocess.run(
         [str(part) for part in line],
@@ -23,11 +23,23 @@ def run(script, folder):
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run(script, folder):
+    """Run a script; return what it printed, and the rows that it saved."""
+    printed = start(script, folder)
     path = folder / "results" / f"{script}.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["smoke"]
     assert (folder / "figures" / f"{script}.png").stat().st_size > 10_000
-    return done.stdout, content["rows"]
+    return printed, content["rows"]
+
+
+def report(folder):
+    """Write the report; return it."""
+    start("report", folder)
+    return (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(
@@ -40,6 +52,7 @@ def test_table1(tmp_path):
     assert {row["p"] for row in rows} == {"1", "2", "inf"}
     # Kernels of proteins tell far better than chance which drugs bind them.
     assert all(0.3 < row["mcc"] <= 1.0 for row in rows)
+    assert "ion channels: p =" in report(tmp_path)
 
 
 def test_sparsity(tmp_path):
@@ -51,3 +64,4 @@ def test_sparsity(tmp_path):
         for p in ("1", "inf")
     }
     assert errors["1"] < 0.5 * errors["inf"]
+    assert "98%: p = " in report(tmp_path)

@@ -153,19 +153,65 @@ def test_p_goes_from_a_few_kernels_to_all():
 
 @pytest.mark.parametrize("kind", [LpMKLClassifier, UniformMKLClassifier])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
-def test_integer_weights_equal_repetition(kind, loss):
+def test_integer_weights_equal_repetition_to_the_last_digits(kind, loss):
     X, y = binary()
-    weights = np.random.default_rng(1).integers(0, 4, len(y))
-    model = kind(KERNELS, loss=loss, tol=1e-9)
+    rng = np.random.default_rng(1)
+    weights = rng.integers(0, 4, len(y))
+    copies = rng.permutation(np.repeat(np.arange(len(y)), weights))
+    model = kind(KERNELS, loss=loss)
     by_weight = clone(model).fit(X, y, weights)
-    by_copies = clone(model).fit(X.repeat(weights, axis=0), y.repeat(weights))
-    assert by_weight.objective_ == pytest.approx(by_copies.objective_, rel=1e-8)
+    by_copies = clone(model).fit(X[copies], y[copies])
+    assert by_weight.objective_ == pytest.approx(by_copies.objective_, rel=1e-12)
     np.testing.assert_allclose(
-        by_weight.decision_function(X), by_copies.decision_function(X), atol=2e-3
+        by_weight.decision_function(X), by_copies.decision_function(X), rtol=1e-9
     )
-    copies = np.repeat(np.arange(len(y)), weights)
     summed = np.bincount(copies, by_copies.dual_coef_, minlength=len(y))
-    np.testing.assert_allclose(by_weight.dual_coef_, summed, atol=5e-3)
+    np.testing.assert_allclose(by_weight.dual_coef_, summed, atol=1e-12)
+    assert set(copies[by_copies.support_]) == set(by_weight.support_)
+
+
+def test_copies_share_their_dual_variable_by_weight():
+    X, y = binary()
+    X, y = np.vstack([X, X[:5]]), np.concatenate([y, y[:5]])
+    weights = np.linspace(0.5, 2.0, len(y))
+    model = LpMKLClassifier(KERNELS, C=0.1).fit(X, y, weights)
+    dual = model.dual_coef_
+    np.testing.assert_allclose(dual[-5:] * weights[:5], dual[:5] * weights[-5:])
+    assert np.all(np.abs(dual) <= 0.1 * weights + 1e-12)
+    assert np.array_equal(model.support_, np.sort(model.support_))
+
+
+def test_a_copy_with_the_other_label_stays_apart():
+    X, y = binary()
+    model = UniformMKLClassifier(KERNELS, tol=1e-8).fit(
+        np.vstack([X, X[:1]]), np.concatenate([y, y[:1] ^ 1])
+    )
+    total = grams(np.vstack([X, X[:1]]), "variance").sum(axis=0)
+    machine = SVC(kernel="precomputed", tol=1e-8)
+    machine.fit(total, np.concatenate([y, y[:1] ^ 1]))
+    values = machine.decision_function(total)[:-1]
+    np.testing.assert_allclose(model.decision_function(X), values, atol=1e-3)
+
+
+def test_the_search_tells_copies_apart_where_folds_do():
+    X, y = binary()
+    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    everyone = np.arange(len(y))
+    together = [(everyone[6:], everyone[:6])]
+    apart = [(everyone[::2], everyone[1::2])]
+    for cv, weights in ((together, [2.0] * (len(y) // 2)), (apart, None)):
+        model = LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0], ps=[2.0], cv=cv).fit(X, y)
+        (train, test) = cv[0]
+        halves = np.unique(train // 2)
+        single = LpMKLClassifier(KERNELS, p=2.0)
+        for C, found in zip(
+            [0.1, 1.0], model.cv_results_["mean_test_score"], strict=True
+        ):
+            own = None if weights is None else np.array(weights)[halves]
+            by_hand = (
+                clone(single).set_params(C=C).fit(X[::2][halves], y[::2][halves], own)
+            )
+            assert found == pytest.approx(by_hand.score(X[test], y[test]))
 
 
 def test_class_weights_are_those_of_an_svm():

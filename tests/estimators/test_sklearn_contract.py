@@ -19,25 +19,6 @@ SHORT = {
 }
 
 
-WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
-# Losses with corners leave the order of SMO's steps to the copies, so that a weight of
-# two equals two copies up to the tolerance only: test_lp_norm.py tests that.
-# scikit-learn expects the same of its SVC and SVR.
-BY_SMO = (
-    "LpMKLClassifier",
-    "LpMKLClassifierCV",
-    "LpMKLRegressor",
-    "LpMKLRegressorCV",
-    "UniformMKLClassifier",
-)
-
-
-def expected_failures(estimator):
-    if type(estimator).__name__ in BY_SMO:
-        return {WEIGHTS: "weights equal copies up to the tolerance of SMO"}
-    return {}
-
-
 def instances():
     for estimator in ESTIMATORS:
         has = estimator().get_params()
@@ -49,8 +30,6 @@ def instances():
 
 # Warnings are what some checks ask for, and the data of others is hopeless.
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    list(instances()), expected_failed_checks=expected_failures, xfail_strict=True
-)
+@parametrize_with_checks(list(instances()))
 def test_sklearn_conformance(estimator, check):
     check(estimator)

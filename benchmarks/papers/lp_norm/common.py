@@ -82,6 +82,12 @@ def environment() -> dict[str, Any]:
     }
 
 
+def conditions(content: dict[str, Any]) -> str:
+    """Return a line about the machine."""
+    found = content["environment"]
+    return ", ".join(f"{name} {value}" for name, value in found.items()) + ".\n"
+
+
 def _processor() -> str:
     path = Path("/proc/cpuinfo")
     if path.exists():

@@ -1,17 +1,17 @@
 """Our SMO against LIBSVM (scikit-learn's SVC) on the same Gram matrix and tolerance.
 
-Run ``python benchmarks/papers/lp_norm/smo_vs_libsvm.py``. Every fit starts cold. Both
-take turns, so that a slow moment of the machine meets both; what counts is the median
-ratio. Compilation happens before the clock starts, and is reported on its own.
+Every fit starts cold. Both take turns, so that a slow moment of the machine meets both;
+what counts is the median ratio. Compilation happens before the clock starts, and is
+reported on its own. Run ``python benchmarks/papers/lp_norm/smo_vs_libsvm.py``, with
+--smoke for tiny sizes.
 """
 
-import argparse
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from common import Array, Options, options, seconds
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -22,7 +22,9 @@ from multikernel.gram import DenseMatrix
 from multikernel.losses import HingeLoss, weighted
 from multikernel.machines import SMO
 
-Array = NDArray[np.float64]
+N_DIGITS = 2000
+TOL = 1e-3
+STRENGTHS = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,11 @@ def tasks(n_digits: int) -> Iterator[Task]:
     yield Task("breast cancer", gaussian_mixture(X), cancer.y.astype(np.float64))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
-def compare(task: Task, C: float, tol: float, repeats: int) -> float:
-    """Print one line; return the median ratio of the times."""
-    machine, gram = SMO(tol=tol), DenseMatrix(task.K)
+def compare(task: Task, C: float, repeats: int) -> dict[str, Any]:
+    """Return the median times of both, and the median of their ratios."""
+    machine, gram = SMO(tol=TOL), DenseMatrix(task.K)
     loss = weighted(HingeLoss(), np.full(len(task.y), C))
-    svc = SVC(C=C, kernel="precomputed", tol=tol, cache_size=1000)
+    svc = SVC(C=C, kernel="precomputed", tol=TOL, cache_size=1000)
     times = np.array(
         [
             (
@@ -77,26 +73,26 @@ def compare(task: Task, C: float, tol: float, repeats: int) -> float:
             for _ in range(repeats)
         ]
     )
-    ratio = float(np.median(times[:, 0] / times[:, 1]))
     fit = machine.fit(gram, task.y, loss, fit_intercept=True)
     dual = np.zeros(len(task.y))
     dual[svc.support_] = svc.dual_coef_[0]
     theirs = float(dual @ task.y - 0.5 * dual @ task.K @ dual)
     ours, peer = np.median(times, axis=0) * 1e3
-    print(
-        f"{task.name:20} {len(task.y):6} {C:8g} {ours:10.2f} {peer:10.2f} {ratio:7.2f}"
-        f" {fit.n_steps:9} {int(svc.n_iter_[0]):9} {fit.objective / theirs - 1.0:12.1e}"
-    )
-    return ratio
+    return {
+        "data": task.name,
+        "n": len(task.y),
+        "C": C,
+        "smo_ms": ours,
+        "svc_ms": peer,
+        "ratio": float(np.median(times[:, 0] / times[:, 1])),
+        "smo_steps": fit.n_steps,
+        "svc_steps": int(svc.n_iter_[0]),
+        "objective": fit.objective / theirs - 1.0,
+    }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n-digits", type=int, default=2000)
-    parser.add_argument("--tol", type=float, default=1e-3)
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--C", type=float, nargs="+", default=[0.1, 1, 10, 100])
-    options = parser.parse_args()
+def run(task: Options) -> None:
+    """Measure, print and save."""
     tiny = Task("", np.eye(2), np.array([1.0, -1.0]))
     first = seconds(
         lambda: SMO().fit(DenseMatrix(tiny.K), tiny.y, HingeLoss(), fit_intercept=True)
@@ -106,11 +102,23 @@ def main() -> None:
         f"{'data':20} {'n':>6} {'C':>8} {'SMO [ms]':>10} {'SVC [ms]':>10} {'ratio':>7}"
         f" {'steps':>9} {'of SVC':>9} {'obj. / SVC-1':>12}"
     )
+    rows = []
     with threadpool_limits(1):
-        for task in tasks(options.n_digits):
-            ratios = [compare(task, C, options.tol, options.repeats) for C in options.C]
-            print(f"{task.name:20} median ratio {np.median(ratios):.2f}\n")
+        for data in tasks(100 if task.smoke else N_DIGITS):
+            for C in STRENGTHS:
+                row = compare(data, C, 1 if task.smoke else 15)
+                rows.append(row)
+                print(
+                    f"{row['data']:20} {row['n']:6} {C:8g} {row['smo_ms']:10.2f}"
+                    f" {row['svc_ms']:10.2f} {row['ratio']:7.2f}"
+                    f" {row['smo_steps']:9} {row['svc_steps']:9}"
+                    f" {row['objective']:12.1e}",
+                    flush=True,
+                )
+            ratios = [row["ratio"] for row in rows if row["data"] == data.name]
+            print(f"{data.name:20} median ratio {np.median(ratios):.2f}\n")
+    task.save("smo_vs_libsvm", rows)
 
 
 if __name__ == "__main__":
-    main()
+    run(options(__doc__))

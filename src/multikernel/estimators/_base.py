@@ -62,6 +62,25 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
+class Copies:
+    """Input rows, and the samples that they are copies of.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_copies,)
+        Positions in the input.
+    owners : ndarray of shape (n_copies,)
+        For each its sample.
+    shares : ndarray of shape (n_copies,)
+        For each its part of that sample's weight.
+    """
+
+    rows: Indices
+    owners: Indices
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Samples:
     """The training samples that are left once those of weight zero are out.
 
@@ -79,6 +98,8 @@ class Samples:
         The targets of the whole input.
     classes : ndarray of shape (n_classes,) or None
         The class labels, ascending; None for a regression.
+    copies : Copies or None
+        Which rows every sample stands for; None for ``rows``, one each.
     """
 
     X: Array
@@ -87,12 +108,23 @@ class Samples:
     rows: Indices
     y: Array
     classes: Array | None = None
+    copies: Copies | None = None
 
     def scatter(self, values: Array) -> Array:
         """Return values per sample as values per input row, zero at rows left out."""
         full = np.zeros((*values.shape[:-1], self.y.shape[0]))
-        full[..., self.rows] = values
+        if self.copies is None:
+            full[..., self.rows] = values
+        else:
+            copies = self.copies
+            full[..., copies.rows] = values[..., copies.owners] * copies.shares
         return full
+
+    def rows_of(self, chosen: Indices) -> Indices:
+        """Return the input rows that some of the samples stand for, ascending."""
+        if self.copies is None:
+            return np.sort(self.rows[chosen])
+        return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
 
     def subset(self, chosen: Indices) -> "Samples":
         """Return some of the samples, without their X, which folds do not need."""
@@ -273,7 +305,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             "active_kernels_": expansion.active,
             "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
             "intercept_": expansion.intercept,
-            "support_": samples.rows[support],
+            "support_": samples.rows_of(support),
             "objective_": single([scale * s.objective for s in solutions]),
             "duality_gap_": single(gaps),
             "n_iter_": single([s.n_iter for s in solutions]),

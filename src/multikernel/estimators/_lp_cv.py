@@ -8,7 +8,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, Check
-from multikernel.estimators._base import Recipe, Samples, single
+from multikernel.estimators._base import BaseMKL, Recipe, Samples, single
+from multikernel.estimators._copies import in_order, made_one
 from multikernel.estimators._fold_cv import FOLD_CHECKS, FoldCV
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
@@ -175,6 +176,10 @@ class LpCV(FoldCV, LpMKL):
         Cs, ps = (np.asarray(v, dtype=np.float64) for v in (self.Cs, self.ps))
         return Grid(np.unique(Cs), np.unique(ps))
 
+    def _read(self, probe: BaseMKL, X: Any, y: Any, sample_weight: Any) -> Samples:
+        """Check the data; copies stay apart, as folds may tell them apart."""
+        return in_order(super()._read(probe, X, y, sample_weight))
+
     def _fit_samples(
         self, samples: Samples, grams: Grams, callback: Callback | None
     ) -> dict[str, Any]:
@@ -195,13 +200,16 @@ class LpCV(FoldCV, LpMKL):
         }
         gaps = [fold.gaps for fold in folds]
         if self.refit:
-            problems = self._problems(recipe, grams.stack, samples)
+            firsts, distinct = made_one(samples, np.arange(samples.rows.size))
+            if firsts.size < samples.rows.size:
+                grams = grams.rebuilt(firsts, self._weights(distinct))
+            problems = self._problems(recipe, grams.stack, distinct)
             chosen = Grid(grid.Cs, np.array([attributes["p_"]]))
             found = [s for _, s in chosen.solutions(problems, recipe.solver, watch)]
             C = attributes["C_"]
             own = replace(recipe, objective_scale=C, dual_scale=C)
             at = int(np.searchsorted(grid.Cs, C))
-            attributes |= self._fitted(own, samples, grams, found[at])
+            attributes |= self._fitted(own, distinct, grams, found[at])
             paths = list(zip(*found, strict=True))
             made = [[s.n_iter for s in path] for path in paths]
             attributes["n_iter_"] = single(np.sum(made, axis=1))
@@ -220,7 +228,8 @@ class LpCV(FoldCV, LpMKL):
     ) -> FoldScores:
         """Solve for all pairs on one fold, and score them on its other samples."""
         train, test = split
-        inside, outside = samples.subset(train), samples.subset(test)
+        train, inside = made_one(samples, train)
+        outside = samples.subset(test)
         recipe: Recipe = self._build(self._total_weight(inside))
         fold = make_fold(grams, train, test, self._weights(inside))
         problems = self._problems(recipe, fold.stack, inside)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from multikernel._validation import POSITIVE, Check
 from multikernel.estimators._base import Recipe
+from multikernel.estimators._copies import MergesCopies
 from multikernel.estimators._lp_base import LpMKL, margin_recipe
 from multikernel.estimators._lp_solvers import (
     MAX_ITER_CHECK,
@@ -31,7 +32,7 @@ LP_CHECKS: Mapping[str, Check] = {
 }
 
 
-class LpMKLClassifier(LpMKL, MKLClassifier):
+class LpMKLClassifier(MergesCopies, LpMKL, MKLClassifier):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -200,7 +201,7 @@ class LpMKLClassifier(LpMKL, MKLClassifier):
         return margin_recipe(CLASSIFIER_LOSSES[self.loss](), self.C, self.p, solver)
 
 
-class LpMKLRegressor(LpMKL, MKLRegressor):
+class LpMKLRegressor(MergesCopies, LpMKL, MKLRegressor):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,

@@ -7,6 +7,7 @@ import numpy as np
 
 from multikernel._validation import POSITIVE, Check
 from multikernel.estimators._base import Recipe
+from multikernel.estimators._copies import MergesCopies
 from multikernel.estimators._lp_base import margin_recipe
 from multikernel.estimators._lp_solvers import MAX_ITER_CHECK, lp_solver
 from multikernel.estimators._parameters import SHARED_CHECKS
@@ -26,7 +27,7 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-class UniformMKLClassifier(MKLClassifier):
+class UniformMKLClassifier(MergesCopies, MKLClassifier):
     r"""Classification with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -173,7 +174,7 @@ class UniformMKLClassifier(MKLClassifier):
         return margin_recipe(loss, self.C, np.inf, solver)
 
 
-class UniformMKLRegressor(MKLRegressor):
+class UniformMKLRegressor(MergesCopies, MKLRegressor):
     r"""Regression with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
