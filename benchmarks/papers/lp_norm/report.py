@@ -167,19 +167,22 @@ def median(rows: Rows, method: str, norm: str, key: str, size: int) -> float:
 
 def findings(rows: Rows) -> list[str]:
     """Return the paper's statements with the ratios measured here."""
-    panels = (("samples", "n"), ("kernels", "M"))
-    planes, simple = [], []
-    for panel, key in panels:
+    norms = ("1", "4/3", "2", "4")
+    planes: dict[str, list[float]] = {norm: [] for norm in norms}
+    simple = []
+    for panel, key in (("samples", "n"), ("kernels", "M")):
         mine = [row for row in rows if row["panel"] == panel]
         for size in sorted({row[key] for row in mine}):
-            for norm in ("1", "4/3", "2", "4"):
+            for norm in norms:
                 newton = median(mine, "newton", norm, key, size)
-                planes.append(median(mine, "cutting_plane", norm, key, size) / newton)
+                other = median(mine, "cutting_plane", norm, key, size)
+                planes[norm].append(other / newton)
             sparse = median(mine, "newton", "1", key, size)
             simple.append(median(mine, "simple", "1", key, size) / sparse)
+    ratios = ", ".join(f"{spread(planes[norm])} at p = {norm}" for norm in norms)
     return [
         "- *Newton is slightly faster than cutting planes.* Here cutting planes take"
-        f" {spread(planes)} times as long as Newton steps.",
+        f" {ratios} times as long as Newton steps.",
         "- *Both are often more than ten times as fast as SimpleMKL.* Here SimpleMKL"
         f" takes {spread(simple)} times as long as Newton steps at p = 1.",
         "- *The SVM on the unweighted sum is the fastest.* It solves one problem of one"

@@ -77,7 +77,7 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 def _keys(samples: Samples) -> Any:
     """Return one value per sample, the same for the same data and label."""
-    table = np.column_stack([samples.labels, samples.X]).astype(np.float64)
+    table = np.column_stack([samples.X, samples.labels]).astype(np.float64)
     table += 0.0  # there is one zero
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 

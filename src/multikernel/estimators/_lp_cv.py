@@ -23,7 +23,6 @@ from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import Solver
 
 DEFAULT_CS = (1 / 32, 1 / 8, 1 / 2, 1.0, 2.0, 4.0, 8.0, 32.0, 128.0)
-SHARP = 1.03  # below this p, weights are no warm start along C
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
@@ -90,9 +89,8 @@ class Grid:
     ) -> Iterator[tuple[tuple[int, int], list[Solution]]]:
         """Solve for all pairs, each from a neighbour's solution.
 
-        The largest p comes first, along C: there every kernel has a weight, and none
-        has to be brought back. Each other p starts from the next larger one with the
-        same C.
+        The largest p comes first, along C: there every kernel has a weight. Each other
+        p starts from the next larger one with the same C.
 
         Parameters
         ----------
@@ -112,11 +110,12 @@ class Grid:
         """
         larger: list[list[Solution]] = []
         for j in range(self.ps.size)[::-1]:
-            p = float(self.ps[j])
             column: list[list[Solution]] = []
+            starts: list[Solution] = []
             for i, C in enumerate(self.Cs):
-                starts = larger[i] if larger else warm_starts(column, p)
-                penalty = SquaredBlockNorm(1.0 / float(C), p)
+                if larger:
+                    starts = larger[i]
+                penalty = SquaredBlockNorm(1.0 / float(C), float(self.ps[j]))
                 solved = [
                     completed(
                         replace(problem, regularizer=penalty),
@@ -127,22 +126,9 @@ class Grid:
                     for k, problem in enumerate(problems)
                 ]
                 column.append(solved)
+                starts = solved
                 yield (i, j), solved
             larger = column
-
-
-def warm_starts(column: Sequence[Sequence[Solution]], p: float) -> Sequence[Solution]:
-    """Return starts for the next C from the solutions for the last ones; may be none.
-
-    For p near 1 they say nothing about kernel weights: those of another C are mostly
-    zero, and from such a corner of the ball a solver takes longer than from equal ones.
-    """
-    if not column or p >= SHARP:
-        return column[-1] if column else ()
-    return [
-        replace(solution, kernel_weights=np.zeros_like(solution.kernel_weights))
-        for solution in column[-1]
-    ]
 
 
 def completed(

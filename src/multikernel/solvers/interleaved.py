@@ -30,7 +30,7 @@ SOFTENING = 10.0  # by what P - 1 grows where the quadratic model failed
 SHORT, LONG = 0.5, 0.9  # steps that tell of a failure, and of a success
 FAST = 0.1  # a factor of the gap in one step that needs no sharpening
 SHARPEST = 1e-9  # P - 1 at least
-MOST_STEPS, STEPS_PER_SAMPLE = 50_000, 100  # of SMO: more, and the ball is to blame
+MOST_STEPS, STEPS_PER_SAMPLE = 200_000, 100  # of SMO: more, and the ball is to blame
 FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
 LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
 NEGLIGIBLE = 0.01  # share of the tolerance that dropped kernels may cost, p = 1
