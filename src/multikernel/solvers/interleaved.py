@@ -25,6 +25,7 @@ from multikernel.solvers._weighted_machine import (
 
 FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
 SMOOTHEST = 0.3  # P - 1 at first, where p is smaller
+SOFTEST = 1.0  # P - 1 at most, after failures
 SHARPENING = (0.2, 0.3)  # of P - 1, and of the gap: the next P - 1 is the larger one
 SOFTENING = 10.0  # by what P - 1 grows where the quadratic model failed
 SHORT, LONG = 0.5, 0.9  # steps that tell of a failure, and of a success
@@ -232,7 +233,7 @@ class _Search:
         The machine fails where the ball's curvature makes its kernel too stiff.
         """
         if share < SHORT or not self.solved:
-            self.excess = min(SMOOTHEST, SOFTENING * self.excess)
+            self.excess = min(SOFTEST, SOFTENING * self.excess)
         elif share > LONG and factor > FAST:
             sharper = SHARPENING[0] * self.excess, SHARPENING[1] * self.tracker.gap
             self.excess = min(self.excess, max(*sharper, SHARPEST))
