@@ -26,6 +26,18 @@ same certificate: a relative duality gap of 1e-4.
 in its Hessian (the paper's diagonal one leaves it out), `cutting_plane` the interleaved
 cutting planes of the paper; `silp`, `hessian` and `simple` run the machine to precision
 for every evaluation, as published.
+
+```
+export MULTIKERNEL_DATA=...      # folder of data sets: MNIST, and those of table 1
+cd benchmarks/papers/lp_norm
+python speed.py                  # 2 minutes, 4 GB of memory
+python smo_vs_libsvm.py
+python on_the_fly.py             # 1 minute
+python figure1.py                # 12 minutes, 8 GB of memory
+python table1.py                 # 3 minutes
+python sparsity.py               # 2 minutes
+python report.py                 # writes this page
+```
 """
 
 
