@@ -14,6 +14,7 @@ from multikernel.certificates import (
     alpha_max,
     best_intercept,
     certify,
+    check_gap,
     constant_model,
     decision_values,
     dual_norms,
@@ -23,7 +24,14 @@ from multikernel.certificates import (
 )
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack
-from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
+from multikernel.losses import (
+    LOSSES,
+    EpsilonInsensitiveLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+    weighted,
+)
 from multikernel.problem import Problem, Solution, Status
 
 SMOOTH = ("logistic", "squared")
@@ -302,6 +310,28 @@ def test_best_intercept_beside_decision_values(loss):
     assert abs(dual.sum()) <= 1e-12
     rest = LOSSES[loss]().value(y, f + b) + LOSSES[loss]().conjugate(y, -dual)
     np.testing.assert_allclose(rest, -(f + b) * dual, atol=1e-10)
+
+
+@pytest.mark.parametrize("weights", [None, 0.1 * np.arange(1.0, 7.0)])
+def test_the_intercept_is_the_middle_of_all_best_ones(weights):
+    """Loss-free intervals: no end of them may decide for a class, or for a bound."""
+    f = np.array([-0.1, 0.0, 0.2, -0.1, 0.0, 0.2])
+    y = np.repeat([-1.0, 1.0], 3)
+    balanced = None if weights is None else np.tile(weights[:3], 2)
+    b, dual = best_intercept(weighted(HingeLoss(), balanced), y, f)
+    # Flat from where the last positive sample's margin is short to the negative one's.
+    assert b == pytest.approx(0.5 * ((-1.0 - f.min()) + (1.0 - f.max())), abs=1e-12)
+    assert abs(dual.sum()) <= 1e-12
+    tube = weighted(EpsilonInsensitiveLoss(epsilon=50.0), weights)
+    b, dual = best_intercept(tube, y, np.zeros(6))
+    assert b == pytest.approx(0.0, abs=1e-12)
+    assert not dual.any()
+
+
+def test_a_dual_value_above_the_objective_is_no_certificate():
+    check_gap(-1e-9)
+    with pytest.raises(IndefiniteKernelError, match=r"exceeds the objective by 0\.02"):
+        check_gap(-0.02)
 
 
 def test_constant_model_of_balanced_classes():

@@ -10,13 +10,15 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from multikernel import SpicyMKLClassifier, persistence
+from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, persistence
 from multikernel.exceptions import UntrustedTypesError
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 from multikernel.persistence import load, save
@@ -38,6 +40,16 @@ def test_round_trip_of_a_pipeline(path):
     loaded = load(path)
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(loaded.classes_, model.classes_)
+
+
+def test_searches_are_saved_with_their_splitters(path):
+    X, y = make_regression(30, 3, random_state=0)
+    grid = {"alpha": [0.1, 1.0]}
+    for cv in (None, ShuffleSplit(2)):
+        model = SpicyMKLRegressor([GaussianKernel(2.0)])
+        search = GridSearchCV(model, grid, cv=cv).fit(X, y)
+        save(search, path)
+        np.testing.assert_array_equal(load(path).predict(X), search.predict(X))
 
 
 def test_own_classes_and_gaussian_process_kernels_are_trusted(path):

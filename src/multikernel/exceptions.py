@@ -18,7 +18,19 @@ class UnsupportedProblemError(ValueError):
 
 
 class IndefiniteKernelError(ValueError):
-    """A Gram matrix has a negative quadratic form, so it is no kernel matrix."""
+    """A Gram matrix has a negative quadratic form, so it is no kernel matrix.
+
+    Parameters
+    ----------
+    message : str
+        What was met, and what can be done.
+    kernel : int or None, default=None
+        Which of the matrices, where that is known.
+    """
+
+    def __init__(self, message: str, kernel: int | None = None) -> None:
+        super().__init__(message)
+        self.kernel = kernel
 
 
 class StackTooLargeError(MemoryError):

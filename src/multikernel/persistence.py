@@ -16,9 +16,11 @@ from zipfile import BadZipFile
 
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
 from multikernel.exceptions import UntrustedTypesError
 
+DEFAULT_SCORER = "sklearn.metrics._scorer._PassthroughScorer"  # calls model.score
 PathLike = str | os.PathLike[str]
 
 
@@ -70,9 +72,10 @@ def save(estimator: Any, path: PathLike) -> None:
 def load(path: PathLike, trusted: Sequence[str | type] = ()) -> Any:
     """Read an estimator from a file written by `save`.
 
-    Trusted without asking are this package's classes, scikit-learn's estimators and
-    Gaussian process kernels, and the plain types that skops trusts. Anything else is
-    named and refused: building an object of an unknown type can run its code.
+    Trusted without asking are this package's classes, scikit-learn's estimators,
+    Gaussian process kernels and splitters, and the plain types that skops trusts.
+    Anything else is named and refused: building an object of an unknown type can run
+    its code.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def load(path: PathLike, trusted: Sequence[str | type] = ()) -> Any:
     data = Path(path).read_bytes()
     try:
         found = io.get_untrusted_types(data=data)
-    except (BadZipFile, KeyError, ValueError) as error:
+    except (AttributeError, BadZipFile, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} is no model file written by multikernel.save ({error})."
         ) from error
@@ -179,5 +182,7 @@ def _is_trusted_class(name: str) -> bool:
         return False
     if not isinstance(found, type) or found.__module__ != module_name:
         return False
-    kinds = (BaseEstimator, GaussianProcessKernel)
+    if name == DEFAULT_SCORER:
+        return True
+    kinds = (BaseEstimator, GaussianProcessKernel, BaseCrossValidator, BaseShuffleSplit)
     return package == "multikernel" or issubclass(found, kinds)

@@ -37,6 +37,33 @@ def test_npz_with_features(tmp_path, names):
     np.testing.assert_array_equal(table.y, [1, 2, 3])
 
 
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": np.zeros(3)}, r"X of .* has shape \(3,\), expected \(n_rows"),
+        ({"K": np.eye(3)}, r"K of .* has shape \(3, 3\), expected \(n_kernels"),
+        (
+            {"X": np.eye(3), "feature_names": ["a", "b"]},
+            "feature_names of .* holds 2 names, and there are 3",
+        ),
+        (
+            {"K": np.stack([np.eye(3)] * 2), "kernel_names": ["a", "a"]},
+            "kernel_names of .* holds 'a' more than once",
+        ),
+    ],
+)
+def test_npz_of_other_shapes(tmp_path, arrays, message):
+    np.savez(tmp_path / "data.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.npz", None, [])
+
+
+def test_what_is_no_npz_file(tmp_path):
+    (tmp_path / "data.npz").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"data\.npz is no npz file"):
+        read_table(tmp_path / "data.npz", None, [])
+
+
 def test_npz_with_gram_matrices(gram_file):
     table = read_table(gram_file, "y", [])
     assert table.precomputed

@@ -141,6 +141,19 @@ def test_the_uniform_regressor_is_a_machine_on_the_sum():
     np.testing.assert_allclose(model.predict(X), machine.predict(total), atol=1e-4)
 
 
+def test_small_strengths_side_with_no_class():
+    """With all samples at their bounds a range of intercepts is optimal."""
+    X, y = binary(60)
+    y = np.argsort(np.argsort(X[:, 0] + X[:, 1])) >= 30
+    total = grams(X).sum(axis=0)
+    machine = SVC(kernel="precomputed", C=1e-4).fit(total, y)
+    model = UniformMKLClassifier(KERNELS, C=1e-4).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), machine.decision_function(total), atol=1e-6
+    )
+    assert model.score(X, y) > 0.7
+
+
 def test_p_goes_from_a_few_kernels_to_all():
     X, y = binary()
     counts = [

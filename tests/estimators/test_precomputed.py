@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.gaussian_process.kernels import PairwiseKernel
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -224,3 +225,10 @@ def test_the_built_stack_equals_the_normalized_kernels():
     np.testing.assert_allclose(
         model.contributions(stack_grams(grams(X)))[:, 0], term, atol=1e-10
     )
+
+
+def test_an_indefinite_kernel_of_a_dictionary_is_named():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    kernels = [GaussianKernel(2.0), PairwiseKernel(metric="sigmoid")]
+    with pytest.raises(IndefiniteKernelError, match=r"Pairwise.*Gram matrix 1 is not"):
+        SpicyMKLRegressor(kernels, alpha=0.02).fit(X, np.sin(X[:, 0]))

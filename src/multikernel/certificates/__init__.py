@@ -4,6 +4,7 @@ from multikernel.certificates.forms import TINY, check_forms, dual_norms
 from multikernel.certificates.gap import (
     DualCertificate,
     certify,
+    check_gap,
     decision_values,
     duality_gap,
     primal_value,
@@ -27,6 +28,7 @@ __all__ = [
     "best_intercept",
     "certify",
     "check_forms",
+    "check_gap",
     "constant_model",
     "decision_values",
     "dual_norms",

@@ -71,11 +71,12 @@ def check_forms(
         return
     worst = int(np.argmax(np.where(bad, depth, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
-    name = worst if kernels is None else kernels[worst]
+    name = worst if kernels is None else int(kernels[worst])
     raise IndefiniteKernelError(
         f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
         f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "
         "eigenvalue at or below that, where its trace is "
         f"{diagonal[worst]:.3g}). Shift its diagonal by at least minus that "
-        "eigenvalue, clip its negative eigenvalues, or leave it out."
+        "eigenvalue, clip its negative eigenvalues, or leave it out.",
+        kernel=name,
     )

@@ -18,12 +18,16 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.certificates.forms import TINY, dual_norms
+from multikernel.exceptions import IndefiniteKernelError
 from multikernel.problem import Problem, Solution
 
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
 
 EPS = float(np.finfo(np.float64).eps)
+
+NEGATIVE_GAP = -1e-4
+"""Relative gap below which it is not rounding, single precision included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +196,27 @@ def scaled_dual_value(
 def relative_gap(primal: float, dual: float, floor: float = TINY) -> float:
     """Return (primal - dual) / max(abs(primal), floor)."""
     return (primal - dual) / max(abs(primal), floor)
+
+
+def check_gap(gap: float) -> None:
+    """Raise if a relative gap is negative beyond rounding, which kernels cannot cause.
+
+    Parameters
+    ----------
+    gap : float
+        Of a primal and a feasible dual point.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        No matrix is named: the quadratic forms that were met were not negative.
+    """
+    if gap < NEGATIVE_GAP:
+        raise IndefiniteKernelError(
+            f"The dual value exceeds the objective by {-gap:.2g} of it. With symmetric "
+            "positive semidefinite Gram matrices that is impossible: check the kernels "
+            "that are functions of your own, and the matrices that were precomputed."
+        )
 
 
 def rounding_floor(problem: Problem) -> float:

@@ -1,13 +1,17 @@
 """The model without kernels: the best constant, and where a path starts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates.forms import dual_norms
-from multikernel.losses.base import Loss
+from multikernel.losses.base import Loss, PolyhedralLoss
 from multikernel.problem import Problem
+
+EPS = float(np.finfo(np.float64).eps)
+FARTHEST = 128.0  # in units of the data, where an intercept is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,9 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
     The summed loss is minimised by bisection on its slope. At a kink the two one-sided
     subgradients are mixed so that their sum is zero: both are subgradients at
-    (numerically) the same point, so the mixture is one.
+    (numerically) the same point, so the mixture is one. Where a piecewise linear loss
+    is flat, with every sample at a bound, all of an interval is best: its middle is
+    taken, as in support vector machines, since its ends side with one of the classes.
 
     Parameters
     ----------
@@ -79,10 +85,15 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     dual : ndarray of shape (n_samples,)
         Minus a subgradient of the loss at f + b; it sums to zero.
     """
+    polyhedral = isinstance(loss, PolyhedralLoss)
 
     def slope(b: float) -> tuple[float, Array]:
         gradient = loss.gradient(y, f + b)
-        return float(gradient.sum()), gradient
+        total = float(gradient.sum())
+        # Only a piecewise linear loss has slopes that vanish but for rounding.
+        if polyhedral and abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum()):
+            total = 0.0
+        return total, gradient
 
     reach = 1.0 + float(np.abs(y).max() + np.abs(f).max())
     left, right = -reach, reach
@@ -90,11 +101,15 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
         left = _widen(left, reach)
     while slope(right)[0] < 0.0:
         right = _widen(right, reach)
-    precision = 4.0 * np.finfo(float).eps * (right - left)
-    while right - left > precision:
-        middle = 0.5 * (left + right)
-        left, right = (left, middle) if slope(middle)[0] >= 0.0 else (middle, right)
+    if polyhedral:
+        left, right = (_off_the_flat(slope, b, FARTHEST * reach) for b in (left, right))
+    end = right
+    left, right = _crossing(lambda b: slope(b)[0] >= 0.0, left, right)
     (low, g_low), (high, g_high) = slope(left), slope(right)
+    if polyhedral and high == 0.0 < slope(end)[0]:
+        end, _ = _crossing(lambda b: slope(b)[0] > 0.0, right, end)
+        middle = 0.5 * (right + end)
+        return middle, -slope(middle)[1]
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
     # In this form a mixture of equal numbers is that number to the last digit, so that
     # no entry leaves the conjugate's domain by rounding.
@@ -102,11 +117,32 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     return left + share * (right - left), -gradient
 
 
+def _off_the_flat(
+    slope: Callable[[float], tuple[float, Array]], b: float, farthest: float
+) -> float:
+    """Double an end of the bracket until the loss rises there, if it ever does."""
+    beyond = b
+    while slope(beyond)[0] == 0.0 and abs(beyond) < farthest:
+        beyond *= 2.0
+    return beyond if slope(beyond)[0] != 0.0 else b
+
+
+def _crossing(
+    reached: Callable[[float], bool], left: float, right: float
+) -> tuple[float, float]:
+    """Return the last number at which something does not hold, and the first where."""
+    precision = 4.0 * EPS * max(right - left, abs(left), abs(right))
+    while right - left > precision:
+        middle = 0.5 * (left + right)
+        left, right = (left, middle) if reached(middle) else (middle, right)
+    return left, right
+
+
 def _widen(b: float, reach: float) -> float:
     """Double a bracket end, and say what is wrong when it runs away."""
     # Constants of regression are within reach at once; those of the logistic loss are
     # log-odds, and weights would have to differ by exp(256) to put them beyond.
-    if abs(b) > 128.0 * reach:
+    if abs(b) > FARTHEST * reach:
         raise ValueError(
             "The best constant model is infinite: the targets hold one class only."
         )

@@ -71,7 +71,10 @@ def _plain_parameters(model: Any) -> dict[str, Any]:
 
 
 def print_json(report: Mapping[str, Any]) -> None:
-    """Write a report to standard output as JSON; numbers that are none become null."""
+    """Write a report to standard output as JSON; numbers that are none become null.
+
+    Infinity, a value of p, is written as text.
+    """
     sys.stdout.write(json.dumps(_jsonable(report), indent=2, allow_nan=False) + "\n")
 
 
@@ -82,7 +85,9 @@ def _jsonable(value: Any) -> Any:
         return _jsonable(value.tolist())
     if isinstance(value, list | tuple):
         return [_jsonable(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    if isinstance(value, float) and math.isnan(value):
         return None
     return value
 

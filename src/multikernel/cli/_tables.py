@@ -1,9 +1,12 @@
 """Reading data files into features and targets, and writing predictions."""
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -74,17 +77,24 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
 
 
 def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except (AttributeError, BadZipFile, ValueError) as error:
+        raise ValueError(f"{path} is no npz file of plain arrays ({error}).") from error
     _require(path, arrays, [target] if target else [])
     y = None if target is None else arrays[target]
     if "K" in arrays:
+        _require_axes(path, arrays, "K", 3, "(n_kernels, n_rows, n_samples)")
         numbered = [f"gram {index}" for index in range(len(arrays["K"]))]
         names = tuple(map(str, arrays.get("kernel_names", numbered)))
+        _require_names(path, "kernel_names", names, len(numbered))
         return Table(stack_grams(arrays["K"]), y, names)
     _require(path, arrays, ["X"])
+    _require_axes(path, arrays, "X", 2, "(n_rows, n_features)")
     columns = [f"x{index}" for index in range(arrays["X"].shape[1])]
     columns = [str(name) for name in arrays.get("feature_names", columns)]
+    _require_names(path, "feature_names", columns, arrays["X"].shape[1])
     frame = pd.DataFrame(arrays["X"], columns=columns)
     _require(path, frame.columns, drop)
     return Table(frame.drop(columns=drop).astype(np.float64), y)
@@ -100,6 +110,24 @@ def _require(path: Path, present: Any, wanted: list[str]) -> None:
             f"{path} has no {', '.join(map(repr, missing))}; it has "
             f"{', '.join(some)}{more}."
         )
+
+
+def _require_axes(path: Path, arrays: Any, key: str, ndim: int, shape: str) -> None:
+    if arrays[key].ndim != ndim:
+        raise ValueError(
+            f"{key} of {path} has shape {arrays[key].shape}, expected {shape}."
+        )
+
+
+def _require_names(path: Path, key: str, names: Sequence[str], count: int) -> None:
+    """Raise unless there is one name for each, all different."""
+    if len(names) != count:
+        raise ValueError(
+            f"{key} of {path} holds {len(names)} names, and there are {count} to name."
+        )
+    doubled = [name for name, times in Counter(names).items() if times > 1]
+    if doubled:
+        raise ValueError(f"{key} of {path} holds {doubled[0]!r} more than once.")
 
 
 def _require_numbers(path: Path, features: pd.DataFrame) -> None:

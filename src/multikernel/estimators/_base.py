@@ -3,7 +3,8 @@
 import copy
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._parameters import SHARED_CHECKS
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._progress import chained, history_array, report
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
 from multikernel.problem import Callback, Problem, Solution
@@ -216,7 +217,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         probe = copy.copy(self)
         samples = self._read(probe, X, y, sample_weight)
         grams = build_grams(probe, samples.X, samples.rows, self._weights(samples))
-        attributes = self._fit_samples(samples, grams, callback)
+        with naming_the_kernel(grams):
+            attributes = self._fit_samples(samples, grams, callback)
         if samples.classes is not None:
             attributes["classes_"] = samples.classes
         for name in ("n_features_in_", "feature_names_in_"):
@@ -372,6 +374,18 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.three_d_array = precomputed
         tags.input_tags.two_d_array = not precomputed
         return tags
+
+
+@contextmanager
+def naming_the_kernel(grams: Grams) -> Iterator[None]:
+    """Add a kernel's readable name to the complaint about its matrix."""
+    try:
+        yield
+    except IndefiniteKernelError as error:
+        if error.kernel is None or grams.dictionary is None:
+            raise
+        name = grams.names([error.kernel])[0]
+        raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
 
 
 def single(values: Any) -> Any:

@@ -22,6 +22,10 @@ from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.threads import run_blocks
 
 ASYMMETRY = 1e-7
+NO_COPY = (
+    "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
+    "them, single precision,"
+)
 """Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -144,7 +148,7 @@ def precomputed_stack(
     scalings = [step for step in steps if isinstance(step, TraceStep | VarianceStep)]
     only_scaled = len(scalings) == len(steps)
     if not (only_scaled and array.flags.c_contiguous):
-        check_size(array.shape, array.itemsize, options.max_bytes)
+        check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
         array = array.copy(order="C")
     stack: GramStack = DenseStack(array)
     check_diagonals(stack)

@@ -174,7 +174,10 @@ def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:
 
 
 def check_size(
-    shape: tuple[int, int, int], item_bytes: int, max_bytes: int | None
+    shape: tuple[int, int, int],
+    item_bytes: int,
+    max_bytes: int | None,
+    alternatives: str | None = None,
 ) -> None:
     """Raise if a dense stack would pass a limit.
 
@@ -186,6 +189,8 @@ def check_size(
         Bytes of a number.
     max_bytes : int or None
         The limit; half of the memory that is available now where it is None.
+    alternatives : str, optional
+        What else to use; other storage when left out.
 
     Raises
     ------
@@ -194,12 +199,13 @@ def check_size(
     """
     limit, needed = byte_limit(max_bytes), stack_bytes(shape, item_bytes)
     if needed > limit:
-        half = " storage='dense32' to halve it (float32)," if item_bytes == 8 else ""
+        if alternatives is None:
+            half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
+            alternatives = f"storage='lazy' to recompute kernels in blocks,{half}"
         raise StackTooLargeError(
             f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "
             f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
-            f"storage='lazy' to recompute kernels in blocks,{half} fewer kernels, or "
-            "raise max_bytes."
+            f"{alternatives} fewer kernels, or raise max_bytes."
         )
 
 

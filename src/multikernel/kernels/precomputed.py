@@ -7,6 +7,9 @@ import numpy as np
 
 from multikernel._typing import Array
 
+ASYMMETRY = 1e-7  # of the trace
+BLOCK_ROWS = 256
+
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedKernel:
@@ -25,16 +28,16 @@ class PrecomputedKernel:
     Raises
     ------
     ValueError
-        If `K` is not a square matrix.
+        If `K` is not a square matrix, or not symmetric.
 
     Examples
     --------
     >>> import numpy as np
     >>> from multikernel.kernels import PrecomputedKernel
-    >>> kernel = PrecomputedKernel(np.arange(9.0).reshape(3, 3), label="alignment")
+    >>> kernel = PrecomputedKernel(np.diag([1.0, 2.0, 3.0]), label="alignment")
     >>> kernel(np.array([[0], [2]]))
-    array([[0., 2.],
-           [6., 8.]])
+    array([[1., 0.],
+           [0., 3.]])
     """
 
     K: Array
@@ -47,6 +50,7 @@ class PrecomputedKernel:
                 "PrecomputedKernel needs a square matrix over all samples, got an "
                 f"array of shape {matrix.shape}."
             )
+        _check_symmetric(matrix)
         object.__setattr__(self, "K", matrix)
 
     @property
@@ -114,3 +118,20 @@ class PrecomputedKernel:
                 f"{column[row]:g}."
             )
         return column.astype(np.intp)
+
+
+def _check_symmetric(K: Array) -> None:
+    """Raise with the pair of entries that differ most, if they do beyond rounding."""
+    allowed = ASYMMETRY * float(np.abs(np.diagonal(K)).sum())
+    for start in range(0, K.shape[0], BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        difference = np.abs(K[rows] - K[:, rows].T)
+        if difference.size and difference.max() > allowed:
+            worst = np.unravel_index(int(np.argmax(difference)), difference.shape)
+            i, j = start + int(worst[0]), int(worst[1])
+            raise ValueError(
+                "PrecomputedKernel needs a symmetric matrix, but its values at "
+                f"[{i}, {j}] and [{j}, {i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
+                "(K + K.T) / 2 if that is rounding, and check how it was computed if "
+                "not."
+            )

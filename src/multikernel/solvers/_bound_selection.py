@@ -176,5 +176,6 @@ class _Race:
             f"Gram matrix {kernels[worst]} is not positive semidefinite: it has an "
             f"eigenvalue of {forms[worst]:.3g} or less, where its trace is "
             f"{self.traces.raw[kernels[worst]]:.3g}. Shift its diagonal by minus its "
-            "smallest eigenvalue, clip its negative eigenvalues, or leave it out."
+            "smallest eigenvalue, clip its negative eigenvalues, or leave it out.",
+            kernel=int(kernels[worst]),
         )

@@ -10,6 +10,7 @@ from multikernel.certificates import (
     best_intercept,
     certify,
     check_forms,
+    check_gap,
     primal_value,
     project_dual,
     relative_gap,
@@ -21,6 +22,7 @@ from multikernel.regularizers.base import VariationalRegularizer
 from multikernel.solvers._loop import Recorder
 
 PATIENCE = 10  # iterations without progress before giving up
+SMALLEST = 1e-100  # relative size of a weight that counts
 PROGRESS = 0.99  # of the gap, in that many iterations: what counts as none
 
 
@@ -196,6 +198,8 @@ class Tracker:
         -------
         objective : float
         """
+        # Squares of smaller weights underflow, and their norms could not be checked.
+        weights = np.where(weights > SMALLEST * weights.max(initial=0.0), weights, 0.0)
         norms = weights * np.sqrt(forms)
         b = self._intercept(f)
         objective = primal_value(self.problem, norms, f + b)
@@ -223,6 +227,7 @@ class Tracker:
 
     def status(self, tol: float, max_iter: int) -> Status | None:
         """Return why to stop, or None to go on."""
+        check_gap(self.gap)
         if self.gap <= tol:
             return Status.CONVERGED
         if self._stopped:

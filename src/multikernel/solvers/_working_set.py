@@ -11,6 +11,7 @@ from multikernel.certificates import (
     DualCertificate,
     best_intercept,
     certify,
+    check_gap,
     constant_model,
     primal_value,
     project_dual,
@@ -122,6 +123,7 @@ class WorkingSet:
 
     def status(self, tol: float, max_iter: int) -> Status | None:
         """Return why to stop, or None to go on."""
+        check_gap(self.gap)
         if self.gap <= tol:
             return Status.CONVERGED
         if self._stopped:
