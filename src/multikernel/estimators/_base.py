@@ -3,8 +3,7 @@
 import copy
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -20,12 +19,12 @@ from multikernel.estimators._data import (
     check_predict_data,
     is_precomputed,
 )
-from multikernel.estimators._grams import Grams, build_grams
+from multikernel.estimators._grams import Grams, build_grams, naming_the_kernel
 from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._parameters import SHARED_CHECKS
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._progress import chained, history_array, report
-from multikernel.exceptions import ConvergenceWarning, IndefiniteKernelError
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
 from multikernel.problem import Callback, Problem, Solution
@@ -374,18 +373,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.three_d_array = precomputed
         tags.input_tags.two_d_array = not precomputed
         return tags
-
-
-@contextmanager
-def naming_the_kernel(grams: Grams) -> Iterator[None]:
-    """Add a kernel's readable name to the complaint about its matrix."""
-    try:
-        yield
-    except IndefiniteKernelError as error:
-        if error.kernel is None or grams.dictionary is None:
-            raise
-        name = grams.names([error.kernel])[0]
-        raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
 
 
 def single(values: Any) -> Any:

@@ -1,7 +1,8 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from multikernel.estimators._predict import (
     KernelGrams,
     PrecomputedGrams,
 )
-from multikernel.exceptions import DegenerateKernelWarning
+from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_stack
 from multikernel.gram.normalize import CenterStep
 from multikernel.kernels import (
@@ -313,3 +314,15 @@ def _warn_degenerate(owner: str, grams: Grams) -> None:
             DegenerateKernelWarning,
             stacklevel=4,
         )
+
+
+@contextmanager
+def naming_the_kernel(grams: Grams) -> Iterator[None]:
+    """Add a kernel's readable name to the complaint about its matrix."""
+    try:
+        yield
+    except IndefiniteKernelError as error:
+        if error.kernel is None or grams.dictionary is None:
+            raise
+        name = grams.names([error.kernel])[0]
+        raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error

@@ -20,13 +20,13 @@ from multikernel.gram.normalize import (
 )
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.threads import run_blocks
+from multikernel.kernels.precomputed import ASYMMETRY
 
-ASYMMETRY = 1e-7
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
     "them, single precision,"
 )
-"""Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
+"""What to use where a copy of given matrices does not fit."""
 
 TINY = float(np.finfo(np.float64).tiny)
 

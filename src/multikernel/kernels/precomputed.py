@@ -7,7 +7,9 @@ import numpy as np
 
 from multikernel._typing import Array
 
-ASYMMETRY = 1e-7  # of the trace
+ASYMMETRY = 1e-7
+"""Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
+
 BLOCK_ROWS = 256
 
 
