@@ -7,7 +7,7 @@ from functools import cache
 from threading import Lock
 from typing import Generic, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, ThreadpoolController
 
 Block = TypeVar("Block")
 
@@ -18,31 +18,59 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _libraries() -> list[LibController]:
+    """Return a controller for every BLAS library."""
+    found: list[LibController] = _controller().select(user_api="blas").lib_controllers
+    return found
+
+
+def _set_threads(blas: LibController, number: int) -> None:
+    """Set the number of threads of a library from whichever thread runs this.
+
+    From version 3.7 on, `threadpoolctl` ignores every thread but the first that changed
+    the number of OpenBLAS, until that one ends or its control is cleared.
+    """
+    clear = getattr(blas, "clear_controlling_thread", _nobody_controls)
+    clear(force=True)
+    blas.set_num_threads(number)
+    clear(force=True)
+
+
+def _nobody_controls(*, force: bool) -> None:
+    """Stand in for the clearing that libraries without control do not need."""
+
+
 class _SharedLimit:
     """Holds BLAS to one thread while any thread of the process asks for it.
 
     The number of BLAS threads belongs to the process. Were every caller to restore
-    what it found, two that overlap would leave BLAS on one thread for good.
+    what it found, two that overlap would leave BLAS on one thread for good. The first
+    to enter lowers the number, and the last to leave gives it back, which is often
+    another thread.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
-        self._limit: AbstractContextManager[object] | None = None
+        self._lowered: list[tuple[LibController, int]] = []
 
     def __enter__(self) -> None:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                # A limiter takes effect when it is made, not when it is entered.
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                # A library that is at one thread already is somebody else's to restore.
+                several = [(library, library.num_threads) for library in _libraries()]
+                self._lowered = [(blas, found) for blas, found in several if found > 1]
+                for blas, _ in self._lowered:
+                    _set_threads(blas, 1)
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and self._limit is not None:
-                limit, self._limit = self._limit, None
-                limit.__exit__(None, None, None)
+            if self._users == 0:
+                for blas, found in self._lowered:
+                    _set_threads(blas, found)
+                self._lowered = []
 
 
 _ONE_THREAD = _SharedLimit()
@@ -64,8 +92,7 @@ def available_threads() -> int:
     Joblib's workers, environment variables and `threadpoolctl` limit this number, so
     a pool of this size never multiplies with theirs.
     """
-    blas = _controller().select(user_api="blas").lib_controllers
-    return max((library.num_threads for library in blas), default=1)
+    return max((library.num_threads for library in _libraries()), default=1)
 
 
 def run_blocks(
