@@ -15,7 +15,11 @@ from multikernel.gram import (
     spectral_bounds,
     traces,
 )
-from multikernel.gram.ops import quadratic_forms_of
+from multikernel.gram.ops import (
+    combined_rows,
+    images_of_sparse,
+    quadratic_forms_of,
+)
 from multikernel.gram.threads import available_threads, one_blas_thread, run_blocks
 from multikernel.kernels import random_subset_gaussians
 
@@ -41,6 +45,23 @@ def test_forms_of_some_kernels(make, array):
     chosen = np.array([3, 0])
     forms = quadratic_forms_of(make(array), chosen, v)
     np.testing.assert_allclose(forms, (array @ v @ v)[chosen], rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_images_of_a_sparse_vector(make, array):
+    support, values = np.array([6, 1]), np.array([2.0, -0.5])
+    v = np.zeros(8)
+    v[support] = values
+    images = images_of_sparse(make(array), support, values)
+    np.testing.assert_allclose(images, array @ v, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_some_rows_of_a_combination(make, array):
+    weights, rows = np.array([0.0, 2.0, 0.0, 0.5, 1.0]), np.array([7, 0, 3])
+    expected = np.tensordot(weights, array, axes=1)[rows]
+    found = combined_rows(make(array), weights, rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_forms_of_some_gaussians(array):

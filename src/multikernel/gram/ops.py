@@ -112,6 +112,63 @@ def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
     return stack.scales[kernels] * quadratic_forms_of(stack.stack, kernels, v)
 
 
+@singledispatch
+def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array:
+    """Return K_m v for every m and a vector v with few entries other than zero.
+
+    It costs their share of a pass: only their columns are looked at.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    support : ndarray of shape (n_entries,)
+        Where v is not zero.
+    values : ndarray of shape (n_entries,)
+        Its entries there.
+
+    Returns
+    -------
+    images : ndarray of shape (n_kernels, n_samples)
+    """
+    every = np.arange(stack.shape[1])
+    return stack.restrict(every, support).matvec(values)
+
+
+@images_of_sparse.register
+def _(stack: DenseStack, support: Indices, values: Array) -> Array:
+    # Rows stand for columns, as matrices are symmetric: rows are contiguous.
+    images = np.empty(stack.shape[:2])
+
+    def multiply(m: int) -> None:
+        images[m] = values @ stack.array[m, support].astype(np.float64, copy=False)
+
+    run_blocks(multiply, range(stack.shape[0]))
+    return images
+
+
+@images_of_sparse.register
+def _(stack: ScaledStack, support: Indices, values: Array) -> Array:
+    return stack.scales[:, None] * images_of_sparse(stack.stack, support, values)
+
+
+@singledispatch
+def combined_rows(stack: GramStack, weights: Array, rows: Indices) -> Array:
+    """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+    every = np.arange(stack.shape[2])
+    support = np.flatnonzero(weights)
+    part = stack.take(support).restrict(rows, every)
+    return part.combine(weights[support]).columns(every)
+
+
+@combined_rows.register
+def _(stack: DenseStack, weights: Array, rows: Indices) -> Array:
+    total = np.zeros((rows.size, stack.shape[2]))
+    for m in np.flatnonzero(weights):
+        total += weights[m] * stack.array[m, rows]
+    return total
+
+
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     """Raise unless a matrix is finite, symmetric and positive semidefinite.
 

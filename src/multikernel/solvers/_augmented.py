@@ -24,9 +24,11 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import TINY, check_forms, scaled_dual_value
+from multikernel.gram.ops import images_of_sparse
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers._dual_side import DualSide
+from multikernel.solvers._quadratic_model import QuadraticModel
 
 GROWTH = 4.0  # of gamma, when an outer step gains less than a factor of ten
 GAIN = 0.1
@@ -34,6 +36,7 @@ INNER_SHARE = 0.3  # of the gap that the inner problem may leave unsolved
 BARRIER_SHARE = 0.1  # of the gap that the barrier of a polyhedral loss may cost
 MAX_NEWTON = 30
 MAX_RETREATS = 6
+FEW = 0.3  # of the samples: images of steps in fewer are cheaper than whole ones
 RETREAT = 1.0 / 16.0  # of gamma, when Newton's method does not converge
 
 
@@ -153,8 +156,7 @@ class AugmentedLagrangian:
             measure = self._minimize(target)
             if measure is None:
                 retreats += 1
-                self.gamma *= RETREAT
-                self._refresh()
+                self._retreat()
                 continue
             self._update_multipliers()
             if measure.gap <= target:
@@ -164,6 +166,16 @@ class AugmentedLagrangian:
             gap, primal = min(gap, measure.gap), measure.primal
             self._refresh()
         return self.measure()
+
+    def _retreat(self) -> None:
+        """Take a sturdier side if there is one, and smaller steps if not."""
+        sturdier = self.side.sturdier()
+        if sturdier is None:
+            self.gamma *= RETREAT
+        else:
+            self.side = sturdier
+            self._rho_images = self.problem.gram.matvec(sturdier.rho)
+        self._refresh()
 
     def _update_multipliers(self) -> None:
         """Take the outer step: alpha_m becomes the shrunk v_m (eq. 5)."""
@@ -190,21 +202,20 @@ class AugmentedLagrangian:
         """Take one Newton step (eqs. 8 and 9) with a line search."""
         self.newton_steps += 1
         gram = self.problem.gram
-        pull, curvature = self.side.linearize()
-        # The current intercept enters the gradient so that the right-hand side, and
-        # with it the rounding error of the solve, vanishes at the solution.
-        residual = pull + self.decision_values()
-        matrix = gram.combine(self.gamma * self._shares)
-        bend = self._bend()
-        if self.problem.fit_intercept:
-            sides = np.column_stack([residual, np.ones_like(residual)])
-            solved = matrix.solve(sides, shift=curvature, low_rank=bend)
-            drift = float(self.side.rho.sum() - solved[:, 0].sum())
-            shift = drift / float(solved[:, 1].sum())
-            step = -solved[:, 0] - shift * solved[:, 1]
+        model = QuadraticModel(
+            gram,
+            self.gamma * self._shares,
+            self._bend(),
+            self.decision_values(),
+            float(self.side.rho.sum()) if self.problem.fit_intercept else None,
+        )
+        step, shift = self.side.newton(model)
+        entries = np.flatnonzero(step)
+        if entries.size <= FEW * step.size:
+            step_images = images_of_sparse(gram, entries, step[entries])
         else:
-            shift, step = 0.0, -matrix.solve(residual, shift=curvature, low_rank=bend)
-        self._search(step, gram.matvec(step))
+            step_images = gram.matvec(step)
+        self._search(step, step_images)
         self.intercept += shift
         self._refresh()
 

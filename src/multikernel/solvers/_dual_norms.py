@@ -13,21 +13,29 @@ is at most its trace there. Kernels whose bound stays below the threshold are sk
 nothing is approximated. The bound holds for every loss: it needs no ball around the
 unknown optimum, as the sphere tests of smooth losses do, and is sharper than theirs
 because successive dual points are nearly in the span of the earlier ones.
+
+Dual points of piecewise linear losses leave that span all the time, but in few
+samples: the others stay at the corners of the loss's domain. Images of such a change
+cost the share of a pass that its samples are of all.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
-from multikernel.gram.ops import quadratic_forms_of, traces
+from multikernel.gram.ops import images_of_sparse, quadratic_forms_of
+from multikernel.solvers._span import Span
 
 MAX_BYTES = 2**28
-LEAST = 4  # images; with room for fewer, whole passes are made
+LEAST, MOST = 4, 16  # images; with room for fewer, whole passes are made
 SHARE = 0.1  # of the stack's bytes (as float64) that images may take
 SUBSET = 0.1  # of the kernels, above which a whole pass is the better buy
+FEW = 0.5  # of the samples: a change in fewer is cheaper than a pass
+LEFT_OUT = 1e-3  # of the threshold's square, by which a change may be cut short
+DEPENDENT = 1e-3  # of a change: what must be new of it, or its image drowns in rounding
 
 
 @dataclass
@@ -42,45 +50,37 @@ class DualNorms:
 
     gram: GramStack
     passes: float = 0.0
-    _basis: list[Array] = field(default_factory=list)
-    _images: Array = field(init=False)
-    _inner: Array = field(init=False)
-    _spare: Array = field(init=False)
+    _span: Span | None = field(init=False)
+    _last: Array = field(init=False)  # of the span: the last vector remembered
 
     def __post_init__(self) -> None:
         n_kernels, n_samples, _ = self.gram.shape
         image = 8 * n_kernels * n_samples
         room = min(MAX_BYTES, SHARE * image * n_samples)
-        capacity = min(int(room // max(image, 1)), n_samples)
+        capacity = min(int(room // max(image, 1)), n_samples, MOST)
         # With fewer the bounds are too loose to earn their extra arithmetic.
-        self._capacity = capacity if capacity >= LEAST else 0
-        self._images = np.empty((self._capacity, n_kernels, n_samples))
-        self._clear()
-
-    def _clear(self) -> None:
-        self._basis.clear()
-        self._inner = np.zeros((self.gram.shape[0], 0, 0))
-        self._spare = traces(self.gram) if self._capacity else np.empty(0)
+        self._span = Span(self.gram, capacity) if capacity >= LEAST else None
+        self._last = np.zeros(n_samples)
 
     def remember(self, v: Array) -> None:
-        """Spend one pass on the images of v, so that later bounds are sharper."""
-        if len(self._basis) == self._capacity:
+        """Spend one pass on the images of v, so that later bounds are sharper.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_samples,)
+            The vector, not zero.
+        """
+        span = self._span
+        if span is None:
             return
-        _, rest = self._split(v)
+        self._make_room(span)
+        _, rest = span.split(v)
         size = float(np.linalg.norm(rest))
-        if size <= 1e-9 * float(np.linalg.norm(v)):
-            return
-        q, k = rest / size, len(self._basis)
-        self._images[k] = self.gram.matvec(q)
-        self.passes += 1.0
-        self._basis.append(q)
-        inner = np.empty((self.gram.shape[0], k + 1, k + 1))
-        inner[:, :k, :k] = self._inner
-        for j, other in enumerate(self._basis):
-            inner[:, j, k] = inner[:, k, j] = self._images[k] @ other
-        self._inner = inner
-        check_forms(self.gram, inner[:, k, k], q)
-        self._spare = np.maximum(self._spare - inner[:, k, k], 0.0)
+        self._last = v.copy()
+        if size > 1e-9 * float(np.linalg.norm(v)):
+            q = rest / size
+            span.append(q, self.gram.matvec(q))
+            self.passes += 1.0
 
     def __call__(self, rho: Array, level: float) -> Array:
         """Return upper bounds on ||rho||_{K_m}, exact above `level`.
@@ -96,20 +96,13 @@ class DualNorms:
         -------
         bounds : ndarray of shape (n_kernels,)
         """
-        if not self._capacity:
+        if self._span is None:
             forms = self.gram.quadratic_forms(rho)
             self.passes += 1.0
             check_forms(self.gram, forms, rho)
             return np.sqrt(np.maximum(forms, 0.0))
-        forms = self._bounds(rho)
+        forms = self._sharp_bounds(self._span, rho, level)
         doubtful = np.flatnonzero(forms > level**2)
-        if doubtful.size > SUBSET * forms.size and self._outside(rho):
-            if len(self._basis) == self._capacity:
-                self._clear()
-            self.remember(rho)
-            forms = self._bounds(rho)
-            check_forms(self.gram, forms, rho)
-            doubtful = np.flatnonzero(forms > level**2)
         # After a whole pass this removes rounding only, so it is left to the few
         # kernels that decide a late certificate.
         if 0 < doubtful.size <= SUBSET * forms.size:
@@ -120,27 +113,50 @@ class DualNorms:
             forms[doubtful] = exact
         return np.sqrt(np.maximum(forms, 0.0))
 
-    def _split(self, v: Array) -> tuple[Array, Array]:
-        """Return the coordinates of v in the basis, and what is left."""
-        if not self._basis:
-            return np.empty(0), v
-        basis = np.stack(self._basis)
-        coordinates = basis @ v
-        rest = v - coordinates @ basis
-        # Twice is enough: the second projection removes the rounding of the first.
-        again = basis @ rest
-        return coordinates + again, rest - again @ basis
-
-    def _outside(self, rho: Array) -> bool:
-        """Return whether rho leaves the span of the basis by more than rounding."""
-        _, rest = self._split(rho)
-        return bool(np.linalg.norm(rest) > 1e-9 * np.linalg.norm(rho))
-
-    def _bounds(self, rho: Array) -> Array:
-        """Return the upper bounds on the quadratic forms."""
-        c, rest = self._split(rho)
-        forms = float(rest @ rest) * self._spare
-        if c.size:
-            forms += np.einsum("mjk,j,k->m", self._inner, c, c)
-            forms += 2.0 * (c @ (self._images[: c.size] @ rest))
+    def _sharp_bounds(self, span: Span, rho: Array, level: float) -> Array:
+        """Return bounds on quadratic forms that leave few kernels in doubt."""
+        forms = span.bounds(rho)
+        doubtful = float(np.mean(forms > level**2))
+        entries = self._change(span, rho, level)
+        share = entries.size / rho.size
+        if 0.0 < share <= FEW and doubtful > min(SUBSET, share):
+            self._remember_change(span, rho, entries)
+            forms = span.bounds(rho)
+            doubtful = float(np.mean(forms > level**2))
+        if doubtful > SUBSET and self._outside(span, rho):
+            self.remember(rho)
+            forms = span.bounds(rho)
+            check_forms(self.gram, forms, rho)
         return forms
+
+    def _change(self, span: Span, rho: Array, level: float) -> Indices:
+        """Return the entries in which rho differs from the last vector by much."""
+        change = np.abs(rho - self._last)
+        order = np.argsort(change)
+        left_out = np.cumsum(change[order] ** 2) * span.spare.max()
+        entries: Indices = np.sort(order[left_out > LEFT_OUT * level**2])
+        return entries
+
+    def _remember_change(self, span: Span, rho: Array, entries: Indices) -> None:
+        """Look at the images of a change in few entries."""
+        self._make_room(span)
+        change = np.zeros_like(rho)
+        change[entries] = rho[entries] - self._last[entries]
+        coordinates, rest = span.split(change)
+        size = float(np.linalg.norm(rest))
+        if size <= DEPENDENT * float(np.linalg.norm(change)):
+            return
+        images = images_of_sparse(self.gram, entries, change[entries])
+        span.append(rest / size, (images - span.images_of(coordinates)) / size)
+        self._last = self._last + change
+        self.passes += entries.size / rho.size
+
+    def _make_room(self, span: Span) -> None:
+        """Forget all but the last vector where there is no room for another."""
+        if span.size == span.capacity:
+            span.keep_only(self._last)
+
+    def _outside(self, span: Span, rho: Array) -> bool:
+        """Return whether rho leaves the span by more than rounding."""
+        _, rest = span.split(rho)
+        return bool(np.linalg.norm(rest) > 1e-9 * np.linalg.norm(rho))

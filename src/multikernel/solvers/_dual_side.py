@@ -1,12 +1,14 @@
 r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
 
 The inner problem minimises :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
-smooth :math:`\Phi`. Newton's method needs a curvature of the first term. Where the
-conjugate is twice differentiable it has one. Where it is piecewise linear on a box
-(hinge, epsilon-insensitive) the box is kept by slack multipliers, as in section 3.3 of
-[1]_; here they follow the central path :math:`\xi (u - p) = \zeta p = \mu` and
-:math:`\mu` is driven to zero with the duality gap, so nothing stays smoothed and
-every iterate is strictly feasible.
+smooth :math:`\Phi`. Where the conjugate is twice differentiable, Newton's method has a
+curvature of the first term. Where it is piecewise linear on a box (hinge,
+epsilon-insensitive) there are two ways. From far away the box is kept by slack
+multipliers, as in section 3.3 of [1]_; here they follow the central path
+:math:`\xi (u - p) = \zeta p = \mu` and :math:`\mu` is driven to zero with the duality
+gap, so nothing stays smoothed and every iterate is strictly feasible. From a solution
+for a near-by strength most samples sit at corners of the box and stay there: each
+Newton step minimises its quadratic model over the box, by an active-set method.
 
 References
 ----------
@@ -19,9 +21,12 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.solvers._face_search import FaceSearch, make_corners
+from multikernel.solvers._quadratic_model import QuadraticModel
 
-INTERIOR = 0.99
-"""Share of the way to the boundary that one step may go."""
+INTERIOR = 0.99  # of the way to the boundary that one step may go
+INWARDS = 0.05  # of the way to the middle, from corners to where a barrier starts
+CLOSE = 1e-9  # of a step: to tell the two sides of a corner apart
 
 
 class DualSide(Protocol):
@@ -40,8 +45,14 @@ class DualSide(Protocol):
         """Return what the side itself adds to the duality gap, 0 if it is exact."""
         ...
 
-    def linearize(self) -> tuple[Array, Array]:
-        """Return the gradient and a positive curvature at rho."""
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return the step of Newton's method, and the change of the intercept.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If there is none.
+        """
         ...
 
     def aim(self, step: Array) -> float:
@@ -55,6 +66,30 @@ class DualSide(Protocol):
     def move(self, length: float) -> None:
         """Go `length` times the direction."""
         ...
+
+    def again(self) -> "DualSide | None":
+        """Return the side for a near-by problem, None if a fresh one is as good."""
+        ...
+
+    def sturdier(self) -> "DualSide | None":
+        """Return a side to go on with where this one fails, if there is one."""
+        ...
+
+
+def newton_step(
+    model: QuadraticModel, pull: Array, curvature: Array
+) -> tuple[Array, float]:
+    """Return Newton's step for a gradient and a curvature of the conjugate."""
+    # The current intercept enters the gradient so that the right-hand side, and with
+    # it the rounding error of the solve, vanishes at the solution.
+    residual = pull + model.gradient
+    if model.excess is None:
+        return -model.solve(residual, curvature), 0.0
+    sides = np.column_stack([residual, np.ones_like(residual)])
+    solved = model.solve(sides, curvature)
+    drift = model.excess - float(solved[:, 0].sum())
+    shift = drift / float(solved[:, 1].sum())
+    return -solved[:, 0] - shift * solved[:, 1], shift
 
 
 class SmoothSide:
@@ -88,11 +123,11 @@ class SmoothSide:
         """Return 0."""
         return 0.0
 
-    def linearize(self) -> tuple[Array, Array]:
-        """Return gradient and second derivative of the conjugate."""
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return Newton's step with the derivatives of the conjugate."""
         u = -self.rho
-        gradient = -self.loss.conjugate_gradient(self.y, u)
-        return gradient, self.loss.conjugate_hessian(self.y, u)
+        pull = -self.loss.conjugate_gradient(self.y, u)
+        return newton_step(model, pull, self.loss.conjugate_hessian(self.y, u))
 
     def aim(self, step: Array) -> float:
         """Set the direction; stay inside the domain."""
@@ -109,6 +144,12 @@ class SmoothSide:
         moved = self._rho + length * self.step
         self._rho = np.clip(moved, self.lowest, self.highest)
 
+    def again(self) -> None:
+        """Return None: a scaled dual point is the better start."""
+
+    def sturdier(self) -> None:
+        """Return None."""
+
 
 class BarrierSide:
     """The side of a piecewise linear loss: boxes kept by a vanishing barrier.
@@ -124,6 +165,7 @@ class BarrierSide:
     """
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
+        self.loss, self.y = loss, y
         self.signs, self.costs, self.sizes = loss.dual_pieces(y)
         self.pieces = _interior_pieces(self.signs, self.sizes, rho)
         self.barrier = gap / (2.0 * self.pieces.size)
@@ -147,15 +189,15 @@ class BarrierSide:
         """Return the complementarity on the central path, 2 mu per piece."""
         return 2.0 * self.barrier * self.pieces.size
 
-    def linearize(self) -> tuple[Array, Array]:
-        """Return gradient and curvature after eliminating pieces and multipliers."""
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return Newton's step after eliminating pieces and multipliers."""
         self.gradient = self._barrier_gradient(self.pieces)
         self.curvatures = self.xi / (self.sizes - self.pieces) + self.zeta / self.pieces
         # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
         self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
         pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
         self.pull = self.curvature * pull
-        return self.pull, self.curvature
+        return newton_step(model, self.pull, self.curvature)
 
     def aim(self, step: Array) -> float:
         """Set the directions of pieces and multipliers; stay inside the boxes."""
@@ -194,9 +236,83 @@ class BarrierSide:
         self.xi = _near(self.xi + share * self.dual_direction[0], centered_xi)
         self.zeta = _near(self.zeta + share * self.dual_direction[1], centered_zeta)
 
+    def again(self) -> "CornerSide":
+        """Return the side at the corners that this one has come near."""
+        return CornerSide(self.loss, self.y, self.rho)
+
+    def sturdier(self) -> None:
+        """Return None."""
+
     def _barrier_gradient(self, pieces: Array) -> Array:
         above = self.sizes - pieces
         return self.costs + self.barrier * (1.0 / above - 1.0 / pieces)
+
+
+class CornerSide:
+    """The side of a piecewise linear loss whose samples mostly sit at corners.
+
+    Parameters
+    ----------
+    loss : PolyhedralLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point of the domain; near a corner it is moved there.
+    """
+
+    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
+        self.loss, self.y = loss, y
+        self.corners = make_corners(loss, y)
+        self._rho = self.corners.snap(rho)
+        self.step = np.zeros_like(rho)
+        self.end = self._rho
+        self.allowed = 0.0
+
+    @property
+    def rho(self) -> Array:
+        """Return the point."""
+        return self._rho
+
+    def center(self, gap: float) -> None:
+        """Remember the gap: the conjugate itself is exact."""
+        self.allowed = gap
+
+    def slack(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return the step to the minimum of the model over the domain."""
+        search = FaceSearch(model, self.corners, self._rho)
+        search.run()
+        self.end = search.x
+        return search.x - self._rho, search.shift
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; all of it is inside the domain."""
+        self.step = step
+        return 1.0
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        # At a corner: the slope on the way off from the start, else on the way there.
+        just = max(length - CLOSE, CLOSE)
+        return self.corners.slope(self._rho + just * self.step, self.step)
+
+    def move(self, length: float) -> None:
+        """Go along the direction, exactly onto corners at its end."""
+        moved = self._rho + length * self.step
+        inside = np.clip(moved, self.corners.low, self.corners.high)
+        self._rho = self.end if length == 1.0 else inside
+
+    def again(self) -> "CornerSide":
+        """Return a side that starts where this one ended."""
+        return CornerSide(self.loss, self.y, self._rho)
+
+    def sturdier(self) -> BarrierSide:
+        """Return a barrier that starts inside, towards the middle of the domain."""
+        middle = 0.5 * (self.corners.low + self.corners.high)
+        rho = (1.0 - INWARDS) * self._rho + INWARDS * middle
+        return BarrierSide(self.loss, self.y, rho, self.allowed)
 
 
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:

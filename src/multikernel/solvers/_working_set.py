@@ -1,7 +1,7 @@
 """SpicyMKL's outer loop: a working set of kernels, and proofs for all of them."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -48,6 +48,7 @@ class Model:
     coefs: Array
     intercept: float
     norms: Array = field(default_factory=lambda: np.empty(0))  # of those kernels
+    values: Array = field(default_factory=lambda: np.empty(0))  # decision values
     objective: float = np.inf
 
 
@@ -90,26 +91,26 @@ class WorkingSet:
             self.rho = null.dual
             nothing = np.empty(0, dtype=np.intp)
             coefs = np.empty((0, self.problem.y.size))
-            self._begin(Model(nothing, coefs, float(null.intercept[0])))
+            self.working = Model(nothing, coefs, float(null.intercept[0]))
         else:
             self.rho = init.dual
-            self._begin(Model(init.active, init.coefs, float(init.intercept[0])))
+            self.working = Model(init.active, init.coefs, float(init.intercept[0]))
+        self.model = self.working
+        self._certify(self._part(self.working.kernels))
 
     def follow(self, last: "WorkingSet") -> None:
         """Begin where the search for another regulariser has ended."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
-        # with it; inside the loss's domain whatever the ratio.
-        self.rho = min(new / old, 1.0) * last.rho
+        # with it; inside the loss's domain whatever the ratio. What is known of dual
+        # norms scales as well, and nothing has to be looked at.
+        ratio = min(new / old, 1.0)
+        self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         self.gamma = last.gamma * old / new
+        self.side = None if last.side is None else last.side.again()
         self._held = last._held
-        working = last.working
-        self._begin(Model(working.kernels, working.coefs, working.intercept))
-
-    def _begin(self, model: Model) -> None:
-        """Certify the first model."""
-        self.model = self.working = model
-        self._certify(self._part(model.kernels))
+        self.model = self.working = replace(last.working)
+        self._record()
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
@@ -140,7 +141,7 @@ class WorkingSet:
         small = 8 * inner.kernels.size * self.problem.y.size**2 <= ONE_THREAD_BYTES
         with one_blas_thread() if small else nullcontext():
             inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
-        self.gamma, self.rho = inner.gamma, inner.side.rho
+        self.gamma, self.side, self.rho = inner.gamma, inner.side, inner.side.rho
         self.recorder.inner_steps += inner.newton_steps
         self.working = Model(inner.kernels, inner.coefs, inner.intercept)
         self._certify(inner.problem.gram)
@@ -148,7 +149,7 @@ class WorkingSet:
         self.stalls = 0 if grown or self.gap < 0.9 * gap else self.stalls + 1
 
     def _certify(self, gram: GramStack) -> None:
-        """Certify the working model; keep the best primal and the best dual point.
+        """Certify the working model.
 
         Parameters
         ----------
@@ -161,19 +162,24 @@ class WorkingSet:
         images = gram.block_matvec(working.coefs)
         forms = np.einsum("mi,mi->m", working.coefs, images)
         working.norms = np.sqrt(np.maximum(forms, 0.0))
-        f = images.sum(axis=0) + working.intercept
+        working.values = images.sum(axis=0) + working.intercept
         if problem.fit_intercept:
-            shift, _ = best_intercept(problem.loss, problem.y, f)
+            shift, _ = best_intercept(problem.loss, problem.y, working.values)
             working.intercept += shift
-            f = f + shift
+            working.values = working.values + shift
+        self.rho = project_dual(problem, self.rho)
+        before = self.bounds.passes
+        self.sizes = self.bounds(self.rho, self._regularizer.threshold)
+        self.recorder.passes += self.bounds.passes - before
+        self._record()
+
+    def _record(self) -> None:
+        """Keep the best primal and the best dual point."""
+        problem, working = self.problem, self.working
         norms = np.zeros(problem.gram.shape[0])
         norms[working.kernels] = working.norms
-        working.objective = primal_value(problem, norms, f)
-        rho = project_dual(problem, self.rho)
-        before = self.bounds.passes
-        self.sizes = self.bounds(rho, self._regularizer.threshold)
-        self.recorder.passes += self.bounds.passes - before
-        certificate = certify(problem, rho, norms, self.sizes)
+        working.objective = primal_value(problem, norms, working.values)
+        certificate = certify(problem, self.rho, norms, self.sizes)
         if not self.recorder.history or certificate.value > self.certificate.value:
             self.certificate = certificate
         if not working.objective >= self.model.objective:

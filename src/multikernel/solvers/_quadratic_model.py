@@ -1,0 +1,58 @@
+"""The quadratic model of the smooth part of SpicyMKL's inner problem."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+from multikernel.gram.ops import combined_rows
+
+
+@dataclass(eq=False)
+class QuadraticModel:
+    r"""Gradient and Hessian at a dual point, :math:`H = \sum_m w_m K_m + U U^\top`.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    weights : ndarray of shape (n_kernels,)
+        The weights w.
+    low_rank : ndarray of shape (n_samples, rank) or None
+        The factor U.
+    gradient : ndarray of shape (n_samples,)
+        Decision values of the model, intercept included.
+    excess : float or None
+        By what the entries of the dual point add up to too much; None where their sum
+        is free, without an intercept.
+    """
+
+    gram: GramStack
+    weights: Array
+    low_rank: Array | None
+    gradient: Array
+    excess: float | None
+    _rows: Array = field(init=False)
+    _known: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_samples = self.gradient.size
+        self._rows = np.empty((n_samples, n_samples))
+        self._known = np.zeros(n_samples, dtype=bool)
+
+    def solve(self, rhs: Array, shift: Array) -> Array:
+        """Solve (H + diag(shift)) x = rhs."""
+        matrix = self.gram.combine(self.weights)
+        return matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
+
+    def rows(self, indices: Indices) -> Array:
+        """Return rows of H; each is computed once."""
+        new = indices[~self._known[indices]]
+        if new.size:
+            rows = combined_rows(self.gram, self.weights, new)
+            if self.low_rank is not None:
+                rows += self.low_rank[new] @ self.low_rank.T
+            self._rows[new], self._known[new] = rows, True
+        return np.asarray(self._rows[indices])
