@@ -133,6 +133,10 @@ def test_names(kernel, name):
             r"symmetric matrix, but its values at \[0, 1\] and \[1, 0\] are 1 and 0",
         ),
         (
+            lambda: PrecomputedKernel(np.diag([1.0, np.nan])),
+            r"needs finite values, but that at \[1, 1\] is nan",
+        ),
+        (
             lambda: PrecomputedKernel(np.ones((2, 3))),
             "square matrix .* shape \\(2, 3\\)",
         ),
@@ -182,6 +186,28 @@ def test_resolved_kernels_hold_indices_and_keep_names():
     assert labelled.name == "linear()[radii]"
     plain = GaussianKernel(1.0)
     assert resolve_kernel(plain, 3, NAMES) is plain
+
+
+@pytest.mark.parametrize(
+    ("columns", "label"),
+    [
+        (slice(1, 3), "b, c"),
+        (slice(1, 6), "b ... f"),
+        (slice(None), "a ... f"),
+        (slice(0, 6, 2), "a, c, e"),
+        (slice(None, None, -1), "f, e, d, ... (6 columns)"),
+    ],
+)
+def test_slices_get_the_names_of_columns(columns, label):
+    kernel = resolve_kernel(ColumnKernel(LinearKernel(), columns), 6, list("abcdef"))
+    assert kernel.name == f"linear()[{label}]"
+    assert "x" in resolve_kernel(ColumnKernel(LinearKernel(), columns), 6).name
+
+
+@pytest.mark.parametrize("kernel", [LinearKernel, "linear", None])
+def test_columns_of_no_kernel(kernel):
+    with pytest.raises(TypeError, match="The kernel of a ColumnKernel is"):
+        ColumnKernel(kernel, 0)
 
 
 @given(st.integers(1, 9), st.data())

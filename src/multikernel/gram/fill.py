@@ -146,9 +146,10 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
         K = np.asarray(kernel(rows, cols), dtype=np.float64)
     expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
     if K.shape != expected:
+        several = " Give the kernels of a compound one by one." if K.ndim == 3 else ""
         raise ValueError(
             f"Kernel {source} ({kernel_name(kernel)}) returned an array of shape "
-            f"{K.shape}, and {expected} was expected."
+            f"{K.shape}, and {expected} was expected.{several}"
         )
     if not np.isfinite(K.sum()):
         raise ValueError(

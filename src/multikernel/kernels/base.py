@@ -43,3 +43,39 @@ def kernel_name(kernel: Kernel) -> str:
     """
     name = getattr(kernel, "name", None)
     return name if isinstance(name, str) else repr(kernel)
+
+
+def check_kernel(kernel: object, place: str) -> None:
+    """Raise unless an object is a kernel.
+
+    Parameters
+    ----------
+    kernel : object
+        The object.
+    place : str
+        Where it stands, the subject of the message.
+
+    Raises
+    ------
+    TypeError
+        If it is no kernel, or the class of one.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import LinearKernel
+    >>> check_kernel(LinearKernel, "Kernel 0")
+    Traceback (most recent call last):
+        ...
+    TypeError: Kernel 0 is the class LinearKernel, and an object of it is needed: \
+LinearKernel(...) with its parameters.
+    """
+    if isinstance(kernel, type):
+        raise TypeError(
+            f"{place} is the class {kernel.__name__}, and an object of it is needed: "
+            f"{kernel.__name__}(...) with its parameters."
+        )
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"{place} is no kernel but {kernel!r}: a kernel is callable as "
+            "kernel(X, Y) and has a method diag(X)."
+        )

@@ -9,7 +9,7 @@ from typing import TypeGuard
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.base import Kernel, check_kernel, kernel_name
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
 """Columns of a table: an index or a name, several of one sort, or a slice."""
@@ -36,6 +36,8 @@ class ColumnKernel:
     ------
     ValueError
         If there are no columns, or names and indices are mixed.
+    TypeError
+        If `kernel` is no kernel.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class ColumnKernel:
     label: str | None = None
 
     def __post_init__(self) -> None:
+        check_kernel(self.kernel, "The kernel of a ColumnKernel")
         object.__setattr__(self, "columns", _normal_form(self.columns))
 
     @property
@@ -146,11 +149,23 @@ def resolve_kernel(
         return kernel
     indices = resolve_indices(kernel.columns, n_features, feature_names)
     label = kernel.label
-    if label is None and isinstance(kernel.columns, slice):
-        label = _default_label(kernel.columns)
-    elif label is None and feature_names is not None:
-        label = _default_label(tuple(feature_names[i] for i in indices))
+    if label is None:
+        label = _label(kernel.columns, indices, feature_names)
     return replace(kernel, columns=indices, label=label)
+
+
+def _label(
+    columns: Columns, indices: tuple[int, ...], feature_names: Sequence[str] | None
+) -> str | None:
+    """Return the text for the brackets, by names where the data has them."""
+    if feature_names is None:
+        return _default_label(columns) if isinstance(columns, slice) else None
+    names = tuple(feature_names[i] for i in indices)
+    run = isinstance(columns, slice) and columns.step in (None, 1)
+    if run and len(names) > LONGEST_LABEL:
+        # Neighbors are told by their ends, in the order of the data.
+        return f"{names[0]} ... {names[-1]}"
+    return _default_label(names)
 
 
 def resolve_indices(
