@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Indices
-from multikernel.estimators._base import BaseMKL, Copies, Samples
+from multikernel.estimators._base import BaseMKL
+from multikernel.estimators._samples import Copies, Samples
 
 
 def in_order(samples: Samples) -> Samples:

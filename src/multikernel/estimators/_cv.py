@@ -7,12 +7,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, POSITIVE, Check, Number
-from multikernel.estimators._base import Recipe, Samples, single
+from multikernel.estimators._base import Recipe, single
 from multikernel.estimators._fold_cv import FOLD_CHECKS, FoldCV
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import merge
 from multikernel.estimators._path import path_arrays, strength_grid
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, cv_results
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.path import solve_path

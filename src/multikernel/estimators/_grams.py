@@ -312,7 +312,7 @@ def _warn_degenerate(owner: str, grams: Grams) -> None:
             "which are zero or constant on the training data: "
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, Check
-from multikernel.estimators._base import BaseMKL, Recipe, Samples, single
+from multikernel.estimators._base import BaseMKL, Recipe, single
 from multikernel.estimators._copies import in_order, made_one
 from multikernel.estimators._fold_cv import FOLD_CHECKS, FoldCV
 from multikernel.estimators._folds import make_fold
@@ -17,6 +17,7 @@ from multikernel.estimators._lp_base import LpMKL
 from multikernel.estimators._lp_solvers import exponent
 from multikernel.estimators._one_vs_rest import merge
 from multikernel.estimators._path import RegularizationPath, path_arrays
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, cv_results
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
