@@ -232,3 +232,17 @@ def test_an_indefinite_kernel_of_a_dictionary_is_named():
     kernels = [GaussianKernel(2.0), PairwiseKernel(metric="sigmoid")]
     with pytest.raises(IndefiniteKernelError, match=r"Pairwise.*Gram matrix 1 is not"):
         SpicyMKLRegressor(kernels, alpha=0.02).fit(X, np.sin(X[:, 0]))
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
+def test_a_matrix_that_is_indefinite_along_constants_is_named(kind):
+    X = np.random.default_rng(0).standard_normal((60, 5))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
+    linear = X @ X.T
+    kernels = [
+        PrecomputedKernel(linear - 5.0, label="shifted"),
+        PrecomputedKernel(linear, label="sound"),
+    ]
+    numbers = np.arange(60.0)[:, None]
+    with pytest.raises(IndefiniteKernelError, match=r"shifted: .* Shift its diagonal"):
+        kind(kernels).fit(numbers, y)

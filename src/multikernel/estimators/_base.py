@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import Check, check_parameter, check_weights
+from multikernel.certificates import check_combination
 from multikernel.estimators._data import (
     check_fit_data,
     check_groups,
@@ -29,7 +30,7 @@ from multikernel.estimators._samples import Labels, Samples
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver
 
@@ -226,7 +227,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         grams: Grams,
         solutions: Sequence[Solution],
     ) -> dict[str, Any]:
-        """Return the fitted attributes; those of one output lose their first axis."""
+        """Return the fitted attributes; those of one output lose their first axis.
+
+        A kernel that a solver is stuck on is searched for and named.
+        """
+        for solution in solutions:
+            if solution.status is Status.STALLED:
+                check_combination(grams.stack, solution.kernel_weights)
         status = worst_status(solutions)
         gaps = np.array([solution.duality_gap for solution in solutions])
         if status not in FINISHED:
