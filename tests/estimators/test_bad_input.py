@@ -1,5 +1,7 @@
 """Bad input to estimators: what is wrong, where, and what was expected."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -10,7 +12,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
-from multikernel.exceptions import StackTooLargeError
+from multikernel.exceptions import ConvergenceWarning, StackTooLargeError
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -25,6 +27,12 @@ def data():
     random = np.random.default_rng(0)
     X = random.standard_normal((30, 3))
     return X, np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
+
+
+def changed(X, place, value):
+    X = X.copy()
+    X[place] = value
+    return X
 
 
 PARAMETERS = [
@@ -86,12 +94,6 @@ def test_bad_parameters_of_one_kind(kind, settings, message):
     X, y = data()
     with pytest.raises(ValueError, match=message):
         kind(KERNELS, **settings).fit(X, y)
-
-
-def changed(X, place, value):
-    X = X.copy()
-    X[place] = value
-    return X
 
 
 SAMPLES = [
@@ -185,6 +187,10 @@ def test_one_of_several_targets_that_is_not_finite():
     [
         (np.array(["a", "b"] * 15), "needs numbers as targets, but y holds .*'a'.* 0"),
         (np.arange(30).astype("datetime64[D]"), "needs numbers .* at row 0"),
+        (
+            changed(np.zeros(30), 7, -1e120),
+            r"too large .* 1e\+120 at row 7",
+        ),
     ],
 )
 def test_targets_that_are_no_numbers(kind, targets, message):
@@ -225,3 +231,13 @@ def test_bad_data_at_prediction(method):
         getattr(model, method)(X[:, :2])
     with pytest.raises(ValueError, match="contains NaN"):
         getattr(model, method)(changed(X, (0, 0), np.nan))
+
+
+@pytest.mark.parametrize("scale", [1e15, 1e20, 1e60])
+def test_large_targets_are_no_reason_to_blame_a_kernel(scale):
+    X, _ = data()
+    model = SpicyMKLRegressor(KERNELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, scale * X[:, 0])
+    assert np.isfinite(model.predict(X)).all()

@@ -5,7 +5,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_array,
@@ -19,6 +19,7 @@ from multikernel.estimators._finite import (
     check_finite_grams,
     check_finite_table,
     check_finite_targets,
+    number_targets,
 )
 
 
@@ -60,6 +61,13 @@ def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
 
 
 def _check_targets(probe: BaseEstimator, y: Any) -> Array:
+    """Return the targets, those of a regression as numbers."""
+    targets = _target_columns(probe, y)
+    check_finite_targets(targets)
+    return number_targets(targets) if is_regressor(probe) else targets
+
+
+def _target_columns(probe: BaseEstimator, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     _refuse_other_arrays(y, "y")
     if get_tags(probe).target_tags.multi_output:
@@ -71,11 +79,8 @@ def _check_targets(probe: BaseEstimator, y: Any) -> Array:
             input_name="y",
         )
         if several.ndim == 2 and several.shape[1] > 1:
-            check_finite_targets(several)
             return np.asarray(several)
-    targets = np.asarray(column_or_1d(y, warn=True))
-    check_finite_targets(targets)
-    return targets
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def check_groups(groups: Any, n_samples: int) -> Array:

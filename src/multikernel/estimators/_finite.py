@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 
 IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
+LARGEST_TARGET = 1e100
 LEAVE_OUT = "Correct these values, or leave the samples out."
 
 
@@ -61,7 +62,7 @@ def number_targets(y: Array) -> Array:
     Raises
     ------
     ValueError
-        Naming the first value that is no number.
+        Naming the first value that is no number, or too large to be squared.
     """
     if y.dtype.kind not in "biuf":
         for row, values in enumerate(y.reshape(y.shape[0], -1)):
@@ -71,7 +72,17 @@ def number_targets(y: Array) -> Array:
                     f"A regression needs numbers as targets, but y holds {wrong[0]!r} "
                     f"at row {row}."
                 )
-    return np.asarray(y, dtype=np.float64)
+    targets = np.asarray(y, dtype=np.float64)
+    row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
+    largest = float(np.abs(targets[row]).max())
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"The targets are too large for sums of their squares: y reaches "
+            f"{largest:.3g} at row {row}, and at most {LARGEST_TARGET:g} is "
+            "possible. Choose other units of y, for example by "
+            "TransformedTargetRegressor."
+        )
+    return targets
 
 
 def check_finite_grams(X: Array) -> None:

@@ -14,7 +14,6 @@ from multikernel._typing import Array
 from multikernel._validation import POSITIVE
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._data import listed
-from multikernel.estimators._finite import number_targets
 from multikernel.estimators._one_vs_rest import labels_to_signs
 from multikernel.estimators._samples import Labels, Samples
 
@@ -201,7 +200,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
 
     def _encode(self, y: Array) -> tuple[Labels, Array | None]:
-        return number_targets(y), None
+        return y, None
 
     def _targets(self, samples: Samples) -> Array:
         return np.atleast_2d(np.asarray(samples.labels, dtype=np.float64).T)
