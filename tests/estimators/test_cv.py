@@ -260,6 +260,11 @@ def test_unsolved_paths_are_counted():
         ({"l1_ratio": 0.0}, "there is no largest one to start from: give alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
         ({"cv": [([], [2])]}, "Fold 0 of cv has an empty side"),
+        ({"cv": [([0, 1, 2, 3], [30])]}, "Fold 0 of cv asks for sample 30, but there"),
+        (
+            {"cv": [([0.0, 3.0], [4.0])]},
+            r"positions or of 30 truth .* of float64",
+        ),
         ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
     ],
 )

@@ -12,8 +12,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from multikernel.estimators import (
+    LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
     stack_grams,
 )
 from multikernel.exceptions import IndefiniteKernelError
@@ -246,3 +248,24 @@ def test_a_matrix_that_is_indefinite_along_constants_is_named(kind):
     numbers = np.arange(60.0)[:, None]
     with pytest.raises(IndefiniteKernelError, match=r"shifted: .* Shift its diagonal"):
         kind(kernels).fit(numbers, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpicyMKLRegressor(),
+        SpicyMKLRegressorCV(n_alphas=3, cv=3),
+        LpMKLRegressor(C=100.0, loss="squared"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_matrix_that_rounding_made_indefinite_is_named(model):
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    gaussian = GaussianKernel(0.7)(X)
+    kernels = [
+        PrecomputedKernel(X @ X.T, label="sound"),
+        PrecomputedKernel(gaussian.round(), label="coarse"),
+    ]
+    numbers = np.arange(60.0)[:, None]
+    with pytest.raises(IndefiniteKernelError, match="coarse: Gram matrix 1 is not"):
+        model.set_params(kernels=kernels).fit(numbers, X[:, 0] + X[:, 1] ** 2)

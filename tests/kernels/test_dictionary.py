@@ -128,6 +128,11 @@ def test_random_subsets_take_the_names_of_columns():
         (lambda: per_group({}, LinearKernel()), ValueError, "at least one kernel"),
         (lambda: ListDictionary(["rbf"]), TypeError, "Kernel 0 is no kernel but 'rbf'"),
         (
+            lambda: ListDictionary([np.eye(3)]),
+            TypeError,
+            r"Kernel 0 is an array of shape \(3, 3\): make a PrecomputedKernel",
+        ),
+        (
             lambda: ParameterGrid([LinearKernel], [0]),
             TypeError,
             "Kernel 0 is the class LinearKernel, and an object of it is needed",

@@ -51,6 +51,27 @@ def _asks_for_groups(splitter: Any) -> bool:
     return "split" in vars(request) and bool(request.split.requests.get("groups"))
 
 
+def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
+    """Return one side of a split, or say why it does not choose among the samples."""
+    rows = np.asarray(side)
+    if rows.dtype.kind == "b" and rows.shape == (n_rows,):
+        return rows
+    if rows.size == 0:
+        return rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"Fold {number} of cv must give its samples as a vector of positions or of "
+            f"{n_rows} truth values, got an array of {rows.dtype} of shape "
+            f"{rows.shape}."
+        )
+    if rows.max() >= n_rows or rows.min() < -n_rows:
+        raise ValueError(
+            f"Fold {number} of cv asks for sample {rows.max()}, but there are "
+            f"{n_rows}, numbered from 0."
+        )
+    return rows
+
+
 class FoldCV(BaseMKL):
     """Adds folds and their scores to a model; goes before it among the bases.
 
@@ -145,7 +166,8 @@ class FoldCV(BaseMKL):
         splits = []
         everyone = np.zeros((y.shape[0], 1))
         for number, sides in enumerate(splitter.split(everyone, y, groups)):
-            train, test = (place[side][place[side] >= 0] for side in sides)
+            rows = [_checked_rows(side, y.shape[0], number) for side in sides]
+            train, test = (place[side][place[side] >= 0] for side in rows)
             if not (train.size and test.size):
                 raise ValueError(f"Fold {number} of cv has an empty side.")
             self._check_fold(samples, train, number)

@@ -142,7 +142,8 @@ def cv_results(
     if not np.isfinite(mean).any():
         raise ValueError(
             f"No {' and '.join(parameters)} has a finite score in every fold: check "
-            "scoring, and that every fold holds every class."
+            "scoring, that every fold holds every class, and for r2, the default of a "
+            "regression, that it holds at least two samples."
         )
     results = dict(parameters)
     results |= {f"split{k}_test_score": row for k, row in enumerate(scores)}

@@ -2,6 +2,8 @@
 
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from multikernel._typing import Array
 
 
@@ -73,6 +75,12 @@ LinearKernel(...) with its parameters.
         raise TypeError(
             f"{place} is the class {kernel.__name__}, and an object of it is needed: "
             f"{kernel.__name__}(...) with its parameters."
+        )
+    if isinstance(kernel, np.ndarray):
+        raise TypeError(
+            f"{place} is an array of shape {kernel.shape}: make a PrecomputedKernel of "
+            "a Gram matrix, or give all of them as X to kernels='precomputed', see "
+            "stack_grams."
         )
     if not isinstance(kernel, Kernel):
         raise TypeError(
