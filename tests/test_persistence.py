@@ -193,6 +193,8 @@ def test_missing_file_and_folder(tmp_path):
         load(tmp_path / "none.skops")
     with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist"):
         save(BlockL1(1.0), tmp_path / "none" / "model.skops")
+    with pytest.raises(IsADirectoryError, match=r"Cannot save to .*: it is a folder"):
+        save(BlockL1(1.0), tmp_path)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

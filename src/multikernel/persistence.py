@@ -47,6 +47,8 @@ def save(estimator: Any, path: PathLike) -> None:
         If skops is not installed.
     FileNotFoundError
         If the folder of `path` does not exist.
+    IsADirectoryError
+        If `path` is a folder.
 
     See Also
     --------
@@ -70,6 +72,8 @@ def save(estimator: Any, path: PathLike) -> None:
         raise FileNotFoundError(
             f"Cannot save to {target}: the folder {target.parent} does not exist."
         )
+    if target.is_dir():
+        raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
     _replace_file(target, data)
 
 

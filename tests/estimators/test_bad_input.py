@@ -115,6 +115,12 @@ SAMPLES = [
     ),
     (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
     (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),
+    (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
+    (lambda X, y: (X, y, np.full(30, 1e300)), r"sample_weight sums to 3e\+301, and at"),
+    (
+        lambda X, y: (X, y, np.full(30, 1j)),
+        "must hold real numbers, none",
+    ),
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers .*'a'"),
     (lambda X, y: (X[:, 0], y, None), "Expected 2D array, got 1D array"),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
@@ -241,3 +247,8 @@ def test_large_targets_are_no_reason_to_blame_a_kernel(scale):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, scale * X[:, 0])
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_callback_that_cannot_be_called():
+    with pytest.raises(ValueError, match=r"callback must be callable, or None, got 3"):
+        SpicyMKLClassifier(KERNELS).fit(*data(), callback=3)

@@ -3,8 +3,9 @@
 import copy
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
-from multikernel._validation import Check, check_parameter, check_weights
+from multikernel._validation import Check, InstanceOf, check_parameter, check_weights
 from multikernel.certificates import check_combination
 from multikernel.estimators._data import (
     check_fit_data,
@@ -59,6 +60,9 @@ class Recipe:
     solver: Solver
     objective_scale: float
     dual_scale: float = 1.0
+
+
+CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
 
 
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
@@ -151,6 +155,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     ) -> Self:
         """Read the data, solve and publish."""
         self._check_parameters()
+        check_parameter(type(self).__name__, "callback", callback, CALLBACK)
         probe = copy.copy(self)
         samples = self._read(probe, X, y, sample_weight)
         if groups is not None:

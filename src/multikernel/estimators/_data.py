@@ -205,7 +205,9 @@ def _check_square(grams: Array) -> None:
 
 
 def _refuse_other_arrays(values: Any, name: str) -> None:
-    """Raise for arrays that become other numbers when they are read as floats."""
+    """Raise for data that become other numbers when they are read as floats."""
+    if values is None:
+        raise ValueError(f"{name} is None: an array or a data frame is needed.")
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array with masked values: fill them, for example with "
