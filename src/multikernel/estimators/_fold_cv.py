@@ -171,7 +171,8 @@ class FoldCV(BaseMKL):
             if not (train.size and test.size):
                 raise ValueError(f"Fold {number} of cv has an empty side.")
             self._check_fold(samples, train, number)
-            splits.append((train, test))
+            # The samples' own order, as in a fit on this side alone.
+            splits.append((np.sort(train), test))
         return splits
 
     def _check_fold(self, samples: Samples, train: Indices, number: int) -> None:
