@@ -18,6 +18,7 @@ from multikernel.kernels import (
     GaussianKernel,
     LinearKernel,
     ListDictionary,
+    PolynomialKernel,
 )
 
 KERNELS = [GaussianKernel(1.0), LinearKernel()]
@@ -104,6 +105,10 @@ SAMPLES = [
     (
         lambda X, y: (changed(X, ([5, 7], 2), -np.inf), y, None),
         "contains infinity at row 5, column 2, the first of 2 values that are not fin",
+    ),
+    (
+        lambda X, y: (changed(X, (4, 1), -1e120), y, None),
+        r"X is too large .* reaches -1e\+120 at row 4, column 1, and at most 1e\+100",
     ),
     (
         lambda X, y: (np.ma.masked_greater(X, 1.0), y, None),
@@ -252,3 +257,22 @@ def test_large_targets_are_no_reason_to_blame_a_kernel(scale):
 def test_a_callback_that_cannot_be_called():
     with pytest.raises(ValueError, match=r"callback must be callable, or None, got 3"):
         SpicyMKLClassifier(KERNELS).fit(*data(), callback=3)
+
+
+@pytest.mark.parametrize("storage", ["dense", "lazy"])
+def test_values_of_a_kernel_that_overflow(storage):
+    X, y = data()
+    model = SpicyMKLClassifier([PolynomialKernel(9)], storage=storage)
+    with pytest.raises(ValueError, match="has values that are not finite: scale the"):
+        model.fit(1e50 * X, y)
+
+
+class ShortDiagonal(LinearKernel):
+    def diag(self, X):
+        return super().diag(X)[:-1]
+
+
+def test_a_diagonal_of_another_length():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"diag of kernel 0 .* \(29,\), and \(30,"):
+        SpicyMKLClassifier([ShortDiagonal()], storage="lazy").fit(X, y)

@@ -119,6 +119,7 @@ def test_names(kernel, name):
             "GaussianKernel: sigma must be .* above 0, got 0",
         ),
         (lambda: GaussianKernel(np.nan), "sigma must be"),
+        (lambda: GaussianKernel(1e-200), r"sigma must be .* in \[1e-100, 1e\+100\]"),
         (lambda: GaussianKernel("wide"), "sigma must be .* got 'wide'"),
         (lambda: PolynomialKernel(0), "degree must be an integer"),
         (lambda: PolynomialKernel(1.5), "degree must be an integer"),

@@ -8,12 +8,14 @@ import numpy as np
 from multikernel._typing import Array
 
 IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
-LARGEST_TARGET = 1e100
+LARGEST_VALUE = 1e100
 LEAVE_OUT = "Correct these values, or leave the samples out."
 
 
 def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
-    """Raise with row and column of the first value of a table that is not finite.
+    """Raise with row and column of the first value that cannot be computed with.
+
+    That is one which is not finite, or too large to be squared.
 
     Parameters
     ----------
@@ -22,10 +24,16 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     names : sequence or None
         Names of the columns, where there are any.
     """
-    if _all_finite(X):
+    if _all_finite(X) and max(X.max(), -X.min()) <= LARGEST_VALUE:
         return
-    row, column = _first(X)
+    row, column = _first(X) if not _all_finite(X) else _largest(X)
     label = repr(column if names is None else str(names[column]))
+    if np.isfinite(X[row, column]):
+        raise ValueError(
+            f"X is too large for sums of squares: it reaches {X[row, column]:.3g} at "
+            f"row {row}, column {label}, and at most {LARGEST_VALUE:g} is possible. "
+            "Scale this column, for example with StandardScaler."
+        )
     advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
     _refuse("Input X", X, (row, column), f"row {row}, column {label}", advice)
 
@@ -75,10 +83,10 @@ def number_targets(y: Array) -> Array:
     targets = np.asarray(y, dtype=np.float64)
     row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
     largest = float(np.abs(targets[row]).max())
-    if largest > LARGEST_TARGET:
+    if largest > LARGEST_VALUE:
         raise ValueError(
             f"The targets are too large for sums of their squares: y reaches "
-            f"{largest:.3g} at row {row}, and at most {LARGEST_TARGET:g} is "
+            f"{largest:.3g} at row {row}, and at most {LARGEST_VALUE:g} is "
             "possible. Choose other units of y, for example by "
             "TransformedTargetRegressor."
         )
@@ -128,6 +136,12 @@ def _all_finite(values: Array) -> bool:
 def _first(values: Array) -> tuple[int, ...]:
     """Return the place of the first value that is not finite."""
     return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+
+
+def _largest(values: Array) -> tuple[int, ...]:
+    """Return the place of the value of the largest size."""
+    place = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
+    return tuple(int(i) for i in place)
 
 
 def _refuse(

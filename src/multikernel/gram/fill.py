@@ -8,7 +8,7 @@ from multikernel.gram.normalize import Normalization
 from multikernel.gram.plan import Plan, RadialPlan
 from multikernel.gram.radial import BATCH, RadialBatch, Samples, row_blocks
 from multikernel.gram.threads import run_blocks
-from multikernel.kernels.base import kernel_name
+from multikernel.kernels.base import Kernel, kernel_name
 
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
@@ -151,9 +151,50 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
             f"Kernel {source} ({kernel_name(kernel)}) returned an array of shape "
             f"{K.shape}, and {expected} was expected.{several}"
         )
-    if not np.isfinite(K.sum()):
+    _check_values(K, source, kernel)
+    return K
+
+
+def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
+    """Compute k(x, x) of a kernel that is no Gaussian, and check what it returns.
+
+    Parameters
+    ----------
+    plan : Plan
+        The kernels.
+    place : int
+        Its place among ``plan.others``.
+    rows : ndarray of shape (n_rows, n_features)
+        Samples.
+
+    Returns
+    -------
+    diagonal : ndarray of shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or a value is not finite.
+    """
+    source = int(plan.sources[place])
+    kernel = plan.dictionary[source]
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diag(rows), dtype=np.float64)
+    if diagonal.shape != rows.shape[:1]:
+        raise ValueError(
+            f"The diag of kernel {source} ({kernel_name(kernel)}) returned an array of "
+            f"shape {diagonal.shape}, and {rows.shape[:1]} was expected."
+        )
+    _check_values(diagonal, source, kernel)
+    return diagonal
+
+
+def _check_values(values: Array, source: int, kernel: Kernel) -> None:
+    """Raise if a kernel has values that are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total):
         raise ValueError(
             f"Kernel {source} ({kernel_name(kernel)}) has values that are not finite: "
             "scale the features, or choose other parameters."
         )
-    return K

@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.fill import evaluate_other, fill
+from multikernel.gram.fill import evaluate_diagonal, evaluate_other, fill
 from multikernel.gram.lazy_matrix import LazyMatrix
 from multikernel.gram.normalize import Normalization
 from multikernel.gram.plan import Plan, make_plan
@@ -118,8 +118,8 @@ class LazyStack:
         if not self.plan.others.size:
             return np.broadcast_to(1.0, (n_kernels, n_rows))
         diagonals = np.ones((n_kernels, n_rows))
-        for m, source in zip(self.plan.others, self.plan.sources, strict=True):
-            diagonals[m] = self.plan.dictionary[int(source)].diag(self.samples.rows)
+        for place, m in enumerate(self.plan.others):
+            diagonals[m] = evaluate_diagonal(self.plan, place, self.samples.rows)
         return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
