@@ -267,6 +267,15 @@ def test_values_of_a_kernel_that_overflow(storage):
         model.fit(1e50 * X, y)
 
 
+def test_values_of_a_kernel_that_overflow_at_prediction():
+    X, y = data()
+    model = SpicyMKLClassifier([PolynomialKernel(9)]).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"polynomial\(degree=9\) has values that are n"
+    ):
+        model.predict(1e50 * X)
+
+
 class ShortDiagonal(LinearKernel):
     def diag(self, X):
         return super().diag(X)[:-1]

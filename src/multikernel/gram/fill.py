@@ -8,7 +8,7 @@ from multikernel.gram.normalize import Normalization
 from multikernel.gram.plan import Plan, RadialPlan
 from multikernel.gram.radial import BATCH, RadialBatch, Samples, row_blocks
 from multikernel.gram.threads import run_blocks
-from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.base import check_values, kernel_name
 
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
@@ -141,17 +141,10 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    # An overflow needs no warning besides the sentence below.
     with np.errstate(over="ignore", invalid="ignore"):
         K = np.asarray(kernel(rows, cols), dtype=np.float64)
     expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
-    if K.shape != expected:
-        several = " Give the kernels of a compound one by one." if K.ndim == 3 else ""
-        raise ValueError(
-            f"Kernel {source} ({kernel_name(kernel)}) returned an array of shape "
-            f"{K.shape}, and {expected} was expected.{several}"
-        )
-    _check_values(K, source, kernel)
+    check_values(K, expected, f"Kernel {source} ({kernel_name(kernel)})")
     return K
 
 
@@ -180,21 +173,6 @@ def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
     kernel = plan.dictionary[source]
     with np.errstate(over="ignore", invalid="ignore"):
         diagonal = np.asarray(kernel.diag(rows), dtype=np.float64)
-    if diagonal.shape != rows.shape[:1]:
-        raise ValueError(
-            f"The diag of kernel {source} ({kernel_name(kernel)}) returned an array of "
-            f"shape {diagonal.shape}, and {rows.shape[:1]} was expected."
-        )
-    _check_values(diagonal, source, kernel)
+    owner = f"The diag of kernel {source} ({kernel_name(kernel)})"
+    check_values(diagonal, rows.shape[:1], owner)
     return diagonal
-
-
-def _check_values(values: Array, source: int, kernel: Kernel) -> None:
-    """Raise if a kernel has values that are not finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = values.sum()
-    if not np.isfinite(total):
-        raise ValueError(
-            f"Kernel {source} ({kernel_name(kernel)}) has values that are not finite: "
-            "scale the features, or choose other parameters."
-        )

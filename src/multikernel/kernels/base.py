@@ -87,3 +87,44 @@ LinearKernel(...) with its parameters.
             f"{place} is no kernel but {kernel!r}: a kernel is callable as "
             "kernel(X, Y) and has a method diag(X)."
         )
+
+
+def check_values(values: Array, shape: tuple[int, ...], owner: str) -> None:
+    """Raise unless what a kernel returned has a shape, and is finite.
+
+    Parameters
+    ----------
+    values : ndarray
+        What it returned.
+    shape : tuple of int
+        The shape that was asked for.
+    owner : str
+        What to call the kernel in a message.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong.
+
+    Examples
+    --------
+    >>> check_values(np.array([1.0, np.inf]), (2,), "Kernel 3 (linear())")
+    Traceback (most recent call last):
+        ...
+    ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
+features, or choose other parameters.
+    """
+    if values.shape != shape:
+        several = " Give the kernels of a compound one by one." * (values.ndim == 3)
+        raise ValueError(
+            f"{owner} returned an array of shape {values.shape}, and {shape} was "
+            f"expected.{several}"
+        )
+    # An overflow needs no warning besides the sentence below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"{owner} has values that are not finite: scale the features, or choose "
+            "other parameters."
+        )
