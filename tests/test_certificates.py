@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.conic import reference_optimum
 from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
+from scipy.spatial.distance import cdist
 
 from multikernel.certificates import (
     alpha_max,
     best_intercept,
     certify,
+    check_combination,
     check_gap,
     constant_model,
     decision_values,
@@ -394,6 +396,28 @@ def test_rounding_is_not_mistaken_for_an_indefinite_matrix(dtype):
         norms = dual_norms(DenseStack(np.outer(x, x)[None].astype(dtype)), v)
         size = np.sqrt(x @ x) * np.sqrt(v @ v)
         assert norms[0] <= 1e-3 * size
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 90, 300])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernels_are_never_said_to_bend_down(n, dtype):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    grams = [np.exp(-(cdist(X, X) ** 2)), X @ X.T, np.ones((n, n)), np.eye(n)]
+    gram = DenseStack(np.array(grams, dtype=dtype))
+    check_combination(gram, np.ones(4))
+    check_combination(gram, np.zeros(4))
+
+
+@pytest.mark.parametrize("n", [2, 7, 90, 300])
+def test_a_matrix_that_bends_down_is_found_in_a_sum(n):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    linear = X @ X.T
+    # Of these two only the first bends down, and only along the constant vector.
+    gram = DenseStack(np.array([linear - 10.0, linear, np.eye(n)]))
+    for weights in ([1.0, 1.0, 0.0], [0.2, 0.0, 0.01]):
+        with pytest.raises(IndefiniteKernelError, match="Gram matrix 0 is not pos"):
+            check_combination(gram, np.array(weights))
+    check_combination(gram, np.array([0.0, 1.0, 1.0]))
 
 
 def test_alpha_max_scales_with_the_kernels():

@@ -10,10 +10,11 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import make_regression
+from sklearn.datasets import make_classification, make_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, pairwise_distances
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -50,6 +51,29 @@ def test_searches_are_saved_with_their_splitters(path):
         search = GridSearchCV(model, grid, cv=cv).fit(X, y)
         save(search, path)
         np.testing.assert_array_equal(load(path).predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", ["neg_log_loss", "f1_macro"]])
+def test_searches_are_saved_with_their_scores(path, scoring):
+    X, y = make_classification(40, 3, n_redundant=0, random_state=0)
+    model = SpicyMKLClassifier([GaussianKernel(1.0), LinearKernel()])
+    refit = True if isinstance(scoring, str) else scoring[0]
+    search = GridSearchCV(
+        model, {"alpha": [0.01, 0.1]}, cv=2, scoring=scoring, refit=refit
+    )
+    save(search.fit(X, y), path)
+    assert load(path).score(X, y) == search.score(X, y)
+
+
+def own_score(y, predicted):
+    return 0.0
+
+
+@pytest.mark.parametrize("function", [own_score, pairwise_distances, os.getcwd])
+def test_scores_of_other_functions_are_refused(path, function):
+    save({"scorer": make_scorer(function)}, path)
+    with pytest.raises(UntrustedTypesError, match=function.__name__):
+        load(path)
 
 
 def test_own_classes_and_gaussian_process_kernels_are_trusted(path):
@@ -169,6 +193,8 @@ def test_missing_file_and_folder(tmp_path):
         load(tmp_path / "none.skops")
     with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist"):
         save(BlockL1(1.0), tmp_path / "none" / "model.skops")
+    with pytest.raises(IsADirectoryError, match=r"Cannot save to .*: it is a folder"):
+        save(BlockL1(1.0), tmp_path)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -119,6 +119,8 @@ NON_NEGATIVE = Number(0.0)
 UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
+LARGEST_TOTAL = 1e100
+"""Largest sum of sample weights: its square is a number still."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
@@ -170,12 +172,18 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     Raises
     ------
     ValueError
-        If a weight is negative, infinite or nan, if all are zero, or if their number
-        is not that of the samples.
+        If a weight is negative, infinite or nan, if all are zero, if their sum is too
+        large to compute with, or if their number is not that of the samples.
     """
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asanyarray(sample_weight)
+    if np.ma.is_masked(given) or given.dtype.kind == "c":
+        raise ValueError("sample_weight must hold real numbers, none of them masked.")
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers ({error}).") from error
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.ndim != 1:
@@ -196,4 +204,11 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
         )
     if not weights.any():
         raise ValueError("All values of sample_weight are zero: no sample is left.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if total > LARGEST_TOTAL:
+        raise ValueError(
+            f"sample_weight sums to {total:.3g}, and at most {LARGEST_TOTAL:g} is "
+            "possible: divide the weights by a common factor."
+        )
     return weights

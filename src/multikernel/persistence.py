@@ -16,11 +16,15 @@ from zipfile import BadZipFile
 
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
 from multikernel.exceptions import UntrustedTypesError
 
-DEFAULT_SCORER = "sklearn.metrics._scorer._PassthroughScorer"  # calls model.score
+SCORERS = (
+    "sklearn.metrics._scorer._PassthroughScorer",  # calls model.score
+    "sklearn.metrics._scorer._Scorer",  # calls a function, which must be trusted too
+)
 PathLike = str | os.PathLike[str]
 
 
@@ -43,6 +47,8 @@ def save(estimator: Any, path: PathLike) -> None:
         If skops is not installed.
     FileNotFoundError
         If the folder of `path` does not exist.
+    IsADirectoryError
+        If `path` is a folder.
 
     See Also
     --------
@@ -66,6 +72,8 @@ def save(estimator: Any, path: PathLike) -> None:
         raise FileNotFoundError(
             f"Cannot save to {target}: the folder {target.parent} does not exist."
         )
+    if target.is_dir():
+        raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
     _replace_file(target, data)
 
 
@@ -73,7 +81,8 @@ def load(path: PathLike, trusted: Sequence[str | type] = ()) -> Any:
     """Read an estimator from a file written by `save`.
 
     Trusted without asking are this package's classes, scikit-learn's estimators,
-    Gaussian process kernels and splitters, and the plain types that skops trusts.
+    Gaussian process kernels, splitters and named scores, and the plain types that
+    skops trusts.
     Anything else is named and refused: building an object of an unknown type can run
     its code.
 
@@ -117,7 +126,9 @@ def load(path: PathLike, trusted: Sequence[str | type] = ()) -> Any:
         ) from error
     accepted = {_full_name(item) for item in trusted}
     refused = [
-        name for name in found if name not in accepted and not _is_trusted_class(name)
+        name
+        for name in found
+        if not (name in accepted or _is_trusted_class(name) or _is_score(name))
     ]
     if refused:
         raise UntrustedTypesError(
@@ -160,7 +171,7 @@ def _umask() -> int:
     return mask
 
 
-def _full_name(item: str | type) -> str:
+def _full_name(item: Any) -> str:
     if isinstance(item, str):
         return item
     return f"{item.__module__}.{item.__qualname__}"
@@ -182,7 +193,18 @@ def _is_trusted_class(name: str) -> bool:
         return False
     if not isinstance(found, type) or found.__module__ != module_name:
         return False
-    if name == DEFAULT_SCORER:
+    if name in SCORERS:
         return True
     kinds = (BaseEstimator, GaussianProcessKernel, BaseCrossValidator, BaseShuffleSplit)
     return package == "multikernel" or issubclass(found, kinds)
+
+
+def _is_score(name: str) -> bool:
+    """Say whether a full name is that of the function of one of sklearn's scorers."""
+    if name.partition(".")[0] != "sklearn":
+        return False
+    functions = (
+        getattr(get_scorer(scorer), "_score_func", None)
+        for scorer in get_scorer_names()
+    )
+    return any(f is not None and name == _full_name(f) for f in functions)

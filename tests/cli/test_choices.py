@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 from multikernel.cli._kernels import KERNELS, find_kernels
-from multikernel.cli._methods import METHODS, find_method, find_task, parse_settings
+from multikernel.cli._methods import (
+    METHODS,
+    find_method,
+    find_task,
+    label_keys,
+    parse_settings,
+)
 from multikernel.cli._tables import Table
 from multikernel.cli._training import make_estimator
 from multikernel.estimators import SpicyMKLClassifier
@@ -99,6 +105,26 @@ def test_settings_are_values():
     assert list(parse_settings(settings).values()) == values
     with pytest.raises(ValueError, match="--set takes name=value, got 'a'"):
         parse_settings(["a"])
+
+
+def test_what_looks_like_json_must_be_json():
+    with pytest.raises(ValueError, match=r"--set class_weight .* double quotes: \{"):
+        parse_settings(["class_weight={0: 2}"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "expected"),
+    [
+        ([0, 1, 1], {"0": 2.0, "1": 1.0}, {0: 2.0, 1: 1.0}),
+        ([0.5, 1.0], {"0.5": 2.0}, {0.5: 2.0}),
+        (["u", "v"], {"u": 2.0}, {"u": 2.0}),
+        ([True, False], {"true": 2.0, "False": 3.0}, {True: 2.0, False: 3.0}),
+        ([0, 1], {"7": 2.0}, {"7": 2.0}),
+        ([0, 1], "balanced", "balanced"),
+    ],
+)
+def test_class_weights_get_the_labels(labels, given, expected):
+    assert label_keys(given, np.array(labels)) == expected
 
 
 def test_unknown_parameters_are_named():

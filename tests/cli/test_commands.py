@@ -229,6 +229,7 @@ def test_path(run, csv, tmp_path):
         ((*FIT, "--set", "alfa=1"), "has no parameter alfa"),
         ((*FIT, "--method", "magic"), "--method must be one of"),
         ((*FIT, "-o", "/nowhere/model.skops"), "folder /nowhere does not exist"),
+        ((*FIT, "-o", "/"), "/ is a folder: give the name of a file"),
     ],
 )
 def test_user_errors_are_one_sentence(run, csv, arguments, message):

@@ -64,6 +64,30 @@ def test_what_is_no_npz_file(tmp_path):
         read_table(tmp_path / "data.npz", None, [])
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"is no CSV file with a header \(No columns"),
+        ("a,b,y\n", "has no rows"),
+        ("a,b,y\n1,2,3\n1,2,3,4\n", r"is no CSV .*Expected 3 fields in line 3, saw 4"),
+        ("a,b,y\n1,2,3,4\n5,6,7,8\n", "has rows with more fields than its header"),
+        ("a,a,y\n1,2,3\n", "has several columns named 'a'"),
+        ("y\n1\n2\n", "has no features"),
+    ],
+)
+def test_csv_files_that_are_none(tmp_path, text, message):
+    (tmp_path / "data.csv").write_text(text)
+    with pytest.raises(ValueError, match=rf"data\.csv {message}"):
+        read_table(tmp_path / "data.csv", "y", [])
+
+
+@pytest.mark.parametrize(("ending", "kind"), [("parquet", "Parquet"), ("npz", "npz")])
+def test_empty_files(tmp_path, ending, kind):
+    (tmp_path / f"data.{ending}").write_text("")
+    with pytest.raises(ValueError, match=rf"data\.{ending} is no {kind} file"):
+        read_table(tmp_path / f"data.{ending}", None, [])
+
+
 def test_npz_with_gram_matrices(gram_file):
     table = read_table(gram_file, "y", [])
     assert table.precomputed

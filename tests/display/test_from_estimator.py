@@ -1,5 +1,6 @@
 """Displays of fitted models, alone and inside pipelines and searches."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -115,3 +116,16 @@ def test_unfitted_and_foreign_models_are_refused(data):
         KernelWeightsDisplay.from_estimator(SpicyMKLRegressor())
     with pytest.raises(TypeError, match="LinearRegression has no kernel_weights_"):
         KernelWeightsDisplay.from_estimator(LinearRegression().fit(*data))
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "wanted"),
+    [
+        (KernelWeightsDisplay, lambda: 3, "matplotlib Axes, got 3"),
+        (KernelWeightsDisplay, lambda: plt.subplots(1, 2)[1], "matplotlib Axes, got"),
+        (ConvergenceDisplay, lambda: plt.subplots()[1], "2 matplotlib Axes, got"),
+    ],
+)
+def test_axes_of_another_number_are_refused(model, kind, make, wanted):
+    with pytest.raises(TypeError, match=f"ax must be {wanted}"):
+        kind.from_estimator(model, ax=make())

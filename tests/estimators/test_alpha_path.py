@@ -56,7 +56,7 @@ def test_a_callback_ends_the_path():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_alphas": 1}, "n_alphas must be at least 2, got 1"),
+        ({"n_alphas": 1}, "n_alphas must be an integer of at least 2, got 1"),
         ({"ratio": 1.0}, "ratio must lie between 0 and 1"),
     ],
 )

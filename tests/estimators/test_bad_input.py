@@ -1,16 +1,24 @@
 """Bad input to estimators: what is wrong, where, and what was expected."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.gaussian_process.kernels import RBF, CompoundKernel
 
-from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressor
-from multikernel.exceptions import StackTooLargeError
+from multikernel.estimators import (
+    GroupOMPRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+)
+from multikernel.exceptions import ConvergenceWarning, StackTooLargeError
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
     LinearKernel,
     ListDictionary,
+    PolynomialKernel,
 )
 
 KERNELS = [GaussianKernel(1.0), LinearKernel()]
@@ -20,6 +28,12 @@ def data():
     random = np.random.default_rng(0)
     X = random.standard_normal((30, 3))
     return X, np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
+
+
+def changed(X, place, value):
+    X = X.copy()
+    X[place] = value
+    return X
 
 
 PARAMETERS = [
@@ -83,15 +97,36 @@ def test_bad_parameters_of_one_kind(kind, settings, message):
         kind(KERNELS, **settings).fit(X, y)
 
 
-def changed(X, place, value):
-    X = X.copy()
-    X[place] = value
-    return X
-
-
 SAMPLES = [
-    (lambda X, y: (changed(X, (3, 1), np.nan), y, None), "Input X contains NaN"),
-    (lambda X, y: (changed(X, (3, 1), np.inf), y, None), "Input X contains infinity"),
+    (
+        lambda X, y: (changed(X, (3, 1), np.nan), y, None),
+        r"Input X contains NaN at row 3, column 1\. Impute .*, or leave rows out\.$",
+    ),
+    (
+        lambda X, y: (changed(X, ([5, 7], 2), -np.inf), y, None),
+        "contains infinity at row 5, column 2, the first of 2 values that are not fin",
+    ),
+    (
+        lambda X, y: (changed(X, (4, 1), -1e120), y, None),
+        r"X is too large .* reaches -1e\+120 at row 4, column 1, and at most 1e\+100",
+    ),
+    (
+        lambda X, y: (np.ma.masked_greater(X, 1.0), y, None),
+        "X is a masked array with masked values",
+    ),
+    (
+        lambda X, y: (X, np.ma.array(y, mask=X[:, 0] > 1.0), None),
+        "y is a masked array with masked values",
+    ),
+    (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
+    (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),
+    (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
+    (lambda X, y: (X, y, np.full(30, 1e300)), r"sample_weight sums to 3e\+301, and at"),
+    (
+        lambda X, y: (X, y, np.full(30, 1j)),
+        "must hold real numbers, none",
+    ),
+    (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers .*'a'"),
     (lambda X, y: (X[:, 0], y, None), "Expected 2D array, got 1D array"),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (lambda X, y: (X[:0], y[:0], None), "0 sample"),
@@ -126,6 +161,9 @@ def test_bad_samples(kind, make, message):
         (np.zeros(30), "at least two classes, got one class only: 0.0"),
         (np.linspace(0, 1, 30), "Unknown label type: continuous"),
         (np.full(30, "a"), "got one class only: 'a'"),
+        (np.array(["a", None] * 15), r"NaN at row 1, a missing label \(None\)"),
+        (np.array(["a", np.nan] * 15, dtype=object), "NaN at row 1, a missing label"),
+        (np.array(["a", 3] * 15, dtype=object), "text and other labels: 'a' at row 0"),
     ],
 )
 def test_targets_that_are_no_classes(targets, message):
@@ -139,11 +177,36 @@ def test_one_class_left_by_the_weights():
         SpicyMKLClassifier(KERNELS).fit(X, y, y)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_targets_that_are_not_finite(value):
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_targets_that_are_not_finite(kind, value, word):
     X, y = data()
-    with pytest.raises(ValueError, match="Input y contains"):
-        SpicyMKLRegressor(KERNELS).fit(X, changed(y.astype(float), 2, value))
+    with pytest.raises(ValueError, match=f"Input y contains {word} at row 2\\. Corr"):
+        kind(KERNELS).fit(X, changed(y.astype(float), 2, value))
+
+
+def test_one_of_several_targets_that_is_not_finite():
+    X, y = data()
+    targets = changed(np.column_stack([y, 1.0 - y]), (4, 1), np.nan)
+    with pytest.raises(ValueError, match="y contains NaN at row 4, column 1"):
+        GroupOMPRegressor(KERNELS).fit(X, targets)
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, GroupOMPRegressor])
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (np.array(["a", "b"] * 15), "needs numbers as targets, but y holds .*'a'.* 0"),
+        (np.arange(30).astype("datetime64[D]"), "needs numbers .* at row 0"),
+        (
+            changed(np.zeros(30), 7, -1e120),
+            r"too large .* 1e\+120 at row 7",
+        ),
+    ],
+)
+def test_targets_that_are_no_numbers(kind, targets, message):
+    with pytest.raises(ValueError, match=message):
+        kind(KERNELS).fit(data()[0], targets)
 
 
 def test_duplicate_names():
@@ -155,6 +218,14 @@ def test_no_kernel_in_the_list():
     X, y = data()
     with pytest.raises(TypeError, match="Kernel 1 is no kernel but 3"):
         SpicyMKLClassifier([GaussianKernel(1.0), 3]).fit(X, y)
+    with pytest.raises(TypeError, match=r"1 is the class LinearKernel, .*\(\.\.\.\)"):
+        SpicyMKLClassifier([GaussianKernel(1.0), LinearKernel]).fit(X, y)
+
+
+def test_a_compound_of_kernels():
+    X, y = data()
+    with pytest.raises(ValueError, match="Give the kernels of a compound one by one"):
+        SpicyMKLClassifier([CompoundKernel([RBF(1.0), RBF(2.0)])]).fit(X, y)
 
 
 def test_a_stack_above_the_limit():
@@ -171,3 +242,46 @@ def test_bad_data_at_prediction(method):
         getattr(model, method)(X[:, :2])
     with pytest.raises(ValueError, match="contains NaN"):
         getattr(model, method)(changed(X, (0, 0), np.nan))
+
+
+@pytest.mark.parametrize("scale", [1e15, 1e20, 1e60])
+def test_large_targets_are_no_reason_to_blame_a_kernel(scale):
+    X, _ = data()
+    model = SpicyMKLRegressor(KERNELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, scale * X[:, 0])
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_callback_that_cannot_be_called():
+    with pytest.raises(ValueError, match=r"callback must be callable, or None, got 3"):
+        SpicyMKLClassifier(KERNELS).fit(*data(), callback=3)
+
+
+@pytest.mark.parametrize("storage", ["dense", "lazy"])
+def test_values_of_a_kernel_that_overflow(storage):
+    X, y = data()
+    model = SpicyMKLClassifier([PolynomialKernel(9)], storage=storage)
+    with pytest.raises(ValueError, match="has values that are not finite: scale the"):
+        model.fit(1e50 * X, y)
+
+
+def test_values_of_a_kernel_that_overflow_at_prediction():
+    X, y = data()
+    model = SpicyMKLClassifier([PolynomialKernel(9)]).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"polynomial\(degree=9\) has values that are n"
+    ):
+        model.predict(1e50 * X)
+
+
+class ShortDiagonal(LinearKernel):
+    def diag(self, X):
+        return super().diag(X)[:-1]
+
+
+def test_a_diagonal_of_another_length():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"diag of kernel 0 .* \(29,\), and \(30,"):
+        SpicyMKLClassifier([ShortDiagonal()], storage="lazy").fit(X, y)

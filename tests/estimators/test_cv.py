@@ -134,6 +134,17 @@ def test_a_function_scores_the_decision_values():
     )
 
 
+@pytest.mark.parametrize(
+    "scoring", ["neg_log_loss", lambda model, X, y: model.predict_proba(X).mean()]
+)
+def test_a_score_of_probabilities_that_the_loss_does_not_have(scoring):
+    search = SpicyMKLClassifierCV(
+        KERNELS, n_alphas=2, cv=2, loss="hinge", scoring=scoring
+    )
+    with pytest.raises(ValueError, match=r"probabilities, which .* loss='hinge'"):
+        search.fit(*binary())
+
+
 def test_the_final_model_is_the_fit_at_the_chosen_alpha():
     X, y = binary()
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=6, cv=3, tol=CLOSE).fit(X, y)
@@ -244,10 +255,16 @@ def test_unsolved_paths_are_counted():
         ({"n_alphas": 0}, "n_alphas must be an integer of at least 1"),
         ({"alpha_min_ratio": 2.0}, r"alpha_min_ratio must be a finite number in \(0"),
         ({"n_jobs": 0}, "n_jobs must be None"),
-        ({"scoring": ["accuracy"]}, "scoring must be None, the name"),
+        ({"scoring": ["accuracy"]}, "scoring must be None, a callable, or a name"),
+        ({"scoring": "accuracy_"}, r"get_scorer_names\(\) \(.accuracy."),
         ({"l1_ratio": 0.0}, "there is no largest one to start from: give alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
         ({"cv": [([], [2])]}, "Fold 0 of cv has an empty side"),
+        ({"cv": [([0, 1, 2, 3], [30])]}, "Fold 0 of cv asks for sample 30, but there"),
+        (
+            {"cv": [([0.0, 3.0], [4.0])]},
+            r"positions or of 30 truth .* of float64",
+        ),
         ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
     ],
 )

@@ -113,5 +113,14 @@ def test_missing_values_get_a_message(frames):
     library, frame, labels, _, _ = frames
     columns = {name: list(np.asarray(frame[name])) for name in NAMES}
     columns["dose"][3] = None
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="NaN at row 3, column 'dose'"):
         SpicyMKLClassifier().fit(library.DataFrame(columns), labels)
+
+
+def test_slices_are_named_by_the_columns(frames):
+    _, frame, labels, X, y = frames
+    kernels = [ColumnKernel(LinearKernel(), slice(1, 3))]
+    named = SpicyMKLClassifier(kernels).fit(frame, labels)
+    plain = SpicyMKLClassifier(kernels).fit(X, y)
+    assert named.kernel_names_ == ["linear()[height, dose]"]
+    assert plain.kernel_names_ == ["linear()[x1:3]"]

@@ -12,8 +12,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from multikernel.estimators import (
+    LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
     stack_grams,
 )
 from multikernel.exceptions import IndefiniteKernelError
@@ -232,3 +234,38 @@ def test_an_indefinite_kernel_of_a_dictionary_is_named():
     kernels = [GaussianKernel(2.0), PairwiseKernel(metric="sigmoid")]
     with pytest.raises(IndefiniteKernelError, match=r"Pairwise.*Gram matrix 1 is not"):
         SpicyMKLRegressor(kernels, alpha=0.02).fit(X, np.sin(X[:, 0]))
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLRegressor])
+def test_a_matrix_that_is_indefinite_along_constants_is_named(kind):
+    X = np.random.default_rng(0).standard_normal((60, 5))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
+    linear = X @ X.T
+    kernels = [
+        PrecomputedKernel(linear - 5.0, label="shifted"),
+        PrecomputedKernel(linear, label="sound"),
+    ]
+    numbers = np.arange(60.0)[:, None]
+    with pytest.raises(IndefiniteKernelError, match=r"shifted: .* Shift its diagonal"):
+        kind(kernels).fit(numbers, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpicyMKLRegressor(),
+        SpicyMKLRegressorCV(n_alphas=3, cv=3),
+        LpMKLRegressor(C=100.0, loss="squared"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_matrix_that_rounding_made_indefinite_is_named(model):
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    gaussian = GaussianKernel(0.7)(X)
+    kernels = [
+        PrecomputedKernel(X @ X.T, label="sound"),
+        PrecomputedKernel(gaussian.round(), label="coarse"),
+    ]
+    numbers = np.arange(60.0)[:, None]
+    with pytest.raises(IndefiniteKernelError, match="coarse: Gram matrix 1 is not"):
+        model.set_params(kernels=kernels).fit(numbers, X[:, 0] + X[:, 1] ** 2)

@@ -128,6 +128,16 @@ def test_random_subsets_take_the_names_of_columns():
         (lambda: per_group({}, LinearKernel()), ValueError, "at least one kernel"),
         (lambda: ListDictionary(["rbf"]), TypeError, "Kernel 0 is no kernel but 'rbf'"),
         (
+            lambda: ListDictionary([np.eye(3)]),
+            TypeError,
+            r"Kernel 0 is an array of shape \(3, 3\): make a PrecomputedKernel",
+        ),
+        (
+            lambda: ParameterGrid([LinearKernel], [0]),
+            TypeError,
+            "Kernel 0 is the class LinearKernel, and an object of it is needed",
+        ),
+        (
             lambda: ListDictionary([LinearKernel()] * 2, names=["a", "a"]),
             ValueError,
             "Two kernels are named 'a'",
@@ -158,9 +168,24 @@ def test_bad_dictionaries(make, error, message):
         make()
 
 
-def test_equal_kernels_without_given_names_may_repeat():
-    dictionary = ListDictionary([ColumnKernel(LinearKernel(), "a")] * 2)
-    assert kernel_names(resolve_columns(dictionary, 3, NAMES)) == ["linear()[a]"] * 2
+def test_kernels_that_share_a_name_are_numbered():
+    dictionary = ListDictionary(
+        [
+            ColumnKernel(LinearKernel(), "a"),
+            LinearKernel(),
+            ColumnKernel(LinearKernel(), 0),
+        ]
+    )
+    assert kernel_names(dictionary) == ["linear()[a]", "linear()", "linear()[x0]"]
+    assert kernel_names(resolve_columns(dictionary, 3, NAMES)) == [
+        "linear()[a] #0",
+        "linear()",
+        "linear()[a] #2",
+    ]
+    matrices = ListDictionary([PrecomputedKernel(np.eye(2)) for _ in range(2)])
+    assert kernel_names(resolve_columns(matrices, 1), [1]) == [
+        "precomputed(2 samples) #1"
+    ]
 
 
 def test_given_names_survive_resolution():

@@ -119,6 +119,7 @@ def test_names(kernel, name):
             "GaussianKernel: sigma must be .* above 0, got 0",
         ),
         (lambda: GaussianKernel(np.nan), "sigma must be"),
+        (lambda: GaussianKernel(1e-200), r"sigma must be .* in \[1e-100, 1e\+100\]"),
         (lambda: GaussianKernel("wide"), "sigma must be .* got 'wide'"),
         (lambda: PolynomialKernel(0), "degree must be an integer"),
         (lambda: PolynomialKernel(1.5), "degree must be an integer"),
@@ -126,11 +127,19 @@ def test_names(kernel, name):
         (lambda: PolynomialKernel(2, scale=0.0), "scale must be"),
         (lambda: ColumnKernel(LinearKernel(), []), "at least one column"),
         (lambda: ColumnKernel(LinearKernel(), ["a", 1]), "all indices .* or all names"),
-        (lambda: ColumnKernel(LinearKernel(), [True, False]), "all indices"),
+        (lambda: ColumnKernel(LinearKernel(), [True, False]), "np.flatnonzero turns"),
+        (lambda: ColumnKernel(LinearKernel(), slice("a", 3)), "slice of columns must"),
+        (lambda: ColumnKernel(LinearKernel(), slice("a", "c", 2)), "without a step"),
+        (lambda: ColumnKernel(LinearKernel(), slice(0, 3, 0)), "slice of columns must"),
+        (lambda: ColumnKernel(LinearKernel(), slice(0.0, 3)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), 1.5), "Columns must be an index"),
         (
             lambda: PrecomputedKernel(np.triu(np.ones((300, 300)))),
             r"symmetric matrix, but its values at \[0, 1\] and \[1, 0\] are 1 and 0",
+        ),
+        (
+            lambda: PrecomputedKernel(np.diag([1.0, np.nan])),
+            r"needs finite values, but that at \[1, 1\] is nan",
         ),
         (
             lambda: PrecomputedKernel(np.ones((2, 3))),
@@ -154,6 +163,9 @@ NAMES = ["worst radius", "mean radius", "age"]
         ("age", None, "no column names: pass a data frame"),
         (3, None, "index 3, but the data has 3 columns \\(indices 0 to 2\\)"),
         ([0, -4], NAMES, "index -4"),
+        (slice("age", "worst radius"), NAMES, "selects no column"),
+        (slice("age", "ago"), NAMES, "'ago', which the data does not have"),
+        (slice("age", None), None, "no column names: pass a data frame"),
         (slice(5, 9), None, "selects no column"),
     ],
 )
@@ -166,6 +178,8 @@ def test_unknown_columns(columns, names, message):
 def test_names_without_a_frame_are_refused_when_called(X):
     with pytest.raises(ValueError, match="'age' are names, but an array has none"):
         ColumnKernel(LinearKernel(), "age")(X)
+    with pytest.raises(ValueError, match="'age', 'dose' are names, but an array has"):
+        ColumnKernel(LinearKernel(), slice("age", "dose"))(X)
 
 
 def test_resolved_kernels_hold_indices_and_keep_names():
@@ -182,6 +196,29 @@ def test_resolved_kernels_hold_indices_and_keep_names():
     assert labelled.name == "linear()[radii]"
     plain = GaussianKernel(1.0)
     assert resolve_kernel(plain, 3, NAMES) is plain
+
+
+@pytest.mark.parametrize(
+    ("columns", "label"),
+    [
+        (slice(1, 3), "b, c"),
+        (slice(1, 6), "b ... f"),
+        (slice(None), "a ... f"),
+        (slice(0, 6, 2), "a, c, e"),
+        (slice("b", "d"), "b, c, d"),
+        (slice("c", None), "c, d, e, f"),
+        (slice(None, None, -1), "f, e, d, ... (6 columns)"),
+    ],
+)
+def test_slices_get_the_names_of_columns(columns, label):
+    kernel = resolve_kernel(ColumnKernel(LinearKernel(), columns), 6, list("abcdef"))
+    assert kernel.name == f"linear()[{label}]"
+
+
+@pytest.mark.parametrize("kernel", [LinearKernel, "linear", None])
+def test_columns_of_no_kernel(kernel):
+    with pytest.raises(TypeError, match="The kernel of a ColumnKernel is"):
+        ColumnKernel(kernel, 0)
 
 
 @given(st.integers(1, 9), st.data())

@@ -1,5 +1,6 @@
 """Proofs of optimality: one duality gap for every loss, regulariser and solver."""
 
+from multikernel.certificates.curvature import check_combination
 from multikernel.certificates.forms import TINY, check_forms, dual_norms
 from multikernel.certificates.gap import (
     DualCertificate,
@@ -27,6 +28,7 @@ __all__ = [
     "alpha_max",
     "best_intercept",
     "certify",
+    "check_combination",
     "check_forms",
     "check_gap",
     "constant_model",

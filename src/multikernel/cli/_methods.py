@@ -143,7 +143,7 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a pair has no equals sign.
+        If a pair has no equals sign, or looks like JSON and is none.
 
     Examples
     --------
@@ -156,12 +156,48 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ValueError(f"--set takes name=value, got {pair!r}.")
-        parameters[name.strip()] = _value(value.strip())
+        parameters[name.strip()] = _value(name.strip(), value.strip())
     return parameters
 
 
-def _value(text: str) -> Any:
+def _value(name: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except json.JSONDecodeError as error:
+        if text.startswith(("{", "[")):
+            raise ValueError(
+                f"--set {name} looks like JSON and is none: {text!r} ({error}). Names "
+                'and words stand in double quotes: {"0": 2.5}.'
+            ) from error
         return text
+
+
+def label_keys(weights: Any, y: Any) -> Any:
+    """Return class weights with labels as keys, which JSON can only write as words.
+
+    Parameters
+    ----------
+    weights : object
+        A ``class_weight`` parameter.
+    y : ndarray of shape (n_samples,)
+        The targets.
+
+    Returns
+    -------
+    weights : object
+        A dict has every key that reads as a class label replaced by it, "true" and
+        "false" too; anything else is returned as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.cli._methods import label_keys
+    >>> label_keys({"1": 2.0}, np.array([0, 1, 1]))
+    {1: 2.0}
+    """
+    if not isinstance(weights, Mapping):
+        return weights
+    labels = pd.unique(y).tolist()
+    written = {str(label): label for label in labels}
+    written |= {json.dumps(label): label for label in labels if isinstance(label, bool)}
+    return {written.get(key, key): weight for key, weight in weights.items()}

@@ -1,6 +1,7 @@
 """Reading data files into features and targets, and writing predictions."""
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
+from pandas.errors import ParserWarning
 
 from multikernel.estimators import stack_grams
 
@@ -60,7 +62,8 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
     Raises
     ------
     ValueError
-        If the format is unknown, or a column is missing or holds no numbers.
+        If the format is unknown, if the file does not have it or is empty, or if a
+        column is missing, doubled or holds no numbers.
     """
     if path.suffix not in FORMATS:
         raise ValueError(
@@ -68,19 +71,51 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
         )
     if path.suffix == ".npz":
         return _read_npz(path, target, drop)
-    frame = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    frame = _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
+    if frame.empty:
+        raise ValueError(f"{path} has no rows.")
     _require(path, frame.columns, [*drop, *([target] if target else [])])
     y = None if target is None else frame[target].to_numpy()
     features = frame.drop(columns=[*drop, *([target] if target else [])])
+    if features.columns.empty:
+        raise ValueError(f"{path} has no features: no other columns than those named.")
     _require_numbers(path, features)
     return Table(features.astype(np.float64), y)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read a CSV file, without the repairs that pandas makes in silence."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)  # rows beyond the header
+            header = pd.read_csv(path, header=None, nrows=1, dtype=str)
+            frame = pd.read_csv(path, index_col=False)
+    except ParserWarning as error:
+        raise ValueError(
+            f"{path} has rows with more fields than its header."
+        ) from error
+    except ValueError as error:
+        reason = str(error).strip()
+        raise ValueError(f"{path} is no CSV file with a header ({reason}).") from error
+    names = header.iloc[0].dropna().tolist()
+    doubled = [name for name, times in Counter(names).items() if times > 1]
+    if doubled:
+        raise ValueError(f"{path} has several columns named {doubled[0]!r}.")
+    return frame
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is no Parquet file ({error}).") from error
 
 
 def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (AttributeError, BadZipFile, ValueError) as error:
+    except (AttributeError, BadZipFile, EOFError, ValueError) as error:
         raise ValueError(f"{path} is no npz file of plain arrays ({error}).") from error
     _require(path, arrays, [target] if target else [])
     y = None if target is None else arrays[target]

@@ -9,7 +9,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli._kernels import find_kernels
-from multikernel.cli._methods import Method, find_method, find_task, parse_settings
+from multikernel.cli._methods import (
+    Method,
+    find_method,
+    find_task,
+    label_keys,
+    parse_settings,
+)
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._tables import Table
 
@@ -53,8 +59,11 @@ class Training:
         """Return the parameters of the estimator for these data."""
         wanted = {"loss": self.loss, "tol": self.tol}
         given = {name: value for name, value in wanted.items() if value is not None}
+        settings = parse_settings(self.settings)
+        if "class_weight" in settings:
+            settings["class_weight"] = label_keys(settings["class_weight"], table.y)
         kernels = find_kernels(self.kernels, table)
-        return {"kernels": kernels} | given | parse_settings(self.settings)
+        return {"kernels": kernels} | given | settings
 
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:

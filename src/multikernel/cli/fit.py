@@ -74,6 +74,8 @@ def fit(
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
     if output is not None and not output.parent.is_dir():
         raise FileNotFoundError(f"The folder {output.parent} does not exist.")
+    if output is not None and output.is_dir():
+        raise IsADirectoryError(f"{output} is a folder: give the name of a file.")
     training = Training(method, task, loss, kernels, tol, settings or [])
     table = read_table(data, target, drop or [])
     chosen = training.chosen_method()

@@ -49,6 +49,32 @@ def figure_of(ax: "Axes") -> "Figure":
     return ax.figure.figure
 
 
+def given_axes(ax: Any, count: int) -> "list[Axes]":
+    """Return the axes that a caller gave, or say how many are needed.
+
+    Parameters
+    ----------
+    ax : Axes or array-like of Axes
+        What the caller gave, in any shape.
+    count : int
+        How many a display draws on.
+
+    Returns
+    -------
+    axes : list of Axes
+
+    Raises
+    ------
+    TypeError
+        If it is not as many axes.
+    """
+    axes = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(axes) != count or not all(hasattr(one, "transAxes") for one in axes):
+        wanted = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
+        raise TypeError(f"ax must be {wanted}, got {ax!r}.")
+    return axes
+
+
 def color(index: int) -> str:
     """Return the color of a series; they repeat after the palette's length."""
     return PALETTE[index % len(PALETTE)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.display._style import INK, color, figure_of, pyplot, tidy
+from multikernel.display._style import INK, color, figure_of, given_axes, pyplot, tidy
 from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class ConvergenceDisplay:
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
-        upper, lower = ax if ax is not None else _new_axes()
+        upper, lower = given_axes(ax, 2) if ax is not None else _new_axes()
         self.ax_, self.figure_ = np.array([upper, lower]), figure_of(upper)
         self.line_ = []
         for number in np.unique(self.history["output"]).astype(int):

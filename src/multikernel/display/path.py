@@ -12,6 +12,7 @@ from multikernel.display._style import (
     QUIET,
     color,
     figure_of,
+    given_axes,
     pyplot,
     shorten,
     spread,
@@ -233,10 +234,10 @@ class RegularizationPathDisplay:
     def _panels(self, ax: "Axes | Sequence[Axes] | None") -> "tuple[Axes, Axes | None]":
         """Return the axes of the path and, where they are drawn, of the scores."""
         if isinstance(ax, Sequence | np.ndarray):
-            upper, lower = ax
+            upper, lower = given_axes(ax, 2)
             return upper, lower
         if ax is not None:
-            return ax, None
+            return given_axes(ax, 1)[0], None
         shape: dict[str, Any] = {"figsize": (8.2, 4.6), "layout": "constrained"}
         if self.scores is None:
             return pyplot().subplots(**shape)[1], None

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
-from multikernel.display._style import INK, QUIET, color, figure_of, pyplot, tidy
+from multikernel.display._style import (
+    INK,
+    QUIET,
+    color,
+    figure_of,
+    given_axes,
+    pyplot,
+    tidy,
+)
 from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
@@ -162,7 +170,7 @@ class SparsityPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        panel = ax if ax is not None else _new_axes()
+        panel = given_axes(ax, 1)[0] if ax is not None else _new_axes()
         self.ax_, self.figure_ = panel, figure_of(panel)
         best = 0
         if self.best_alpha is not None:

@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel.display._style import INK, color, figure_of, pyplot, shorten, tidy
+from multikernel.display._style import (
+    INK,
+    color,
+    figure_of,
+    given_axes,
+    pyplot,
+    shorten,
+    tidy,
+)
 from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
@@ -149,7 +157,7 @@ class KernelWeightsDisplay:
         chosen = [_largest(weights, most) for weights in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in chosen)
-        panel = ax if ax is not None else _new_axes(n_rows)
+        panel = given_axes(ax, 1)[0] if ax is not None else _new_axes(n_rows)
         self.ax_, self.figure_, self.bars_ = panel, figure_of(panel), []
         row = 0
         ticks: dict[int, str] = {}

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel._validation import Number, check_parameter
 from multikernel.estimators._base import BaseMKL
-from multikernel.estimators._grams import build_grams
+from multikernel.estimators._grams import build_grams, naming_the_kernel
 from multikernel.estimators._greedy import GreedyMKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.problem import Callback
@@ -98,8 +99,9 @@ def regularization_path(
     >>> (found.norms() > 0).sum(axis=1)[0]
     np.int64(0)
     """
-    if n_alphas < 2:
-        raise ValueError(f"n_alphas must be at least 2, got {n_alphas}.")
+    check_parameter(
+        "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
+    )
     if not 0.0 < ratio < 1.0:
         raise ValueError(f"ratio must lie between 0 and 1, got {ratio}.")
     if isinstance(estimator, GreedyMKL):
@@ -114,6 +116,18 @@ def regularization_path(
             "no strength to start a path from: LpMKLClassifierCV and LpMKLRegressorCV "
             "solve for a grid of C, and their path_ holds it."
         )
+    return _solved_path(estimator, X, y, n_alphas, ratio, callback)
+
+
+def _solved_path(
+    estimator: BaseMKL,
+    X: Any,
+    y: Any,
+    n_alphas: int,
+    ratio: float,
+    callback: Callback | None,
+) -> NamedPath:
+    """Read the data and solve for all strengths."""
     probe = copy.copy(estimator)
     samples = estimator._read(probe, X, y, None)
     weights = estimator._weights(samples)
@@ -121,8 +135,9 @@ def regularization_path(
     total = estimator._total_weight(samples)
     recipe = estimator._build(total)
     problems = estimator._problems(recipe, grams.stack, samples)
-    strengths = strength_grid(problems, n_alphas, ratio)
-    paths = [solve_path(p, recipe.solver, strengths, callback) for p in problems]
+    with naming_the_kernel(grams):
+        strengths = strength_grid(problems, n_alphas, ratio)
+        paths = [solve_path(p, recipe.solver, strengths, callback) for p in problems]
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
     path = path_arrays(strengths[:n_solved] / total, paths, recipe.objective_scale)

@@ -3,8 +3,9 @@
 import copy
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from multikernel._typing import Array, Indices
-from multikernel._validation import Check, check_parameter, check_weights
+from multikernel._typing import Array
+from multikernel._validation import Check, InstanceOf, check_parameter, check_weights
+from multikernel.certificates import check_combination
 from multikernel.estimators._data import (
     check_fit_data,
+    check_groups,
     check_predict_data,
     is_precomputed,
 )
@@ -24,15 +27,13 @@ from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._parameters import SHARED_CHECKS
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._progress import chained, history_array, report
+from multikernel.estimators._samples import Labels, Samples
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver
-
-Labels = Array | Indices
-"""Targets of a regression, or class indices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,77 +62,7 @@ class Recipe:
     dual_scale: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Copies:
-    """Input rows, and the samples that they are copies of.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_copies,)
-        Positions in the input.
-    owners : ndarray of shape (n_copies,)
-        For each its sample.
-    shares : ndarray of shape (n_copies,)
-        For each its part of that sample's weight.
-    """
-
-    rows: Indices
-    owners: Indices
-    shares: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """The training samples that are left once those of weight zero are out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, ...)
-        Their data; for precomputed kernels rows and columns are left out.
-    labels : ndarray of shape (n_samples,)
-        Class indices, or the targets of a regression.
-    weights : ndarray of shape (n_samples,) or None
-        Sample weights without class weights, positive.
-    rows : ndarray of shape (n_samples,)
-        Their positions in the input.
-    y : ndarray of shape (n_rows,)
-        The targets of the whole input.
-    classes : ndarray of shape (n_classes,) or None
-        The class labels, ascending; None for a regression.
-    copies : Copies or None
-        Which rows every sample stands for; None for ``rows``, one each.
-    """
-
-    X: Array
-    labels: Labels
-    weights: Array | None
-    rows: Indices
-    y: Array
-    classes: Array | None = None
-    copies: Copies | None = None
-
-    def scatter(self, values: Array) -> Array:
-        """Return values per sample as values per input row, zero at rows left out."""
-        full = np.zeros((*values.shape[:-1], self.y.shape[0]))
-        if self.copies is None:
-            full[..., self.rows] = values
-        else:
-            copies = self.copies
-            full[..., copies.rows] = values[..., copies.owners] * copies.shares
-        return full
-
-    def rows_of(self, chosen: Indices) -> Indices:
-        """Return the input rows that some of the samples stand for, ascending."""
-        if self.copies is None:
-            return np.sort(self.rows[chosen])
-        return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
-
-    def subset(self, chosen: Indices) -> "Samples":
-        """Return some of the samples, without their X, which folds do not need."""
-        weights = None if self.weights is None else self.weights[chosen]
-        return replace(
-            self, labels=self.labels[chosen], weights=weights, rows=self.rows[chosen]
-        )
+CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
 
 
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
@@ -212,9 +143,23 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
+        return self._fit(X, y, sample_weight, callback)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        callback: Callback | None,
+        groups: Any = None,
+    ) -> Self:
+        """Read the data, solve and publish."""
         self._check_parameters()
+        check_parameter(type(self).__name__, "callback", callback, CALLBACK)
         probe = copy.copy(self)
         samples = self._read(probe, X, y, sample_weight)
+        if groups is not None:
+            samples = replace(samples, groups=check_groups(groups, len(samples.y)))
         grams = build_grams(probe, samples.X, samples.rows, self._weights(samples))
         with naming_the_kernel(grams):
             attributes = self._fit_samples(samples, grams, callback)
@@ -287,7 +232,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         grams: Grams,
         solutions: Sequence[Solution],
     ) -> dict[str, Any]:
-        """Return the fitted attributes; those of one output lose their first axis."""
+        """Return the fitted attributes; those of one output lose their first axis.
+
+        A kernel that a solver is stuck on is searched for and named.
+        """
+        for solution in solutions:
+            if solution.status is Status.STALLED:
+                check_combination(grams.stack, solution.kernel_weights)
         status = worst_status(solutions)
         gaps = np.array([solution.duality_gap for solution in solutions])
         if status not in FINISHED:
@@ -295,7 +246,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
                 f"{type(self).__name__} stopped at a relative duality gap of "
                 f"{gaps.max():.2e} (tol={self.tol:g}). {status.value}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         expansion = merge(solutions)
         support = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Indices
-from multikernel.estimators._base import BaseMKL, Copies, Samples
+from multikernel.estimators._base import BaseMKL
+from multikernel.estimators._grams import Grams
+from multikernel.estimators._samples import Copies, Samples
 
 
 def in_order(samples: Samples) -> Samples:
@@ -90,3 +92,21 @@ class MergesCopies(BaseMKL):
         samples = in_order(super()._read(probe, X, y, sample_weight))
         firsts, merged = made_one(samples, np.arange(samples.rows.size))
         return replace(merged, X=samples.X[firsts]) if samples.X.ndim == 2 else samples
+
+
+class MergesInFolds(BaseMKL):
+    """A search whose models are of distinct samples; goes first among the bases.
+
+    Copies are made one in every fold on its own, as folds may tell them apart.
+    """
+
+    def _read(self, probe: BaseMKL, X: Any, y: Any, sample_weight: Any) -> Samples:
+        """Check the data and leave out weights of zero; copies stay apart."""
+        return in_order(super()._read(probe, X, y, sample_weight))
+
+    def _distinct(self, samples: Samples, grams: Grams) -> tuple[Samples, Grams]:
+        """Return the distinct samples and their Gram matrices."""
+        firsts, distinct = made_one(samples, np.arange(samples.rows.size))
+        if firsts.size < samples.rows.size:
+            grams = grams.rebuilt(firsts, self._weights(distinct))
+        return distinct, grams

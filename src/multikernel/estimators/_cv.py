@@ -7,13 +7,16 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, POSITIVE, Check, Number
-from multikernel.estimators._base import Recipe, Samples, single
+from multikernel.estimators._base import Recipe, single
+from multikernel.estimators._copies import MergesInFolds, made_one
 from multikernel.estimators._fold_cv import FOLD_CHECKS, FoldCV
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import merge
 from multikernel.estimators._path import path_arrays, strength_grid
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, cv_results
+from multikernel.losses import PolyhedralLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.path import solve_path
 
@@ -37,7 +40,7 @@ CV_CHECKS: Mapping[str, Check] = {
 }
 
 
-class PathCV(FoldCV):
+class PathCV(MergesInFolds, FoldCV):
     """Adds the choice of ``alpha`` to a model; goes first among the bases."""
 
     alphas: Any
@@ -50,7 +53,11 @@ class PathCV(FoldCV):
         """Score the path of every fold, choose, and solve the path of all samples."""
         total = self._total_weight(samples)
         recipe = self._build(total)
-        problems = self._problems(recipe, grams.stack, samples)
+        distinct, whole = samples, grams
+        if isinstance(recipe.loss, PolyhedralLoss):
+            # The path of a smooth loss is the same either way, at half the memory.
+            distinct, whole = self._distinct(samples, grams)
+        problems = self._problems(recipe, whole.stack, distinct)
         alphas = self._grid(problems, total)
         watch = self._watch(recipe, callback)
         folds = self._fold_scores(samples, grams, alphas, watch)
@@ -69,7 +76,7 @@ class PathCV(FoldCV):
             path = path_arrays(alphas, paths, recipe.objective_scale)
             gaps.append(path.duality_gaps)
             chosen = [solutions[best] for solutions in paths]
-            attributes |= self._fitted(recipe, samples, grams, chosen)
+            attributes |= self._fitted(recipe, distinct, whole, chosen)
             made = [[s.n_iter for s in solutions] for solutions in paths]
             attributes["n_iter_"] = single(np.sum(made, axis=1))
             attributes["path_"] = path
@@ -93,7 +100,8 @@ class PathCV(FoldCV):
     ) -> FoldScores:
         """Solve the path of one fold and score every solution on its other samples."""
         train, test = split
-        inside, outside = samples.subset(train), samples.subset(test)
+        train, inside = made_one(samples, train)
+        outside = samples.subset(test)
         total = self._total_weight(inside)
         recipe = self._build(total)
         fold = make_fold(grams, train, test, self._weights(inside))

@@ -5,7 +5,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_array,
@@ -15,6 +15,12 @@ from sklearn.utils.validation import (
 )
 
 from multikernel._typing import Array
+from multikernel.estimators._finite import (
+    check_finite_grams,
+    check_finite_table,
+    check_finite_targets,
+    number_targets,
+)
 
 
 def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
@@ -55,12 +61,54 @@ def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
 
 
 def _check_targets(probe: BaseEstimator, y: Any) -> Array:
+    """Return the targets, those of a regression as numbers."""
+    targets = _target_columns(probe, y)
+    check_finite_targets(targets)
+    return number_targets(targets) if is_regressor(probe) else targets
+
+
+def _target_columns(probe: BaseEstimator, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
+    _refuse_other_arrays(y, "y")
     if get_tags(probe).target_tags.multi_output:
-        several = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        several = check_array(
+            y,
+            dtype=None,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="y",
+        )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
     return np.asarray(column_or_1d(y, warn=True))
+
+
+def check_groups(groups: Any, n_samples: int) -> Array:
+    """Check the groups of the samples, which cross-validation keeps together.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        A label per sample.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    groups : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        If they are not one per sample.
+    """
+    labels = np.asarray(groups)
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"groups must hold one label per sample, shape ({n_samples},); got shape "
+            f"{labels.shape}."
+        )
+    return labels
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any) -> Array:
@@ -92,12 +140,22 @@ def is_precomputed(kernels: object) -> bool:
 
 
 def _check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
+    _refuse_other_arrays(X, "X")
     if is_precomputed(estimator.kernels):
         return _check_grams(estimator, X, reset=reset)
     _refuse_other_columns(X)
-    return np.asarray(
-        validate_data(estimator, X, reset=reset, dtype=np.float64, order="C")
+    table = np.asarray(
+        validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+        )
     )
+    check_finite_table(table, getattr(estimator, "feature_names_in_", None))
+    return table
 
 
 def _check_grams(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
@@ -110,6 +168,7 @@ def _check_grams(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
             dtype=[np.float64, np.float32],
             ensure_2d=False,
             allow_nd=True,
+            ensure_all_finite=False,
         )
     )
     if grams.ndim != 3:
@@ -118,6 +177,7 @@ def _check_grams(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
             f"n_fit_samples, n_kernels); got shape {grams.shape}. stack_grams makes "
             "such an X from a list of Gram matrices."
         )
+    check_finite_grams(grams)
     if reset:
         _check_square(grams)
         estimator.n_features_in_ = grams.shape[1]
@@ -137,10 +197,24 @@ def _check_square(grams: Array) -> None:
     if grams.shape[0] != grams.shape[1]:
         raise ValueError(
             "Precomputed training kernels must be square, (n_samples, n_samples, "
-            f"n_kernels); got shape {grams.shape}."
+            f"n_kernels); got shape {grams.shape}. stack_grams makes such an X from a "
+            "list of Gram matrices."
         )
     if grams.shape[2] == 0:
         raise ValueError("X holds no kernel: its last axis is empty.")
+
+
+def _refuse_other_arrays(values: Any, name: str) -> None:
+    """Raise for data that become other numbers when they are read as floats."""
+    if values is None:
+        raise ValueError(f"{name} is None: an array or a data frame is needed.")
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array with masked values: fill them, for example with "
+            "SimpleImputer, or leave these samples out."
+        )
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
 
 
 def _refuse_other_columns(X: Any) -> None:

@@ -1,23 +1,26 @@
 """Cross-validation on folds cut from the stack of all samples."""
 
+import difflib
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import get_routing_for_object
 from threadpoolctl import threadpool_limits
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
-from multikernel.estimators._base import BaseMKL, Samples
+from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._grams import Grams
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, make_score
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Callback
@@ -25,9 +28,14 @@ from multikernel.problem import Callback
 
 def scoring_choice(value: Any) -> str | None:
     """Check a ``scoring`` parameter: one score, by name or as a function."""
-    if value is None or isinstance(value, str) or callable(value):
+    if value is None or callable(value):
         return None
-    return "None, the name of a score, or a callable"
+    names = get_scorer_names()
+    if isinstance(value, str) and value in names:
+        return None
+    near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
+    known = f" ({', '.join(map(repr, near))})" if near else ""
+    return f"None, a callable, or a name of sklearn.metrics.get_scorer_names(){known}"
 
 
 FOLD_CHECKS: Mapping[str, Check] = {
@@ -35,6 +43,33 @@ FOLD_CHECKS: Mapping[str, Check] = {
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
     "refit": FLAG,
 }
+
+
+def _asks_for_groups(splitter: Any) -> bool:
+    """Return whether a splitter cannot do without groups."""
+    request = get_routing_for_object(splitter)
+    return "split" in vars(request) and bool(request.split.requests.get("groups"))
+
+
+def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
+    """Return one side of a split, or say why it does not choose among the samples."""
+    rows = np.asarray(side)
+    if rows.dtype.kind == "b" and rows.shape == (n_rows,):
+        return rows
+    if rows.size == 0:
+        return rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"Fold {number} of cv must give its samples as a vector of positions or of "
+            f"{n_rows} truth values, got an array of {rows.dtype} of shape "
+            f"{rows.shape}."
+        )
+    if rows.max() >= n_rows or rows.min() < -n_rows:
+        raise ValueError(
+            f"Fold {number} of cv asks for sample {rows.max()}, but there are "
+            f"{n_rows}, numbered from 0."
+        )
+    return rows
 
 
 class FoldCV(BaseMKL):
@@ -48,6 +83,56 @@ class FoldCV(BaseMKL):
     scoring: Any
     n_jobs: int | None
     refit: bool
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Choose the parameters, and fit the model that they give.
+
+        An exception on the way, such as an interrupt from the keyboard, leaves the
+        estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups for splitters that ask for them, such as
+            `sklearn.model_selection.GroupKFold`.
+        callback : callable, default=None
+            Called with a `Progress` once per outer iteration, its objective in the
+            summed scale of `Problem`; the fit stops where it returns True.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong; the message says which and how.
+        multikernel.exceptions.StackTooLargeError
+            If the Gram matrices would need more than ``max_bytes``.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If solves stopped above the tolerance; the message says how many.
+        """
+        return self._fit(X, y, sample_weight, callback, groups)
 
     @abstractmethod
     def _score_fold(
@@ -70,15 +155,24 @@ class FoldCV(BaseMKL):
         """Return the folds as positions among the samples of non-zero weight."""
         y = samples.y
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        groups = samples.groups
+        if groups is None and _asks_for_groups(splitter):
+            raise ValueError(
+                f"cv={splitter!r} keeps groups together and got none: call "
+                "fit(X, y, groups=groups) with one label per sample."
+            )
         place = np.full(y.shape[0], -1)
         place[samples.rows] = np.arange(samples.rows.size)
         splits = []
-        for number, sides in enumerate(splitter.split(np.zeros((y.shape[0], 1)), y)):
-            train, test = (place[side][place[side] >= 0] for side in sides)
+        everyone = np.zeros((y.shape[0], 1))
+        for number, sides in enumerate(splitter.split(everyone, y, groups)):
+            rows = [_checked_rows(side, y.shape[0], number) for side in sides]
+            train, test = (place[side][place[side] >= 0] for side in rows)
             if not (train.size and test.size):
                 raise ValueError(f"Fold {number} of cv has an empty side.")
             self._check_fold(samples, train, number)
-            splits.append((train, test))
+            # The samples' own order, as in a fit on this side alone.
+            splits.append((np.sort(train), test))
         return splits
 
     def _check_fold(self, samples: Samples, train: Indices, number: int) -> None:
@@ -122,7 +216,7 @@ class FoldCV(BaseMKL):
                 f"relative duality gap is {gaps.max():.2e}. Raise max_iter or loosen "
                 "tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _require_fitted(self) -> None:

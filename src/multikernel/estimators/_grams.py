@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.certificates import check_combination
 from multikernel.estimators._data import is_precomputed, listed
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import GramOptions, precomputed_stack
@@ -19,8 +20,9 @@ from multikernel.estimators._predict import (
     PrecomputedGrams,
 )
 from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
-from multikernel.gram import BuiltStack, GramStack, build_stack
+from multikernel.gram import BuiltStack, DenseStack, GramStack, build_stack
 from multikernel.gram.normalize import CenterStep
+from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
     KernelDictionary,
     ListDictionary,
@@ -312,7 +314,7 @@ def _warn_degenerate(owner: str, grams: Grams) -> None:
             "which are zero or constant on the training data: "
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -320,9 +322,22 @@ def _warn_degenerate(owner: str, grams: Grams) -> None:
 def naming_the_kernel(grams: Grams) -> Iterator[None]:
     """Add a kernel's readable name to the complaint about its matrix."""
     try:
-        yield
+        with _finding_the_kernel(grams.stack):
+            yield
     except IndefiniteKernelError as error:
         if error.kernel is None or grams.dictionary is None:
             raise
         name = grams.names([error.kernel])[0]
         raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
+
+
+@contextmanager
+def _finding_the_kernel(stack: GramStack) -> Iterator[None]:
+    """Search for the kernel where a complaint names none and matrices are held."""
+    try:
+        yield
+    except IndefiniteKernelError as error:
+        held = stack.stack if isinstance(stack, ScaledStack) else stack
+        if error.kernel is None and isinstance(held, DenseStack):
+            check_combination(stack, np.ones(stack.shape[0]))
+        raise

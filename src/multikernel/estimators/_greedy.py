@@ -10,10 +10,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array
-from multikernel.estimators._base import BaseMKL, Recipe, Samples
+from multikernel.estimators._base import BaseMKL, Recipe
 from multikernel.estimators._data import check_predict_data
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._predict import AdditiveModel
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldClassifier
 from multikernel.estimators._stages import Stages, make_stages
 from multikernel.estimators._tasks import (

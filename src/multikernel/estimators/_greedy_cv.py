@@ -8,11 +8,12 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, NOTHING, POSITIVE, AnyOf, Check
-from multikernel.estimators._base import Recipe, Samples
+from multikernel.estimators._base import Recipe
 from multikernel.estimators._fold_cv import FOLD_CHECKS, FoldCV
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._greedy import GreedyMKL
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, cv_results
 from multikernel.estimators._stages import make_stages, staged_model
 from multikernel.problem import Callback, Problem, Status

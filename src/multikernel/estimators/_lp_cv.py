@@ -8,8 +8,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, Check
-from multikernel.estimators._base import BaseMKL, Recipe, Samples, single
-from multikernel.estimators._copies import in_order, made_one
+from multikernel.estimators._base import Recipe, single
+from multikernel.estimators._copies import MergesInFolds, made_one
 from multikernel.estimators._fold_cv import FOLD_CHECKS, FoldCV
 from multikernel.estimators._folds import make_fold
 from multikernel.estimators._grams import Grams
@@ -17,6 +17,7 @@ from multikernel.estimators._lp_base import LpMKL
 from multikernel.estimators._lp_solvers import exponent
 from multikernel.estimators._one_vs_rest import merge
 from multikernel.estimators._path import RegularizationPath, path_arrays
+from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, cv_results
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
@@ -149,7 +150,7 @@ def completed(
     return solution
 
 
-class LpCV(FoldCV, LpMKL):
+class LpCV(MergesInFolds, FoldCV, LpMKL):
     """Adds the choice of C and p to a model; goes first among the bases."""
 
     Cs: Any
@@ -161,10 +162,6 @@ class LpCV(FoldCV, LpMKL):
     def _grid(self) -> Grid:
         Cs, ps = (np.asarray(v, dtype=np.float64) for v in (self.Cs, self.ps))
         return Grid(np.unique(Cs), np.unique(ps))
-
-    def _read(self, probe: BaseMKL, X: Any, y: Any, sample_weight: Any) -> Samples:
-        """Check the data; copies stay apart, as folds may tell them apart."""
-        return in_order(super()._read(probe, X, y, sample_weight))
 
     def _fit_samples(
         self, samples: Samples, grams: Grams, callback: Callback | None
@@ -186,9 +183,7 @@ class LpCV(FoldCV, LpMKL):
         }
         gaps = [fold.gaps for fold in folds]
         if self.refit:
-            firsts, distinct = made_one(samples, np.arange(samples.rows.size))
-            if firsts.size < samples.rows.size:
-                grams = grams.rebuilt(firsts, self._weights(distinct))
+            distinct, grams = self._distinct(samples, grams)
             problems = self._problems(recipe, grams.stack, distinct)
             chosen = Grid(grid.Cs, np.array([attributes["p_"]]))
             found = [s for _, s in chosen.solutions(problems, recipe.solver, watch)]

@@ -84,6 +84,8 @@ def make_score(
     Returns
     -------
     score : callable
+        Raises a ValueError where the scorer asks for probabilities that the loss does
+        not have.
     """
     model = FoldRegressor() if classes is None else FoldClassifier(loss, classes)
     arguments = {}
@@ -91,7 +93,16 @@ def make_score(
         arguments["sample_weight"] = weights
 
     def score(f: Array) -> float:
-        return float(scorer(model, f, y, **arguments))
+        try:
+            return float(scorer(model, f, y, **arguments))
+        except AttributeError as error:
+            if loss == "logistic" or "_proba" not in str(error):
+                raise
+            raise ValueError(
+                "scoring asks for class probabilities, which a model with loss="
+                f"{loss!r} does not have: use loss='logistic', or a score of decision "
+                "values or labels, such as 'roc_auc' or 'accuracy'."
+            ) from error
 
     return score
 
@@ -131,7 +142,8 @@ def cv_results(
     if not np.isfinite(mean).any():
         raise ValueError(
             f"No {' and '.join(parameters)} has a finite score in every fold: check "
-            "scoring, and that every fold holds every class."
+            "scoring, that every fold holds every class, and for r2, the default of a "
+            "regression, that it holds at least two samples."
         )
     results = dict(parameters)
     results |= {f"split{k}_test_score": row for k, row in enumerate(scores)}

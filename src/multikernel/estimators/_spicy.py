@@ -11,6 +11,7 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.estimators._base import Recipe
+from multikernel.estimators._copies import MergesCopies
 from multikernel.estimators._parameters import SHARED_CHECKS
 from multikernel.estimators._tasks import (
     MKLClassifier,
@@ -75,7 +76,7 @@ def regression_loss(loss: str, epsilon: float) -> Loss:
     return SquaredLoss() if loss == "squared" else EpsilonInsensitiveLoss(epsilon)
 
 
-class SpicyMKLClassifier(MKLClassifier):
+class SpicyMKLClassifier(MergesCopies, MKLClassifier):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -232,7 +233,7 @@ class SpicyMKLClassifier(MKLClassifier):
         )
 
 
-class SpicyMKLRegressor(MKLRegressor):
+class SpicyMKLRegressor(MergesCopies, MKLRegressor):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators._base import Samples, single
+from multikernel.estimators._base import single
 from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows, row_chunks
 from multikernel.estimators._progress import history_array
+from multikernel.estimators._samples import Samples
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 

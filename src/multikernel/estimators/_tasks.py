@@ -9,13 +9,13 @@ from scipy.special import log_expit, logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite
 
 from multikernel._typing import Array
 from multikernel._validation import POSITIVE
-from multikernel.estimators._base import BaseMKL, Labels, Samples
+from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._data import listed
 from multikernel.estimators._one_vs_rest import labels_to_signs
+from multikernel.estimators._samples import Labels, Samples
 
 
 def class_weight_choice(value: Any) -> str | None:
@@ -200,9 +200,7 @@ class MKLRegressor(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
 
     def _encode(self, y: Array) -> tuple[Labels, Array | None]:
-        targets = np.asarray(y, dtype=np.float64)
-        assert_all_finite(targets, input_name="y")
-        return targets, None
+        return y, None
 
     def _targets(self, samples: Samples) -> Array:
         return np.atleast_2d(np.asarray(samples.labels, dtype=np.float64).T)

@@ -80,8 +80,10 @@ class UniformMKLClassifier(MergesCopies, MKLClassifier):
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        One for every kernel (zero for a kernel that is zero on the training data);
-        with more than two classes one row per class, as all attributes that say so.
+        One for every kernel whose term is not zero: not for one that is zero on the
+        training data, nor, as far as rounding tells, for one that is constant there
+        beside an intercept, which takes its place. With more than two classes one row
+        per class, as all attributes that say so.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -225,7 +227,9 @@ class UniformMKLRegressor(MergesCopies, MKLRegressor):
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
-        One for every kernel (zero for a kernel that is zero on the training data).
+        One for every kernel whose term is not zero: not for one that is zero on the
+        training data, nor, as far as rounding tells, for one that is constant there
+        beside an intercept, which takes its place.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str

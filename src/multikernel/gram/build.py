@@ -144,16 +144,23 @@ def _build_lazy(
     max_bytes: int | None,
 ) -> BuiltStack:
     """Return a stack that computes its matrices when they are needed."""
+    limit = byte_limit(max_bytes)
     means = sum(step.means.nbytes for step in _centerings(normalization))
-    if means > byte_limit(max_bytes):
+    if means > limit:
         raise StackTooLargeError(
             f"Centring {len(dictionary)} lazy kernels on {X.shape[0]} samples takes "
             f"{readable_bytes(means)} for their means, and the limit is "
-            f"{readable_bytes(byte_limit(max_bytes))}. Use normalize='trace' or "
-            "'variance', fewer kernels, or raise max_bytes."
+            f"{readable_bytes(limit)}. Use normalize='trace' or 'variance', fewer "
+            "kernels, or raise max_bytes."
         )
-    dense_bytes = min(DENSE_BYTES, byte_limit(max_bytes) // 4)
-    stack = lazy_stack(dictionary, X, dense_bytes)
+    stack = lazy_stack(dictionary, X, min(DENSE_BYTES, limit // 4))
+    if stack.block_bytes > limit:
+        raise StackTooLargeError(
+            f"One block of the lazy kernels on {X.shape[0]} samples takes "
+            f"{readable_bytes(stack.block_bytes)}, and the limit is "
+            f"{readable_bytes(limit)}: no storage of whole kernels needs less. Raise "
+            "max_bytes, or use fewer samples."
+        )
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, degenerate_kernels(normalized))
 

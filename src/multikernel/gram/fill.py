@@ -8,7 +8,7 @@ from multikernel.gram.normalize import Normalization
 from multikernel.gram.plan import Plan, RadialPlan
 from multikernel.gram.radial import BATCH, RadialBatch, Samples, row_blocks
 from multikernel.gram.threads import run_blocks
-from multikernel.kernels.base import kernel_name
+from multikernel.kernels.base import check_values, kernel_name
 
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
@@ -141,18 +141,38 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    # An overflow needs no warning besides the sentence below.
     with np.errstate(over="ignore", invalid="ignore"):
         K = np.asarray(kernel(rows, cols), dtype=np.float64)
     expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
-    if K.shape != expected:
-        raise ValueError(
-            f"Kernel {source} ({kernel_name(kernel)}) returned an array of shape "
-            f"{K.shape}, and {expected} was expected."
-        )
-    if not np.isfinite(K.sum()):
-        raise ValueError(
-            f"Kernel {source} ({kernel_name(kernel)}) has values that are not finite: "
-            "scale the features, or choose other parameters."
-        )
+    check_values(K, expected, f"Kernel {source} ({kernel_name(kernel)})")
     return K
+
+
+def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
+    """Compute k(x, x) of a kernel that is no Gaussian, and check what it returns.
+
+    Parameters
+    ----------
+    plan : Plan
+        The kernels.
+    place : int
+        Its place among ``plan.others``.
+    rows : ndarray of shape (n_rows, n_features)
+        Samples.
+
+    Returns
+    -------
+    diagonal : ndarray of shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or a value is not finite.
+    """
+    source = int(plan.sources[place])
+    kernel = plan.dictionary[source]
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diag(rows), dtype=np.float64)
+    owner = f"The diag of kernel {source} ({kernel_name(kernel)})"
+    check_values(diagonal, rows.shape[:1], owner)
+    return diagonal

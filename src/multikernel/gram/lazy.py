@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.fill import evaluate_other, fill
+from multikernel.gram.fill import evaluate_diagonal, evaluate_other, fill
 from multikernel.gram.lazy_matrix import LazyMatrix
 from multikernel.gram.normalize import Normalization
 from multikernel.gram.plan import Plan, make_plan
@@ -63,6 +63,19 @@ class LazyStack:
         rows, cols = self.samples.rows, self.samples.cols
         return self.plan.n_kernels, rows.shape[0], cols.shape[0]
 
+    @property
+    def block_bytes(self) -> int:
+        """Return the bytes of the largest block, the least that a pass must hold."""
+        _, n_rows, n_cols = self.shape
+        together = min(BATCH, self.plan.radial.kernels.size)
+        numbers = 0
+        if together:
+            first = next(row_blocks(n_rows, n_cols, together))
+            numbers = together * (first.stop - first.start) * n_cols
+        if self.plan.others.size:
+            numbers = max(numbers, min(n_rows, self._other_rows()) * n_cols)
+        return 8 * numbers
+
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         self._require_square("quadratic forms")
@@ -105,8 +118,8 @@ class LazyStack:
         if not self.plan.others.size:
             return np.broadcast_to(1.0, (n_kernels, n_rows))
         diagonals = np.ones((n_kernels, n_rows))
-        for m, source in zip(self.plan.others, self.plan.sources, strict=True):
-            diagonals[m] = self.plan.dictionary[int(source)].diag(self.samples.rows)
+        for place, m in enumerate(self.plan.others):
+            diagonals[m] = evaluate_diagonal(self.plan, place, self.samples.rows)
         return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
@@ -171,11 +184,14 @@ class LazyStack:
 
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
         """Cut the work on other kernels into tasks for threads."""
-        _, n_rows, n_cols = self.shape
-        step = max(1, 8 * BLOCK_NUMBERS // n_cols)
+        n_rows, step = self.shape[1], self._other_rows()
         for place in range(self.plan.others.size):
             for start in range(0, n_rows, step):
                 yield place, slice(start, min(start + step, n_rows))
+
+    def _other_rows(self) -> int:
+        """Return the most rows of a block of a kernel that is not Gaussian."""
+        return max(1, 8 * BLOCK_NUMBERS // self.shape[2])
 
     def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
         """Compute some rows of another kernel, and show them."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.kernels.base import Kernel
+from multikernel.kernels.base import Kernel, check_values, kernel_name
 
 STEPS = ("trace", "variance", "cosine", "center")
 
@@ -323,8 +323,15 @@ def cross_gram(
     -------
     K : ndarray of shape (n_new, n_train)
         On the training samples themselves it equals the built Gram matrix.
+
+    Raises
+    ------
+    ValueError
+        If the kernel returns another shape, or values that are not finite.
     """
-    K = np.array(kernel(X_new, X_train), dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = np.array(kernel(X_new, X_train), dtype=np.float64)
+    check_values(K, (X_new.shape[0], X_train.shape[0]), kernel_name(kernel))
     if not normalization.steps:
         return K
     row_diagonal = np.array(kernel.diag(X_new), dtype=np.float64)

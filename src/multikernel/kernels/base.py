@@ -2,6 +2,8 @@
 
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from multikernel._typing import Array
 
 
@@ -43,3 +45,86 @@ def kernel_name(kernel: Kernel) -> str:
     """
     name = getattr(kernel, "name", None)
     return name if isinstance(name, str) else repr(kernel)
+
+
+def check_kernel(kernel: object, place: str) -> None:
+    """Raise unless an object is a kernel.
+
+    Parameters
+    ----------
+    kernel : object
+        The object.
+    place : str
+        Where it stands, the subject of the message.
+
+    Raises
+    ------
+    TypeError
+        If it is no kernel, or the class of one.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import LinearKernel
+    >>> check_kernel(LinearKernel, "Kernel 0")
+    Traceback (most recent call last):
+        ...
+    TypeError: Kernel 0 is the class LinearKernel, and an object of it is needed: \
+LinearKernel(...) with its parameters.
+    """
+    if isinstance(kernel, type):
+        raise TypeError(
+            f"{place} is the class {kernel.__name__}, and an object of it is needed: "
+            f"{kernel.__name__}(...) with its parameters."
+        )
+    if isinstance(kernel, np.ndarray):
+        raise TypeError(
+            f"{place} is an array of shape {kernel.shape}: make a PrecomputedKernel of "
+            "a Gram matrix, or give all of them as X to kernels='precomputed', see "
+            "stack_grams."
+        )
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"{place} is no kernel but {kernel!r}: a kernel is callable as "
+            "kernel(X, Y) and has a method diag(X)."
+        )
+
+
+def check_values(values: Array, shape: tuple[int, ...], owner: str) -> None:
+    """Raise unless what a kernel returned has a shape, and is finite.
+
+    Parameters
+    ----------
+    values : ndarray
+        What it returned.
+    shape : tuple of int
+        The shape that was asked for.
+    owner : str
+        What to call the kernel in a message.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong.
+
+    Examples
+    --------
+    >>> check_values(np.array([1.0, np.inf]), (2,), "Kernel 3 (linear())")
+    Traceback (most recent call last):
+        ...
+    ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
+features, or choose other parameters.
+    """
+    if values.shape != shape:
+        several = " Give the kernels of a compound one by one." * (values.ndim == 3)
+        raise ValueError(
+            f"{owner} returned an array of shape {values.shape}, and {shape} was "
+            f"expected.{several}"
+        )
+    # An overflow needs no warning besides the sentence below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"{owner} has values that are not finite: scale the features, or choose "
+            "other parameters."
+        )

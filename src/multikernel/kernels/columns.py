@@ -9,7 +9,7 @@ from typing import TypeGuard
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.base import Kernel, check_kernel, kernel_name
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
 """Columns of a table: an index or a name, several of one sort, or a slice."""
@@ -27,8 +27,8 @@ class ColumnKernel:
     kernel : Kernel
         The kernel on the chosen columns.
     columns : int, slice, str, or sequence of int or of str
-        The columns. Names need data in a data frame: `resolve_columns` turns them
-        into indices.
+        The columns; a slice by names includes its end. Names need data in a data
+        frame: `resolve_columns` turns them into indices.
     label : str, optional
         What stands in brackets in the name; made from the columns when left out.
 
@@ -36,6 +36,8 @@ class ColumnKernel:
     ------
     ValueError
         If there are no columns, or names and indices are mixed.
+    TypeError
+        If `kernel` is no kernel.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class ColumnKernel:
     label: str | None = None
 
     def __post_init__(self) -> None:
+        check_kernel(self.kernel, "The kernel of a ColumnKernel")
         object.__setattr__(self, "columns", _normal_form(self.columns))
 
     @property
@@ -104,15 +107,16 @@ def select_columns(X: Array, columns: Columns) -> Array:
         If the columns are names, which an array does not have.
     """
     chosen = _normal_form(columns)
-    if isinstance(chosen, slice):
-        return X[:, chosen]
-    if isinstance(chosen[0], str):
+    ends = (chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
+    if any(isinstance(end, str) for end in ends):
         raise ValueError(
-            f"The columns {_shortened(tuple(map(repr, chosen)))} are names, but an "
+            f"The columns {_shortened(tuple(map(repr, ends)))} are names, but an "
             "array has none: fit on a data frame, or give column indices."
         )
+    if isinstance(chosen, slice):
+        return X[:, chosen]
     if len(chosen) == 1:
-        return X[:, chosen[0]][:, None]
+        return X[:, int(chosen[0])][:, None]
     return X[:, np.array(chosen, dtype=np.intp)]
 
 
@@ -146,11 +150,23 @@ def resolve_kernel(
         return kernel
     indices = resolve_indices(kernel.columns, n_features, feature_names)
     label = kernel.label
-    if label is None and isinstance(kernel.columns, slice):
-        label = _default_label(kernel.columns)
-    elif label is None and feature_names is not None:
-        label = _default_label(tuple(feature_names[i] for i in indices))
+    if label is None:
+        label = _label(kernel.columns, indices, feature_names)
     return replace(kernel, columns=indices, label=label)
+
+
+def _label(
+    columns: Columns, indices: tuple[int, ...], feature_names: Sequence[str] | None
+) -> str | None:
+    """Return the text for the brackets, by names where the data has them."""
+    if feature_names is None:
+        return _default_label(columns) if isinstance(columns, slice) else None
+    names = tuple(feature_names[i] for i in indices)
+    run = isinstance(columns, slice) and columns.step in (None, 1)
+    if run and len(names) > LONGEST_LABEL:
+        # Neighbors are told by their ends, in the order of the data.
+        return f"{names[0]} ... {names[-1]}"
+    return _default_label(names)
 
 
 def resolve_indices(
@@ -159,6 +175,7 @@ def resolve_indices(
     """Return columns as non-negative indices; see `resolve_kernel`."""
     columns = _normal_form(columns)
     if isinstance(columns, slice):
+        columns = _numbered(columns, n_features, feature_names)
         indices = tuple(range(n_features))[columns]
         if not indices:
             raise ValueError(
@@ -167,6 +184,18 @@ def resolve_indices(
             )
         return indices
     return tuple(_resolve_one(c, n_features, feature_names) for c in columns)
+
+
+def _numbered(
+    columns: slice, n_features: int, feature_names: Sequence[str] | None
+) -> slice:
+    """Return a slice by positions; one by names includes its end, as in pandas."""
+    start, stop = columns.start, columns.stop
+    if isinstance(start, str):
+        start = _resolve_one(start, n_features, feature_names)
+    if isinstance(stop, str):
+        stop = _resolve_one(stop, n_features, feature_names) + 1
+    return slice(start, stop, columns.step)
 
 
 def _resolve_one(
@@ -203,6 +232,7 @@ def _resolve_one(
 def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
     if isinstance(columns, slice):
+        _check_ends(columns)
         return columns
     if isinstance(columns, str):
         return (columns,)
@@ -224,8 +254,23 @@ def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
         return indices
     raise ValueError(
         "Columns must be all indices (int) or all names (str), got "
-        f"{_shortened(tuple(map(repr, members)))}."
+        f"{_shortened(tuple(map(repr, members)))}. np.flatnonzero turns truth values "
+        "into indices."
     )
+
+
+def _check_ends(columns: slice) -> None:
+    """Raise unless a slice is by indices or, in steps of one, by names."""
+    ends = [end for end in (columns.start, columns.stop) if end is not None]
+    by_names = bool(ends) and all(isinstance(end, str) for end in ends)
+    if by_names and columns.step in (None, 1):
+        return
+    steps = ends if columns.step is None else [*ends, columns.step]
+    if columns.step == 0 or not all(_is_index(step) for step in steps):
+        raise ValueError(
+            "A slice of columns must have indices, or names without a step, got "
+            f"{columns}."
+        )
 
 
 def _is_index(column: object) -> TypeGuard[int]:

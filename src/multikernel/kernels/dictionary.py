@@ -1,10 +1,11 @@
 """Dictionaries of kernels: a list, and a grid that is never written out."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 
-from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.base import Kernel, KernelDictionary, check_kernel, kernel_name
 from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
@@ -25,7 +26,8 @@ class ListDictionary:
         At least one. Any object with ``__call__(X, Y=None)`` and ``diag(X)`` will do,
         such as those of `sklearn.gaussian_process.kernels`.
     names : sequence of str, optional
-        One name per kernel, all different; each kernel's own name when left out.
+        One name per kernel, all different; each kernel's own name when left out, with
+        the kernel's number behind it where several share it.
 
     Raises
     ------
@@ -53,11 +55,7 @@ class ListDictionary:
         if not self.kernels:
             raise ValueError("A dictionary needs at least one kernel, got none.")
         for position, kernel in enumerate(self.kernels):
-            if not isinstance(kernel, Kernel):
-                raise TypeError(
-                    f"Kernel {position} is no kernel but {kernel!r}: a kernel is "
-                    "callable as kernel(X, Y) and has a method diag(X)."
-                )
+            check_kernel(kernel, f"Kernel {position}")
         if self.names is not None and len(self.names) != len(self.kernels):
             raise ValueError(
                 f"There are {len(self.names)} names for {len(self.kernels)} kernels."
@@ -72,9 +70,14 @@ class ListDictionary:
 
     def name(self, index: int) -> str:
         """Return the name of one kernel."""
+        return self._all_names[index]
+
+    @cached_property
+    def _all_names(self) -> tuple[str, ...]:
+        """Return all names; those that several kernels share get their numbers."""
         if self.names is not None:
-            return self.names[index]
-        return kernel_name(self.kernels[index])
+            return tuple(self.names)
+        return _told_apart([kernel_name(kernel) for kernel in self.kernels])
 
     def _given_names(self) -> list[str]:
         """Return the names that somebody chose, not those made from parameters."""
@@ -163,10 +166,17 @@ class ResolvedDictionary:
 
     def name(self, index: int) -> str:
         """Return the name of one kernel: the one it was given, or its own."""
+        if isinstance(self.dictionary, ListDictionary):
+            return self._listed_names[index]
+        return kernel_name(self[index])
+
+    @cached_property
+    def _listed_names(self) -> tuple[str, ...]:
+        """Return the names of all kernels of a list."""
         inner = self.dictionary
         if isinstance(inner, ListDictionary) and inner.names is not None:
-            return inner.name(index)
-        return kernel_name(self[index])
+            return tuple(inner.names)
+        return _told_apart([kernel_name(self[m]) for m in range(len(self))])
 
 
 @singledispatch
@@ -252,6 +262,15 @@ def _check_unique(names: Sequence[str]) -> None:
                 "not be told apart."
             )
         seen.add(name)
+
+
+def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names, with numbers behind those that are there several times."""
+    counts = Counter(names)
+    return tuple(
+        name if counts[name] == 1 else f"{name} #{number}"
+        for number, name in enumerate(names)
+    )
 
 
 def kernel_names(

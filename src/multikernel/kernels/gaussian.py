@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import POSITIVE, check_parameter
+from multikernel._validation import POSITIVE, Number, check_parameter
 from multikernel.kernels.distances import squared_distances
+
+WIDTHS = Number(1e-100, 1e100)
+"""Widths whose squares are numbers, too."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,7 @@ class GaussianKernel:
     Parameters
     ----------
     sigma : float
-        Width, positive, in the units of the features.
+        Width, positive, in the units of the features; from 1e-100 to 1e100.
 
     Raises
     ------
@@ -39,6 +42,7 @@ class GaussianKernel:
 
     def __post_init__(self) -> None:
         check_parameter("GaussianKernel", "sigma", self.sigma, POSITIVE)
+        check_parameter("GaussianKernel", "sigma", self.sigma, WIDTHS)
 
     @property
     def name(self) -> str:

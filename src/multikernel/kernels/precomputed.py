@@ -25,12 +25,12 @@ class PrecomputedKernel:
     K : array-like of shape (n_total, n_total)
         The matrix over all samples, those of training and of testing.
     label : str, optional
-        The kernel's name.
+        The kernel's name; a list of kernels numbers those that have none.
 
     Raises
     ------
     ValueError
-        If `K` is not a square matrix, or not symmetric.
+        If `K` is not a square matrix, not finite, or not symmetric.
 
     Examples
     --------
@@ -52,6 +52,7 @@ class PrecomputedKernel:
                 "PrecomputedKernel needs a square matrix over all samples, got an "
                 f"array of shape {matrix.shape}."
             )
+        _check_finite(matrix)
         _check_symmetric(matrix)
         object.__setattr__(self, "K", matrix)
 
@@ -120,6 +121,16 @@ class PrecomputedKernel:
                 f"{column[row]:g}."
             )
         return column.astype(np.intp)
+
+
+def _check_finite(K: Array) -> None:
+    """Raise with the place of the first value that is not finite."""
+    if not np.isfinite(K.sum()) and not np.isfinite(K).all():
+        i, j = np.argwhere(~np.isfinite(K))[0].tolist()
+        raise ValueError(
+            f"PrecomputedKernel needs finite values, but that at [{i}, {j}] is "
+            f"{K[i, j]:g}."
+        )
 
 
 def _check_symmetric(K: Array) -> None:

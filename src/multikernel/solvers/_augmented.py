@@ -107,16 +107,20 @@ class AugmentedLagrangian:
         self._v_images = self._images + self.gamma * self._rho_images
         forms = np.einsum("mi,mi->m", self._v, self._v_images)
         if forms.size and forms.min() < 0.0:
-            self._check(forms)
+            self._check(int(np.argmin(forms)))
         self._sizes = np.sqrt(np.maximum(forms, 0.0))
         self.norms = self._regularizer.prox(self._sizes, self.gamma)
         self._shares = self.norms / np.maximum(self._sizes, TINY)
 
-    def _check(self, forms: Array) -> None:
-        """Name an indefinite kernel; forms are of v_m, one vector per kernel."""
-        worst = int(np.argmin(forms))
+    def _check(self, worst: int) -> None:
+        """Name a kernel if its form at its v_m is negative.
+
+        It is computed anew: where the penalty vanishes beside the targets, images that
+        were updated many times are no longer those of v_m.
+        """
         chosen = self.problem.gram.take(np.array([worst]))
-        check_forms(chosen, forms[[worst]], self._v[worst], self.kernels[[worst]])
+        forms = chosen.quadratic_forms(self._v[worst])
+        check_forms(chosen, forms, self._v[worst], self.kernels[[worst]])
 
     def decision_values(self) -> Array:
         """Return the decision values of the implied model, intercept included."""
