@@ -1,29 +1,27 @@
-r"""Master problems of cutting planes over kernel weights.
+r"""Master problem of cutting planes over kernel weights.
 
 Every dual point rho gives a plane below the optimal value as a function of the kernel
-weights, :math:`J(\theta) \ge c - \theta^\top s / (2 \alpha)`. The master minimises the
-highest plane over the weights allowed: a linear program for p = 1, and otherwise a
-convex program over the p-ball, which is solved in the few multipliers of the planes.
+weights, :math:`J(\theta) \ge h - \theta^\top s`. The master minimises the highest plane
+over the unit p-ball; its dual, with a multiplier per plane, is
+
+.. math:: \max_{\lambda \ge 0, \, 1^\top \lambda = 1} \; \lambda^\top h
+    - \bigl\| \textstyle\sum_j \lambda_j s_j \bigr\|_{p/(p-1)} .
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import LinearConstraint, brentq, linprog, minimize
 
 from multikernel._typing import Array
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
+from multikernel.solvers._barrier_ball import BarrierResponse, barrier_response
 
-TAYLOR_RANGE = (1.05, 8.0)
-"""Exponents p at which a second-order expansion of the norm is of use."""
-
-EXPANSIONS = 10
-ACCURACY = 1e-12
-LP_TOLERANCE = 1e-10
-
-Support = Callable[[Array], Array]
-"""Takes a vector; returns the weights in a convex set of largest product with it."""
+SHRINK = 0.1  # of the barriers, from one stage to the next
+CENTERED = 0.3  # Newton decrement, in units of the barriers, that ends a stage
+LONGEST = 0.95  # share of the way to zero that a multiplier may go in one step
+ARMIJO = 0.1
+HALVINGS = 30
+MOST_STEPS = 100  # Newton steps of a stage; any multipliers give a lower bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,171 +33,162 @@ class Master:
     weights : ndarray of shape (n_kernels,)
         Kernel weights of p-norm one.
     multipliers : ndarray of shape (n_planes,)
-        Of the planes; non-negative, their sum is one.
+        Of the planes; positive, their sum is one.
     lower_bound : float
         A lower bound on the optimum over all weights, whatever the accuracy.
+    barrier : float
+        The size of the barriers at which it was solved.
     """
 
     weights: Array
     multipliers: Array
     lower_bound: float
+    barrier: float
 
 
-def linear_master(heights: Array, slopes: Array) -> Master:
-    """Minimise the highest plane over the simplex, by a linear program (HiGHS).
-
-    Parameters
-    ----------
-    heights : ndarray of shape (n_planes,)
-        The values c.
-    slopes : ndarray of shape (n_planes, n_kernels)
-        The slopes s / (2 alpha); a plane is ``heights - slopes @ weights``.
-
-    Returns
-    -------
-    master : Master
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS gives up.
-    """
-    n_planes, n_kernels = slopes.shape
-    # In units of the numbers at hand, for HiGHS works with absolute tolerances.
-    unit = max(float(np.abs(slopes).max()), float(np.ptp(heights)), 1e-300)
-    shifted = (heights - heights.max()) / unit
-    solved = linprog(
-        np.append(np.zeros(n_kernels), 1.0),
-        A_ub=np.hstack([-slopes / unit, -np.ones((n_planes, 1))]),
-        b_ub=-shifted,
-        A_eq=np.append(np.ones(n_kernels), 0.0)[None],
-        b_eq=np.ones(1),
-        bounds=[(0.0, None)] * n_kernels + [(None, None)],
-        method="highs",
-        options={
-            "primal_feasibility_tolerance": LP_TOLERANCE,
-            "dual_feasibility_tolerance": LP_TOLERANCE,
-        },
-    )
-    if not solved.success or solved.x is None:
-        raise RuntimeError(
-            f"The linear program of the cutting planes failed: {solved.message}"
-        )
-    multipliers = np.maximum(-solved.ineqlin.marginals, 0.0)
-    multipliers /= multipliers.sum()
-    weights = np.maximum(solved.x[:-1], 0.0)
-    lowest = float(multipliers @ heights - (multipliers @ slopes).max())
-    return Master(weights / weights.sum(), multipliers, lowest)
-
-
-def ball_master(
-    heights: Array, slopes: Array, regularizer: SquaredBlockNorm, center: Array
+def central_master(
+    heights: Array,
+    slopes: Array,
+    regularizer: SquaredBlockNorm,
+    slack: float,
+    last: Master | None = None,
 ) -> Master:
-    """Minimise the highest plane over the p-ball, p > 1.
+    r"""Minimise the highest plane over the p-ball, up to a slack.
 
-    The norm is expanded to second order around the last weights (section 2.4.2 of
-    Kloft et al., 2009), again and again; the quadratic constraint is diagonal, so each
-    such program is solved in the multipliers. Where the expansion does not lead to the
-    optimum over the ball itself, which the lower bound shows, the ball is used.
+    The exact minimiser is an extreme point of the model, often far from all weights
+    looked at so far, and no better: planes then pile up without any progress. Points on
+    the central path are in the middle of the weights that may still be optimal [1]_.
+    They solve the problem with logarithmic barriers of a size mu,
+
+    .. math:: \min_\lambda \; \sigma_\mu\bigl(\textstyle\sum_j \lambda_j s_j\bigr)
+        - \lambda^\top h - \mu \sum_j \log \lambda_j ,
+
+    by damped Newton steps, for falling mu, until the barriers are worth the slack. In
+    section 2.4.2 of [2]_ a master replaces the norm by its second-order expansion
+    around the last weights; here each Newton step does, around those of that step.
 
     Parameters
     ----------
     heights : ndarray of shape (n_planes,)
-        The values c.
+        The values h.
     slopes : ndarray of shape (n_planes, n_kernels)
-        The slopes s / (2 alpha).
+        The slopes s, non-negative; a plane is ``heights - slopes @ weights``.
     regularizer : SquaredBlockNorm
         Gives p.
-    center : ndarray of shape (n_kernels,)
-        The last weights, positive and of p-norm one.
+    slack : float
+        How far from the optimum to stay, positive.
+    last : Master, optional
+        The master of all planes but the last one: a start.
 
     Returns
     -------
     master : Master
+
+    References
+    ----------
+    .. [1] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
+       column generation technique. EJOR 224, 41-51.
+    .. [2] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
     """
-    p = regularizer.p
-    multipliers = np.full(heights.size, 1.0 / heights.size)
-
-    def evaluate(weights: Array, multipliers: Array) -> tuple[Master, float]:
-        scaled = weights / p_norm(weights, p)
-        combined = multipliers @ slopes
-        bound = float(multipliers @ heights)
-        bound -= p_norm(combined, regularizer.conjugate_p)
-        height = float((heights - slopes @ scaled).max())
-        return Master(scaled, multipliers, bound), height - bound
-
-    unit = max(float(np.abs(heights).max()), 1e-300)
-    if TAYLOR_RANGE[0] <= p <= TAYLOR_RANGE[1] and center.min() > 0.0:
-        for _ in range(EXPANSIONS):
-            support = _expanded_ball(center, p)
-            multipliers = _best_multipliers(heights, slopes, support, multipliers)
-            master, error = evaluate(support(multipliers @ slopes), multipliers)
-            if error <= np.sqrt(ACCURACY) * unit:
-                return master
-            center = np.maximum(master.weights, 1e-12 * master.weights.max())
-            center /= p_norm(center, p)
-    support = regularizer.responding_weights
-    multipliers = _best_multipliers(heights, slopes, support, multipliers)
-    return evaluate(support(multipliers @ slopes), multipliers)[0]
-
-
-def _best_multipliers(
-    heights: Array, slopes: Array, support: Support, start: Array
-) -> Array:
-    """Maximise the Lagrangian of the planes over multipliers in the simplex."""
-    if heights.size == 1:
-        return np.ones(1)
-    unit = max(float(np.abs(heights).max()), 1e-300)
-
-    def loss(multipliers: Array) -> float:
-        combined = multipliers @ slopes
-        return float(support(combined) @ combined - multipliers @ heights) / unit
-
-    def slope(multipliers: Array) -> Array:
-        weights = support(multipliers @ slopes)
-        return np.asarray((slopes @ weights - heights) / unit)
-
-    found = minimize(
-        loss,
-        start,
-        jac=slope,
-        method="SLSQP",
-        bounds=[(0.0, 1.0)] * heights.size,
-        constraints=LinearConstraint(np.ones((1, heights.size)), 1.0, 1.0),
-        options={"ftol": ACCURACY, "maxiter": 200},
+    n_planes, n_kernels = slopes.shape
+    program = _Program(heights - heights.max(), slopes, regularizer)
+    multipliers = np.full(n_planes, 1.0 / n_planes)
+    barrier = max(float(np.ptp(heights)), float(slopes.max())) / (n_planes + n_kernels)
+    if last is not None:
+        multipliers[:-1] *= (n_planes - 1) * last.multipliers
+        barrier = last.barrier
+    smallest = slack / (n_planes + n_kernels)
+    point = _centered(program, program.at(multipliers, max(barrier, smallest)))
+    while point.mu > smallest:
+        mu = max(SHRINK * point.mu, smallest)
+        start = program.at(point.multipliers, mu, point.response.excess)
+        point = _centered(program, start)
+    step, _ = program.newton_step(point)
+    weights = point.response.followed((point.multipliers * step) @ slopes)
+    return Master(
+        weights=weights / p_norm(weights, regularizer.p),
+        multipliers=point.multipliers,
+        lower_bound=program.bound(point.multipliers) + float(heights.max()),
+        barrier=point.mu,
     )
-    multipliers = np.maximum(found.x, 0.0)
-    return np.asarray(multipliers / multipliers.sum())
 
 
-def _expanded_ball(center: Array, p: float) -> Support:
-    r"""Return the support of the second-order expansion of the p-ball.
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Multipliers, and the program there."""
 
-    With the squares completed, the expansion around a center of p-norm one is
+    multipliers: Array
+    mu: float
+    response: BarrierResponse
+    value: float
 
-    .. math:: \sum_m c_m^{p-2} \Bigl( \theta_m - \tfrac{p-2}{p-1} c_m \Bigr)^2
-        \le \frac{1}{(p - 1)^2} .
-    """
-    widths = center ** (2.0 - p)
-    middle = center * (p - 2.0) / (p - 1.0)
-    radius = 1.0 / (p - 1.0) ** 2
 
-    def support(direction: Array) -> Array:
-        moves = widths * direction
-        length = float(moves @ direction)
-        if length == 0.0:
-            return center
-        reach = np.sqrt(radius / length)
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """What is minimised, for barriers of any size."""
 
-        def excess(step: float) -> float:
-            weights = np.maximum(middle + step * moves, 0.0)
-            return float(np.sum((weights - middle) ** 2 / widths)) - radius
+    heights: Array
+    slopes: Array
+    regularizer: SquaredBlockNorm
 
-        # Where p < 2 some weights may stay at zero, so the step can be longer.
-        while excess(reach) < -1e-14 * radius:
-            reach *= 2.0
-        if excess(reach) > 0.0:
-            reach = float(brentq(excess, 0.0, reach, xtol=1e-300, rtol=1e-14))
-        return np.asarray(np.maximum(middle + reach * moves, 0.0))
+    def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
+        """Evaluate at some multipliers; `excess` is that of a response close by."""
+        u = multipliers @ self.slopes
+        response = barrier_response(self.regularizer, u, mu, excess)
+        barrier = mu * float(np.log(multipliers).sum())
+        value = response.value - float(multipliers @ self.heights) - barrier
+        return _Point(multipliers, mu, response, value)
 
-    return support
+    def bound(self, multipliers: Array) -> float:
+        """Return the value of the dual without barriers."""
+        u = multipliers @ self.slopes
+        norm = p_norm(u, self.regularizer.conjugate_p)
+        return float(multipliers @ self.heights) - norm
+
+    def newton_step(self, point: _Point) -> tuple[Array, float]:
+        """Return the Newton step of log(multipliers), and the decrease it promises.
+
+        Relative to the multipliers the barrier's curvature is that of a ball, and the
+        step keeps their sum.
+        """
+        multipliers, mu = point.multipliers, point.mu
+        slack = self.slopes @ point.response.weights - self.heights
+        gradient = multipliers * (slack - float(multipliers @ slack)) - mu
+        curvature = point.response.curvature(self.slopes)
+        hessian = np.outer(multipliers, multipliers) * curvature
+        hessian[np.diag_indices_from(hessian)] += mu
+        solved = np.linalg.solve(hessian, np.column_stack([-gradient, multipliers]))
+        pull = float(multipliers @ solved[:, 0]) / float(multipliers @ solved[:, 1])
+        step = solved[:, 0] - pull * solved[:, 1]
+        return step, max(-float(gradient @ step), 0.0)
+
+
+def _centered(program: _Program, point: _Point) -> _Point:
+    """Go to the minimum for the size of the barriers, by damped Newton steps."""
+    for _ in range(MOST_STEPS):
+        step, decrease = program.newton_step(point)
+        moved = _line_search(program, point, step, decrease)
+        if moved is point or decrease <= CENTERED**2 * point.mu:
+            return moved
+        point = moved
+    return point
+
+
+def _line_search(
+    program: _Program, point: _Point, step: Array, decrease: float
+) -> _Point:
+    """Return the first point along halved steps that is lower; the same if none is."""
+    decrement = np.sqrt(decrease / point.mu)
+    # The step that self-concordance promises to be safe, once it is not the whole one.
+    size = 1.0 if decrement <= CENTERED else 1.0 / (1.0 + decrement)
+    size = min(size, LONGEST / max(-float(step.min()), LONGEST))
+    for _ in range(HALVINGS):
+        multipliers = point.multipliers * (1.0 + size * step)
+        moved = program.at(
+            multipliers / multipliers.sum(), point.mu, point.response.excess
+        )
+        if moved.value <= point.value - ARMIJO * size * decrease:
+            return moved
+        size *= 0.5
+    return point

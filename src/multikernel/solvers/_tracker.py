@@ -23,7 +23,7 @@ from multikernel.solvers._loop import Recorder
 
 PATIENCE = 10  # iterations without progress before giving up
 SMALLEST = 1e-100  # relative size of a weight that counts
-PROGRESS = 0.99  # of the gap, in that many iterations: what counts as none
+PROGRESS = 1e-6  # share of the gap, in that many iterations: less is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +111,19 @@ class Tracker:
         Takes the history.
     patience : int, default=10
         Iterations without progress before giving up.
+    progress : float, default=1e-6
+        Share of the gap that counts as progress. A slow method goes on until the
+        iteration limit; one that always takes large steps may give up earlier.
     """
 
     problem: Problem
     recorder: Recorder
     patience: int = PATIENCE
+    progress: float = PROGRESS
     model: Model = field(init=False)
     certificate: DualCertificate = field(init=False)
+    _bound: float = -np.inf
+    _bounded_gaps: list[float] = field(default_factory=list)
     _stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -219,8 +225,18 @@ class Tracker:
         """Return the relative gap between the best primal and the best dual point."""
         return relative_gap(self.model.objective, self.certificate.value)
 
+    def raise_bound(self, value: float) -> None:
+        """Take note of a lower bound on the optimum without a dual point of its own."""
+        self._bound = max(self._bound, value)
+
+    @property
+    def bounded_gap(self) -> float:
+        """Return the relative gap to the best lower bound known, proved or not."""
+        return min(self.gap, relative_gap(self.model.objective, self._bound))
+
     def record(self) -> None:
         """Add a line to the history, and ask the callback."""
+        self._bounded_gaps.append(max(self.bounded_gap, 0.0))
         self._stopped = self.recorder.add(
             self.model.objective, self.gap, self.model.active.size
         )
@@ -238,10 +254,10 @@ class Tracker:
 
     def _stalls(self) -> bool:
         """Return whether the last iterations were in vain."""
-        history = self.recorder.history
-        if len(history) <= self.patience:
+        gaps = self._bounded_gaps
+        if len(gaps) <= self.patience:
             return False
-        return self.gap > PROGRESS * history[-1 - self.patience].duality_gap
+        return gaps[-1] >= (1.0 - self.progress) * gaps[-1 - self.patience]
 
     def solution(self, status: Status) -> Solution:
         """Return the best points found; kernel weights in closed form of the norms."""

@@ -5,20 +5,25 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import check_forms, project_dual, relative_gap
+from multikernel.certificates import TINY, check_forms, project_dual, relative_gap
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers._loop import Recorder
-from multikernel.solvers._master import Master, ball_master, linear_master
+from multikernel.solvers._master import Master, central_master
 from multikernel.solvers._tracker import Tracker
-from multikernel.solvers._weighted_machine import CACHE_BYTES, reason_against
-from multikernel.solvers.weight_oracle import WeightOracle
+from multikernel.solvers._weighted_machine import (
+    CACHE_BYTES,
+    SMALLEST_GAP,
+    reason_against,
+)
+from multikernel.solvers.weight_oracle import OraclePoint, WeightOracle
 
 FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
 PROOF = 0.5  # of the gap: a lower one is worth the pass that proves it
+LEAST_SLACK = 0.03  # share of the gap that masters leave open at least
+DOUBT = 3.0  # slack of a master, in units of what its planes were wrong by
 PATIENCE = 40  # iterations without progress before giving up: planes help in the end
-FLOOR = 1e-12  # relative size of the smallest weight in a curved ball
 
 
 @dataclass(frozen=True)
@@ -27,9 +32,11 @@ class CuttingPlane:
 
     The optimal value as a function of the kernel weights is the maximum of one plane
     per dual point. Each short run of the machine adds a plane; a master problem then
-    gives the weights that minimise the highest one, over the p-ball [1]_, or over the
-    simplex for p = 1 [2]_. A convex combination of the dual points, by the master's
-    multipliers, proves the optimum.
+    gives weights at which the highest one is low, in the p-ball [1]_, or in the simplex
+    for p = 1 [2]_. It is solved no further than the planes can be trusted, by an
+    interior point method that stays in the middle of the weights that may be optimal
+    [3]_: exact minimisers jump from one corner to the next. A convex combination of the
+    dual points, by the master's multipliers, proves the optimum.
 
     Parameters
     ----------
@@ -51,6 +58,8 @@ class CuttingPlane:
        accurate lp-norm multiple kernel learning. NIPS 22, 997-1005, section 2.4.2.
     .. [2] Sonnenburg, Rätsch, Schäfer, Schölkopf (2006). Large scale multiple kernel
        learning. JMLR 7, 1531-1565.
+    .. [3] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
+       column generation technique. EJOR 224, 41-51.
 
     Examples
     --------
@@ -115,7 +124,8 @@ class SILP:
 
     The wrapper of [1]_: every machine run goes to full precision before the next
     linear program. `CuttingPlane` with short runs reaches the same optimum sooner;
-    this one is for comparison.
+    this one is for comparison. Its linear programs are those of `CuttingPlane`, solved
+    up to a share of the gap: exact ones often lead nowhere for hundreds of iterations.
 
     Parameters
     ----------
@@ -192,7 +202,7 @@ class _Search:
     heights: list[float] = field(default_factory=list)
     slopes: list[Array] = field(default_factory=list)
     points: list[Array] = field(default_factory=list)
-    center: Array = field(init=False)
+    master: Master | None = None
 
     def run(self, init: Solution | None, tol: float, max_iter: int) -> Solution:
         """Add planes until there is a reason to stop."""
@@ -204,13 +214,13 @@ class _Search:
             self.oracle.last_rho = expansion.rho
             self._add(expansion.rho, expansion.forms)
         weights = weights / p_norm(weights, self._regularizer.p)
-        self.center = weights
         status = tracker.status(tol, max_iter)
         while status is None:
-            gap = min(tracker.gap, self.precision)
+            gap = min(tracker.bounded_gap, self.precision)
             point = self.oracle.evaluate(weights, gap)
+            error = self._model_error(point)
             self._add(point.rho, point.forms)
-            master = self._master()
+            master = self._next_master(error, tol)
             weights = master.weights
             self._prove(master, tol)
             tracker.record()
@@ -231,13 +241,25 @@ class _Search:
         self.slopes.append(forms / (2.0 * self._regularizer.alpha))
         self.points.append(rho)
 
-    def _master(self) -> Master:
+    def _model_error(self, point: OraclePoint) -> float:
+        """Return by how much the optimal value exceeds all planes at some weights."""
+        pairs = zip(self.heights, self.slopes, strict=True)
+        planes = (height - float(slope @ point.weights) for height, slope in pairs)
+        return point.value - max(planes, default=-np.inf)
+
+    def _next_master(self, error: float, tol: float) -> Master:
+        """Solve the master problem, no further than its planes can be trusted.
+
+        They were wrong by `error` at the last weights.
+        """
+        tracker = self.tracker
+        gap = max(tracker.bounded_gap, tol, SMALLEST_GAP)
+        most = gap * max(abs(tracker.model.objective), TINY)
+        slack = float(np.clip(DOUBT * error, LEAST_SLACK * most, most))
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
-        if self._regularizer.p == 1.0:
-            return linear_master(heights, slopes)
-        master = ball_master(heights, slopes, self._regularizer, self.center)
-        floored = np.maximum(master.weights, FLOOR * master.weights.max())
-        self.center = floored / p_norm(floored, self._regularizer.p)
+        master = central_master(heights, slopes, self._regularizer, slack, self.master)
+        tracker.raise_bound(master.lower_bound)
+        self.master = master
         return master
 
     def _prove(self, master: Master, tol: float) -> None:

@@ -38,6 +38,7 @@ NEGLIGIBLE = 0.01  # share of the tolerance that dropped kernels may cost, p = 1
 VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
 STEP_TOLERANCE = 1e-3
 STEPS_IN_VAIN = 20  # before giving up: a ball may have to change a few times
+PROGRESS = 0.01  # share of the gap, in that many steps: less is in vain
 EPS = 64.0 * float(np.finfo(np.float64).eps)
 
 
@@ -146,7 +147,7 @@ class InterleavedNewton:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        tracker = Tracker(problem, Recorder(callback), STEPS_IN_VAIN)
+        tracker = Tracker(problem, Recorder(callback), STEPS_IN_VAIN, PROGRESS)
         search = _Search(problem, tracker, self)
         search.start(init)
         status = search.tracker.status(self.tol, self.max_iter)

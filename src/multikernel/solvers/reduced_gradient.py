@@ -7,16 +7,22 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.solvers._loop import Recorder
-from multikernel.solvers._tracker import PATIENCE, Tracker
-from multikernel.solvers._weighted_machine import CACHE_BYTES, reason_against
+from multikernel.solvers._tracker import Tracker
+from multikernel.solvers._weighted_machine import (
+    CACHE_BYTES,
+    SMALLEST_GAP,
+    reason_against,
+)
 from multikernel.solvers.cutting_plane import reason_against_p
 from multikernel.solvers.weight_oracle import OraclePoint, WeightOracle
 
 # Of the line search, relative to its longest step: finer where nothing was found.
 STEP_TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
-PRECISION = 0.01  # of the tolerance, to which values are compared
+PRECISION = 0.01  # of the tolerance, to which values are compared at first
+SHARPENING = 0.1  # of the precision, where no step lowers the value
+ROUNDING = 1e-13  # relative fall of the value that is none
 SNAP = 1e-9  # weights below this share of the largest one are zero
 
 
@@ -84,9 +90,9 @@ class SimpleMKL:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        # Component after component may leave before the gap shows it.
-        patience = PATIENCE + problem.gram.shape[0]
-        tracker = Tracker(problem, Recorder(callback), patience)
+        # The value may fall for long before the gap shows it: the search tells when it
+        # does not any more.
+        tracker = Tracker(problem, Recorder(callback), patience=self.max_iter)
         weights = first_weights(tracker, init)
         status = tracker.status(self.tol, self.max_iter)
         search = _Search(WeightOracle(tracker, self.cache_bytes), PRECISION * self.tol)
@@ -94,6 +100,8 @@ class SimpleMKL:
             search.step(weights)
             tracker.record()
             status = tracker.status(self.tol, self.max_iter)
+            if status is None and search.precision < SMALLEST_GAP:
+                status = Status.STALLED
         return tracker.solution(status)
 
 
@@ -112,21 +120,31 @@ class _Search:
             self.point = self.oracle.evaluate(weights, self.precision)
             return
         point, direction = self.point, self.direction
+        renewed = direction is None
         if direction is None:
             direction = _descent_direction(point.weights, point.gradient)
         longest = _longest_step(point.weights, direction)
         self.direction = None
-        if longest == 0.0:
-            return
-        end = self._evaluate(direction, longest)
+        end = self._evaluate(direction, longest) if longest > 0.0 else point
         if end.value >= point.value:
             self.point = self._line_search(direction, longest)
+            fall = point.value - self.point.value
+            if renewed and fall <= ROUNDING * abs(point.value):
+                self._sharpen(point)
             return
         # The components that have reached zero leave; the largest one makes up.
         direction = np.where(end.weights > 0.0, direction, 0.0)
         largest = int(np.argmax(end.weights))
         direction[largest] -= direction.sum()
         self.point, self.direction = end, direction
+
+    def _sharpen(self, point: OraclePoint) -> None:
+        """Look at a point more closely: its gradient has led nowhere.
+
+        Values are found from below, so one that is not exact enough looks too good.
+        """
+        self.precision *= SHARPENING
+        self.point = self.oracle.evaluate(point.weights, self.precision)
 
     def _evaluate(self, direction: Array, step: float) -> OraclePoint:
         assert self.point is not None
@@ -136,6 +154,8 @@ class _Search:
     def _line_search(self, direction: Array, longest: float) -> OraclePoint:
         """Return the best point along a direction, by golden sections."""
         assert self.point is not None
+        if longest == 0.0:
+            return self.point
         visited = [self.point]
 
         def value(step: float) -> float:
