@@ -89,6 +89,16 @@ def test_sparse_solvers_on_kernels_of_rank_one(loss, solver):
     agrees(rank_one_problem(loss, 1.0, 100.0, False), solver(tol=TOL))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", [CuttingPlane, SILP])
+def test_linear_programs_leave_few_kernels(loss, solver):
+    problem = bandwidths_problem(loss, 1.0, 1.0, True)
+    solution = solver(tol=TOL).solve(problem)
+    check_solution(problem, solution, TOL)
+    # A central model has all of them.
+    assert solution.active.size < problem.gram.shape[0]
+
+
 @pytest.mark.parametrize("solver", [CuttingPlane, Alternating])
 @pytest.mark.parametrize("loss", ["hinge", "squared"])
 def test_almost_sparse_with_duplicates(loss, solver):

@@ -16,7 +16,6 @@ from multikernel.estimators._one_vs_rest import merge
 from multikernel.estimators._path import path_arrays, strength_grid
 from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, cv_results
-from multikernel.losses import PolyhedralLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.path import solve_path
 
@@ -53,10 +52,7 @@ class PathCV(MergesInFolds, FoldCV):
         """Score the path of every fold, choose, and solve the path of all samples."""
         total = self._total_weight(samples)
         recipe = self._build(total)
-        distinct, whole = samples, grams
-        if isinstance(recipe.loss, PolyhedralLoss):
-            # The path of a smooth loss is the same either way, at half the memory.
-            distinct, whole = self._distinct(samples, grams)
+        distinct, whole = self._distinct(samples, grams)
         problems = self._problems(recipe, whole.stack, distinct)
         alphas = self._grid(problems, total)
         watch = self._watch(recipe, callback)

@@ -122,6 +122,7 @@ class Tracker:
     progress: float = PROGRESS
     model: Model = field(init=False)
     certificate: DualCertificate = field(init=False)
+    _last: Model = field(init=False)
     _bound: float = -np.inf
     _bounded_gaps: list[float] = field(default_factory=list)
     _stopped: bool = False
@@ -129,7 +130,7 @@ class Tracker:
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
         b = np.zeros(1 if y.ndim == 1 else y.shape[1])
-        self.model = Model(zero, b, np.inf, zero, np.zeros_like(y)[None])
+        self.model = self._last = Model(zero, b, np.inf, zero, np.zeros_like(y)[None])
         self.certificate = DualCertificate(np.zeros_like(y), zero, -np.inf)
 
     def start(self, init: Solution | None) -> Expansion | None:
@@ -209,9 +210,20 @@ class Tracker:
         norms = weights * np.sqrt(forms)
         b = self._intercept(f)
         objective = primal_value(self.problem, norms, f + b)
+        self._last = Model(norms, b, objective, weights, rho[None])
         if objective < self.model.objective:
-            self.model = Model(norms, b, objective, weights, rho[None])
+            self.model = self._last
         return objective
+
+    def exchange(self, tol: float) -> bool:
+        """Take the model offered last, not the best one, where its gap is at most tol.
+
+        Returns whether it was taken.
+        """
+        good = relative_gap(self._last.objective, self.certificate.value) <= tol
+        if good:
+            self.model = self._last
+        return good
 
     def offer_dual(self, rho: Array, forms: Array) -> float:
         """Return the dual value of a feasible point; keep it if it is best."""

@@ -7,8 +7,9 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import TINY, check_forms, project_dual, relative_gap
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
+from multikernel.solvers._linear_master import linear_master
 from multikernel.solvers._loop import Recorder
 from multikernel.solvers._master import Master, central_master
 from multikernel.solvers._tracker import Tracker
@@ -23,6 +24,7 @@ FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
 PROOF = 0.5  # of the gap: a lower one is worth the pass that proves it
 LEAST_SLACK = 0.03  # share of the gap that masters leave open at least
 DOUBT = 3.0  # slack of a master, in units of what its planes were wrong by
+CORNERS = 10  # linear programs at most, to find a sparse model that is as good
 PATIENCE = 40  # iterations without progress before giving up: planes help in the end
 
 
@@ -36,7 +38,8 @@ class CuttingPlane:
     for p = 1 [2]_. It is solved no further than the planes can be trusted, by an
     interior point method that stays in the middle of the weights that may be optimal
     [3]_: exact minimisers jump from one corner to the next. A convex combination of the
-    dual points, by the master's multipliers, proves the optimum.
+    dual points, by the master's multipliers, proves the optimum. For p = 1 linear
+    programs over the planes (HiGHS) then exchange the model for a sparse one.
 
     Parameters
     ----------
@@ -125,7 +128,8 @@ class SILP:
     The wrapper of [1]_: every machine run goes to full precision before the next
     linear program. `CuttingPlane` with short runs reaches the same optimum sooner;
     this one is for comparison. Its linear programs are those of `CuttingPlane`, solved
-    up to a share of the gap: exact ones often lead nowhere for hundreds of iterations.
+    up to a share of the gap at first, as exact solutions often lead nowhere for
+    hundreds of iterations, and by HiGHS at the end.
 
     Parameters
     ----------
@@ -225,6 +229,8 @@ class _Search:
             self._prove(master, tol)
             tracker.record()
             status = tracker.status(tol, max_iter)
+            if status is Status.CONVERGED and self._regularizer.p == 1.0:
+                self._go_to_a_corner(tol, max_iter)
         return tracker.solution(status)
 
     @property
@@ -261,6 +267,25 @@ class _Search:
         tracker.raise_bound(master.lower_bound)
         self.master = master
         return master
+
+    def _go_to_a_corner(self, tol: float, max_iter: int) -> None:
+        """Exchange the model, of all kernels, for one of few that is as good.
+
+        Weights on the central path are positive. Those that solve the linear program
+        are a corner of the simplex's face of minimisers.
+        """
+        tracker = self.tracker
+        left = max_iter + 1 - len(tracker.recorder.history)
+        for _ in range(min(CORNERS, left)):
+            master = linear_master(np.array(self.heights), np.stack(self.slopes))
+            if np.count_nonzero(master.weights) >= tracker.model.active.size:
+                return
+            point = self.oracle.evaluate(master.weights, tol)
+            self._add(point.rho, point.forms)
+            found = tracker.exchange(tol)
+            tracker.record()
+            if found:
+                return
 
     def _prove(self, master: Master, tol: float) -> None:
         """Offer the combination of all dual points, if that lowers the gap by much.
