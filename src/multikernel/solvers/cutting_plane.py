@@ -9,7 +9,7 @@ from multikernel.certificates import TINY, check_forms, project_dual, relative_g
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers._linear_master import linear_master
+from multikernel.solvers._corner_weights import corner_weights
 from multikernel.solvers._loop import Recorder
 from multikernel.solvers._master import Master, central_master
 from multikernel.solvers._tracker import Tracker
@@ -277,10 +277,11 @@ class _Search:
         tracker = self.tracker
         left = max_iter + 1 - len(tracker.recorder.history)
         for _ in range(min(CORNERS, left)):
-            master = linear_master(np.array(self.heights), np.stack(self.slopes))
-            if np.count_nonzero(master.weights) >= tracker.model.active.size:
+            weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
+            few = tracker.model.active.size
+            if weights is None or np.count_nonzero(weights) >= few:
                 return
-            point = self.oracle.evaluate(master.weights, tol)
+            point = self.oracle.evaluate(weights, tol)
             self._add(point.rho, point.forms)
             found = tracker.exchange(tol)
             tracker.record()
