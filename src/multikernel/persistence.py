@@ -15,9 +15,6 @@ from typing import Any
 from zipfile import BadZipFile
 
 from sklearn.base import BaseEstimator
-from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
-from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 
 from multikernel.exceptions import UntrustedTypesError
 
@@ -195,7 +192,11 @@ def _is_trusted_class(name: str) -> bool:
         return False
     if name in SCORERS:
         return True
-    kinds = (BaseEstimator, GaussianProcessKernel, BaseCrossValidator, BaseShuffleSplit)
+    # Imported here: they take a fifth of the time of importing this package.
+    from sklearn.gaussian_process.kernels import Kernel
+    from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
+
+    kinds = (BaseEstimator, Kernel, BaseCrossValidator, BaseShuffleSplit)
     return package == "multikernel" or issubclass(found, kinds)
 
 
@@ -203,6 +204,8 @@ def _is_score(name: str) -> bool:
     """Say whether a full name is that of the function of one of sklearn's scorers."""
     if name.partition(".")[0] != "sklearn":
         return False
+    from sklearn.metrics import get_scorer, get_scorer_names
+
     functions = (
         getattr(get_scorer(scorer), "_score_func", None)
         for scorer in get_scorer_names()
