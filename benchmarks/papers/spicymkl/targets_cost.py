@@ -111,7 +111,7 @@ def imports(smoke: bool) -> Rows:
     """Import in under half a second more than scikit-learn takes."""
     table = Table({"module": "s", "seconds": ".3f", "limit": ".3f"})
     times: dict[str, list[float]] = {"sklearn": [], "multikernel": []}
-    for _ in range(1 if smoke else 7):
+    for _ in range(1 if smoke else 21):
         for module, found in times.items():  # in turns
             found.append(child("import_time", module=module)["seconds"])
     base, ours = (float(np.median(found)) for found in times.values())
