@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
@@ -35,12 +34,11 @@ class QuadraticModel:
     gradient: Array
     excess: float | None
     _rows: Array = field(init=False)
-    _known: NDArray[np.bool_] = field(init=False)
+    _places: Indices = field(init=False)  # of samples among these rows, or -1
 
     def __post_init__(self) -> None:
-        n_samples = self.gradient.size
-        self._rows = np.empty((n_samples, n_samples))
-        self._known = np.zeros(n_samples, dtype=bool)
+        self._rows = np.empty((0, self.gradient.size))
+        self._places = np.full(self.gradient.size, -1)
 
     def solve(self, rhs: Array, shift: Array) -> Array:
         """Solve (H + diag(shift)) x = rhs."""
@@ -49,10 +47,11 @@ class QuadraticModel:
 
     def rows(self, indices: Indices) -> Array:
         """Return rows of H; each is computed once."""
-        new = indices[~self._known[indices]]
+        new = indices[self._places[indices] < 0]
         if new.size:
             rows = combined_rows(self.gram, self.weights, new)
             if self.low_rank is not None:
                 rows += self.low_rank[new] @ self.low_rank.T
-            self._rows[new], self._known[new] = rows, True
-        return np.asarray(self._rows[indices])
+            self._places[new] = self._rows.shape[0] + np.arange(new.size)
+            self._rows = np.concatenate([self._rows, rows])
+        return np.asarray(self._rows[self._places[indices]])
