@@ -62,6 +62,7 @@ class Recipe:
     dual_scale: float = 1.0
 
 
+# mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
 CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ from multikernel.gram.normalize import Normalization
 from multikernel.gram.plan import Plan, RadialPlan
 from multikernel.gram.radial import BATCH, RadialBatch, Samples, row_blocks
 from multikernel.gram.threads import run_blocks
-from multikernel.kernels.base import check_values, kernel_name
+from multikernel.kernels.base import checked_values, kernel_name
 
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
@@ -141,11 +141,9 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    with np.errstate(over="ignore", invalid="ignore"):
-        K = np.asarray(kernel(rows, cols), dtype=np.float64)
     expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
-    check_values(K, expected, f"Kernel {source} ({kernel_name(kernel)})")
-    return K
+    owner = f"Kernel {source} ({kernel_name(kernel)})"
+    return checked_values(lambda: kernel(rows, cols), expected, owner)
 
 
 def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
@@ -171,8 +169,5 @@ def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    with np.errstate(over="ignore", invalid="ignore"):
-        diagonal = np.asarray(kernel.diag(rows), dtype=np.float64)
     owner = f"The diag of kernel {source} ({kernel_name(kernel)})"
-    check_values(diagonal, rows.shape[:1], owner)
-    return diagonal
+    return checked_values(lambda: kernel.diag(rows), rows.shape[:1], owner)

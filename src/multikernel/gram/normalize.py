@@ -13,7 +13,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.kernels.base import Kernel, check_values, kernel_name
+from multikernel.kernels.base import Kernel, checked_values, kernel_name
 
 STEPS = ("trace", "variance", "cosine", "center")
 
@@ -329,9 +329,11 @@ def cross_gram(
     ValueError
         If the kernel returns another shape, or values that are not finite.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        K = np.array(kernel(X_new, X_train), dtype=np.float64)
-    check_values(K, (X_new.shape[0], X_train.shape[0]), kernel_name(kernel))
+    shape = (X_new.shape[0], X_train.shape[0])
+    # A copy: a precomputed kernel returns its own array.
+    K = checked_values(
+        lambda: kernel(X_new, X_train), shape, kernel_name(kernel)
+    ).copy()
     if not normalization.steps:
         return K
     row_diagonal = np.array(kernel.diag(X_new), dtype=np.float64)

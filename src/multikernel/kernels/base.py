@@ -1,5 +1,6 @@
 """Protocols of the kernels layer: a kernel, and a finite ordered family of kernels."""
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -89,17 +90,24 @@ LinearKernel(...) with its parameters.
         )
 
 
-def check_values(values: Array, shape: tuple[int, ...], owner: str) -> None:
-    """Raise unless what a kernel returned has a shape, and is finite.
+def checked_values(
+    compute: Callable[[], Array], shape: tuple[int, ...], owner: str
+) -> Array:
+    """Return the values of a kernel, or raise unless they have a shape and are finite.
 
     Parameters
     ----------
-    values : ndarray
-        What it returned.
+    compute : callable
+        Returns the values.
     shape : tuple of int
-        The shape that was asked for.
+        The shape that is asked for.
     owner : str
         What to call the kernel in a message.
+
+    Returns
+    -------
+    values : ndarray of shape `shape`
+        In float64; what the kernel returned itself, if that already is.
 
     Raises
     ------
@@ -108,23 +116,25 @@ def check_values(values: Array, shape: tuple[int, ...], owner: str) -> None:
 
     Examples
     --------
-    >>> check_values(np.array([1.0, np.inf]), (2,), "Kernel 3 (linear())")
+    >>> checked_values(lambda: [1.0, np.inf], (2,), "Kernel 3 (linear())")
     Traceback (most recent call last):
         ...
     ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
 features, or choose other parameters.
     """
+    # An overflow needs no warning besides the sentences below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.asarray(compute(), dtype=np.float64)
+        total = values.sum()
     if values.shape != shape:
         several = " Give the kernels of a compound one by one." * (values.ndim == 3)
         raise ValueError(
             f"{owner} returned an array of shape {values.shape}, and {shape} was "
             f"expected.{several}"
         )
-    # An overflow needs no warning besides the sentence below.
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = values.sum()
     if not np.isfinite(total):
         raise ValueError(
             f"{owner} has values that are not finite: scale the features, or choose "
             "other parameters."
         )
+    return values
