@@ -24,7 +24,7 @@ from multikernel.kernels import (
 from multikernel.losses import LOSSES, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
-from multikernel.solvers.spicy import SpicyMKL
+from multikernel.solvers.spicy.solver import SpicyMKL
 
 KERNELS = ParameterGrid(
     [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],

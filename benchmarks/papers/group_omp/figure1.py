@@ -27,7 +27,7 @@ from multikernel.losses import SquaredLoss
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet, SquaredBlockNorm
 from multikernel.solvers import GroupOMP
-from multikernel.solvers.interleaved import InterleavedNewton
+from multikernel.solvers.lp.newton import InterleavedNewton
 
 Array = NDArray[np.float64]
 

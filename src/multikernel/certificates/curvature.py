@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 from multikernel._typing import Array
 from multikernel.certificates.forms import check_forms
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.ops import quadratic_forms_of, traces
+from multikernel.gram.products import quadratic_forms_of, traces
 
 ROUNDING = 1e-6
 """Curvature, over the trace, that passes as rounding of single precision."""

@@ -11,7 +11,7 @@ from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import normalize_in_place
 from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows
 from multikernel.gram import DenseStack, GramStack, Normalization
-from multikernel.gram.normalize import empty_normalization
+from multikernel.gram.normalization import empty_normalization
 from multikernel.gram.scaled import ScaledStack
 
 

@@ -21,7 +21,7 @@ from multikernel.estimators._predict import (
 )
 from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, build_stack
-from multikernel.gram.normalize import CenterStep
+from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
     KernelDictionary,

@@ -129,7 +129,7 @@ class GroupOMPClassifier(GreedyClassifier):
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
-        certificate; see `multikernel.solvers.recovery_coefficient`.
+        certificate; see `multikernel.diagnostics.recovery_coefficient`.
     n_iter_ : int
         Number of selected kernels.
     history_ : structured ndarray of shape (n_selected + 1,)
@@ -301,7 +301,7 @@ class GroupOMPRegressor(GreedyRegressor):
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
-        certificate; see `multikernel.solvers.recovery_coefficient`.
+        certificate; see `multikernel.diagnostics.recovery_coefficient`.
     n_iter_ : int
         Number of selected kernels.
     history_ : structured ndarray of shape (n_selected + 1,)

@@ -17,7 +17,7 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.gram.build import STORAGE
-from multikernel.gram.normalize import STEPS
+from multikernel.gram.normalization import STEPS
 
 
 def normalization_steps(value: Any) -> str | None:

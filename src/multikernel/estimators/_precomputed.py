@@ -12,15 +12,15 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
 from multikernel.gram.build import check_size, degenerate_kernels
 from multikernel.gram.dense import Stored
-from multikernel.gram.normalize import (
+from multikernel.gram.normalization import (
     CosineStep,
     TraceStep,
     VarianceStep,
     empty_normalization,
 )
 from multikernel.gram.scaled import ScaledStack
-from multikernel.gram.threads import run_blocks
 from multikernel.kernels.precomputed import ASYMMETRY
+from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "

@@ -27,7 +27,7 @@ from multikernel.losses import (
     SquaredLoss,
 )
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
-from multikernel.solvers.spicy import SpicyMKL
+from multikernel.solvers.spicy.solver import SpicyMKL
 
 CLASSIFIER_LOSSES: Mapping[str, type[Loss]] = {
     "logistic": LogisticLoss,

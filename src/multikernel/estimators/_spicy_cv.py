@@ -16,7 +16,7 @@ from multikernel.estimators._spicy import (
 )
 from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
 from multikernel.kernels import KernelDictionary
-from multikernel.solvers.spicy import SpicyMKL
+from multikernel.solvers.spicy.solver import SpicyMKL
 
 CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in SPICY_CHECKS.items() if name != "alpha"},

@@ -5,11 +5,11 @@ from multikernel.gram.build import build_stack
 from multikernel.gram.built import BuiltStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors import build_low_rank, kernel_features
-from multikernel.gram.lazy import LazyStack, lazy_stack
+from multikernel.gram.lazy.normalized import NormalizedStack
+from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
-from multikernel.gram.normalize import Normalization, cross_gram
-from multikernel.gram.normalized import NormalizedStack
-from multikernel.gram.ops import check_gram, spectral_bounds, traces
+from multikernel.gram.normalization import Normalization, cross_gram
+from multikernel.gram.products import check_gram, spectral_bounds, traces
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.stacks import STACKS
 

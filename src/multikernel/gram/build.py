@@ -12,12 +12,16 @@ from multikernel.gram.built import BuiltStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors import build_low_rank, known_ranks
 from multikernel.gram.fill import fill
-from multikernel.gram.lazy import DENSE_BYTES, lazy_stack
+from multikernel.gram.lazy.normalized import normalize_lazily
+from multikernel.gram.lazy.plan import make_plan
+from multikernel.gram.lazy.radial import make_samples
+from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack
 from multikernel.gram.memory import available_bytes, readable_bytes
-from multikernel.gram.normalize import CenterStep, Normalization, empty_normalization
-from multikernel.gram.normalized import normalize_lazily
-from multikernel.gram.plan import make_plan
-from multikernel.gram.radial import make_samples
+from multikernel.gram.normalization import (
+    CenterStep,
+    Normalization,
+    empty_normalization,
+)
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 

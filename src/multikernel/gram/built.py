@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from multikernel._typing import Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.normalize import Normalization
+from multikernel.gram.normalization import Normalization
 
 
 @dataclass(frozen=True, eq=False)

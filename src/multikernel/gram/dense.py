@@ -9,8 +9,8 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.cholesky import solve_shifted
-from multikernel.gram.threads import one_blas_thread, run_blocks
+from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.threads import one_blas_thread, run_blocks
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 

@@ -9,7 +9,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.built import BuiltStack
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.normalize import (
+from multikernel.gram.normalization import (
     VANISHES,
     CenterStep,
     CosineStep,

@@ -4,11 +4,11 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
-from multikernel.gram.normalize import Normalization
-from multikernel.gram.plan import Plan, RadialPlan
-from multikernel.gram.radial import BATCH, RadialBatch, Samples, row_blocks
-from multikernel.gram.threads import run_blocks
+from multikernel.gram.lazy.plan import Plan, RadialPlan
+from multikernel.gram.lazy.radial import BATCH, RadialBatch, Samples, row_blocks
+from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_name
+from multikernel.linalg.threads import run_blocks
 
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""

@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.cholesky import solve_shifted
+from multikernel.linalg.shifted import solve_shifted
 
 
 @dataclass(frozen=True, eq=False)

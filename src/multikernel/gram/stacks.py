@@ -10,7 +10,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.lazy import lazy_stack
+from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary

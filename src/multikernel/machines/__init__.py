@@ -10,7 +10,7 @@ from multikernel.machines.base import (
 )
 from multikernel.machines.newton import Newton
 from multikernel.machines.ridge import Ridge
-from multikernel.machines.smo import SMO
+from multikernel.machines.smo.machine import SMO
 
 MACHINES: tuple[type[KernelMachine], ...] = (Ridge, SMO, Newton)
 """Every machine, the one to prefer first; each has defaults for all its settings."""

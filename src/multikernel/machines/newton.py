@@ -9,14 +9,14 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss, SmoothConjugateLoss
-from multikernel.machines._checks import (
+from multikernel.machines.base import MachineFit
+from multikernel.machines.checks import (
     NOT_A_KERNEL,
     NOT_FINITE,
     breakdown,
     check_problem,
     fit_outputs,
 )
-from multikernel.machines.base import MachineFit
 
 LARGEST_SHIFT = 1e12
 """Where the loss is flatter than the inverse of this, relative to the flattest sample

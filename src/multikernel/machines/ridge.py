@@ -9,8 +9,8 @@ from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.squared import SquaredLoss
 from multikernel.losses.weighted import WeightedLoss
-from multikernel.machines._checks import NOT_FINITE, breakdown, check_problem
 from multikernel.machines.base import MachineFit
+from multikernel.machines.checks import NOT_FINITE, breakdown, check_problem
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Gram matrices that are computed block by block and forgotten."""

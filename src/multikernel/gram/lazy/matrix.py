@@ -1,0 +1,120 @@
+"""A weighted sum of Gram matrices that are recomputed when needed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.sparse.linalg import LinearOperator, cg
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.lazy.blocks import VisitedStack
+
+SOLVE_TOLERANCE = 1e-12
+"""Relative residual of conjugate gradients, near the accuracy of a factorisation."""
+
+
+@dataclass(frozen=True, eq=False)
+class LazyMatrix:
+    """The sum of weights[m] K_m over a lazy stack, never held.
+
+    Parameters
+    ----------
+    stack : VisitedStack
+        The matrices.
+    weights : ndarray of shape (n_kernels,)
+        Their weights.
+    """
+
+    stack: VisitedStack
+    weights: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_cols)."""
+        return self.stack.shape[1], self.stack.shape[2]
+
+    def matvec(self, v: Array) -> Array:
+        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
+        image = np.zeros((self.shape[0], *v.shape[1:]))
+        self._visit_sums(lambda block: block @ v, image)
+        return image
+
+    def compute(self) -> Array:
+        """Return the matrix itself, shape (n_rows, n_cols)."""
+        total = np.zeros(self.shape)
+        self._visit_sums(lambda block: block, total)
+        return total
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_rows, n_indices)."""
+        part = self.stack.restrict(np.arange(self.shape[0]), indices)
+        return LazyMatrix(part, self.weights).compute()
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_rows,)."""
+        return np.asarray(self.weights @ self.stack.diagonals())
+
+    def solve(
+        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
+    ) -> Array:
+        """Solve (K + diag(shift) + U U^T) x = rhs by conjugate gradients.
+
+        They are preconditioned by the diagonal, and run to a relative residual of
+        1e-12; every step computes all kernels once.
+
+        Parameters
+        ----------
+        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Right-hand side.
+        shift : ndarray of shape (n_samples,)
+            Non-negative diagonal.
+        low_rank : ndarray of shape (n_samples, rank), optional
+            The factor U.
+
+        Returns
+        -------
+        x : ndarray of the shape of `rhs`
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the residual does not get there: the matrix is singular, or indefinite.
+        """
+        n = self.shape[0]
+        U = np.zeros((n, 0)) if low_rank is None else low_rank
+        diagonal = self.diagonal() + shift + np.einsum("ij,ij->i", U, U)
+        if not np.all(diagonal > 0.0):
+            raise LinAlgError(
+                "The shifted Gram matrix is not positive definite: its diagonal is "
+                f"{diagonal.min():.3g} at {int(np.argmin(diagonal))}."
+            )
+        system = LinearOperator(
+            (n, n), matvec=lambda x: self.matvec(x) + shift * x + U @ (U.T @ x)
+        )
+        inverse = LinearOperator((n, n), matvec=lambda x: x / diagonal)
+        solutions = []
+        for column in rhs.reshape(n, -1).T:
+            x, info = cg(
+                system, column, rtol=SOLVE_TOLERANCE, maxiter=10 * n, M=inverse
+            )
+            if info != 0 or x @ column < 0.0:
+                raise LinAlgError(
+                    "Conjugate gradients did not solve the shifted system: the matrix "
+                    "is singular or indefinite. Raise dense_bytes, so that it is "
+                    "held and factorised, or the shift."
+                )
+            solutions.append(x)
+        return np.stack(solutions, axis=1).reshape(rhs.shape)
+
+    def _visit_sums(self, image: Callable[[Array], Array], total: Array) -> None:
+        """Add the images of the sum's rows, computed block by block."""
+        lock = Lock()
+
+        def visit(kernels: Indices, rows: slice, block: Array) -> None:
+            part = image(np.tensordot(self.weights[kernels], block, axes=1))
+            with lock:
+                total[rows] += part
+
+        self.stack.visit_blocks(visit)

@@ -1,0 +1,224 @@
+"""Free functions on a stack of Gram matrices."""
+
+from functools import singledispatch
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+from multikernel.gram.dense import DenseStack
+from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.scaled import ScaledStack
+from multikernel.linalg.threads import run_blocks
+
+
+@singledispatch
+def traces(stack: GramStack) -> Array:
+    """Return the trace of every matrix, shape (n_kernels,).
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+
+    Returns
+    -------
+    traces : ndarray of shape (n_kernels,)
+    """
+    return np.asarray(stack.diagonals().sum(axis=1))
+
+
+@traces.register
+def _(stack: ScaledStack) -> Array:
+    # The diagonals of a million lazy kernels are one number, their multiples are not.
+    return stack.scales * traces(stack.stack)
+
+
+@singledispatch
+def spectral_bounds(stack: GramStack) -> Array:
+    r"""Return upper bounds on the largest eigenvalue of every matrix.
+
+    The trace bounds it for any positive semidefinite matrix. For a stack in memory
+    the largest absolute row sum is used as well, :math:`\lambda_{\max} \le
+    \|K\|_\infty`, and the smaller of the two returned.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square, symmetric, positive semidefinite matrices.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_kernels,)
+    """
+    return traces(stack)
+
+
+@spectral_bounds.register
+def _(stack: DenseStack) -> Array:
+    bounds = traces(stack)
+    for m in range(stack.shape[0]):
+        row_sums = np.abs(stack.array[m]).sum(axis=1, dtype=np.float64)
+        bounds[m] = min(bounds[m], row_sums.max())
+    return bounds
+
+
+@spectral_bounds.register
+def _(stack: ScaledStack) -> Array:
+    return stack.scales * spectral_bounds(stack.stack)
+
+
+@singledispatch
+def quadratic_forms_of(stack: GramStack, kernels: Indices, v: Array) -> Array:
+    """Return v^T K_m v for the chosen kernels only.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Indices of kernels.
+    v : ndarray of shape (n_samples,)
+        The vector.
+
+    Returns
+    -------
+    forms : ndarray of shape (n_chosen,)
+    """
+    return stack.take(kernels).quadratic_forms(v)
+
+
+@quadratic_forms_of.register
+def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
+    # Kernel by kernel, because `take` would copy them for a single product.
+    forms = np.empty(len(kernels))
+
+    def evaluate(k: int) -> None:
+        matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
+        forms[k] = v @ (matrix @ v)
+
+    run_blocks(evaluate, range(len(kernels)))
+    return forms
+
+
+@quadratic_forms_of.register
+def _(stack: LazyStack, kernels: Indices, v: Array) -> Array:
+    # Lazily, because `take` would compute whole matrices, and forms need a triangle.
+    return stack.part(np.asarray(kernels)).quadratic_forms(v)
+
+
+@quadratic_forms_of.register
+def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
+    return stack.scales[kernels] * quadratic_forms_of(stack.stack, kernels, v)
+
+
+@singledispatch
+def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array:
+    """Return K_m v for every m and a vector v with few entries other than zero.
+
+    It costs their share of a pass: only their columns are looked at.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    support : ndarray of shape (n_entries,)
+        Where v is not zero.
+    values : ndarray of shape (n_entries,)
+        Its entries there.
+
+    Returns
+    -------
+    images : ndarray of shape (n_kernels, n_samples)
+    """
+    every = np.arange(stack.shape[1])
+    return stack.restrict(every, support).matvec(values)
+
+
+@images_of_sparse.register
+def _(stack: DenseStack, support: Indices, values: Array) -> Array:
+    # Rows stand for columns, as matrices are symmetric: rows are contiguous.
+    images = np.empty(stack.shape[:2])
+
+    def multiply(m: int) -> None:
+        images[m] = values @ stack.array[m, support].astype(np.float64, copy=False)
+
+    run_blocks(multiply, range(stack.shape[0]))
+    return images
+
+
+@images_of_sparse.register
+def _(stack: ScaledStack, support: Indices, values: Array) -> Array:
+    return stack.scales[:, None] * images_of_sparse(stack.stack, support, values)
+
+
+@singledispatch
+def combined_rows(stack: GramStack, weights: Array, rows: Indices) -> Array:
+    """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+    every = np.arange(stack.shape[2])
+    support = np.flatnonzero(weights)
+    part = stack.take(support).restrict(rows, every)
+    return part.combine(weights[support]).columns(every)
+
+
+@combined_rows.register
+def _(stack: DenseStack, weights: Array, rows: Indices) -> Array:
+    total = np.zeros((rows.size, stack.shape[2]))
+    for m in np.flatnonzero(weights):
+        total += weights[m] * stack.array[m, rows]
+    return total
+
+
+def check_gram(K: Array, name: str = "The Gram matrix") -> None:
+    """Raise unless a matrix is finite, symmetric and positive semidefinite.
+
+    The eigenvalues cost more than any pass of a solver, so this is for users who
+    want to know, not a step of a fit.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The matrix.
+    name : str, default="The Gram matrix"
+        What to call it in a message.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong, where, and what can be done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
+is -1, its largest 3. Add 1 to its diagonal, or clip its negative eigenvalues.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {K.shape}.")
+    bad = np.argwhere(~np.isfinite(K))
+    if bad.size:
+        i, j = bad[0]
+        raise ValueError(
+            f"{name} has {len(bad)} values that are not finite, the first at "
+            f"[{i}, {j}]: impute or leave out these samples."
+        )
+    size = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
+    difference = np.abs(K - K.T)
+    i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+    if difference[i, j] > 1e-8 * size:
+        raise ValueError(
+            f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] are "
+            f"{K[i, j]:g} and {K[j, i]:g}. Use (K + K.T) / 2 if that is rounding, and "
+            "check how it was computed if not."
+        )
+    eigenvalues = np.linalg.eigvalsh(K)
+    lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
+    if lowest < -1e-8 * max(highest, size):
+        raise ValueError(
+            f"{name} is not positive semidefinite: its smallest eigenvalue is "
+            f"{lowest:.3g}, its largest {highest:.3g}. Add {-lowest:.3g} to its "
+            "diagonal, or clip its negative eigenvalues."
+        )

@@ -1,0 +1,85 @@
+"""Shifted positive definite systems by Cholesky factorisation."""
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
+
+from multikernel._typing import Array
+from multikernel.linalg.threads import one_blas_thread
+
+ONE_THREAD_BELOW = 1000
+"""Rows below which several BLAS threads slow a factorisation down."""
+
+
+def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
+    r"""Solve :math:`(K + \operatorname{diag}(d) + U U^\top) x = r`.
+
+    Where every shift is positive the system is scaled on both sides to
+    :math:`S (K + U U^\top) S + I` with :math:`S = d^{-1/2}`: shifts that differ by
+    many orders of magnitude, as those of the logistic loss do, then do no harm. An
+    infinite shift fixes its unknown at zero.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Symmetric positive semidefinite; not changed.
+    rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The right-hand side r.
+    shift : ndarray of shape (n_samples,)
+        The diagonal d, not negative.
+    low_rank : ndarray of shape (n_samples, rank) or None
+        The factor U.
+
+    Returns
+    -------
+    x : ndarray of the shape of `rhs`
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not positive definite.
+    """
+    if np.all(shift > 0.0):
+        scale = 1.0 / np.sqrt(shift)
+        factor = None if low_rank is None else low_rank * scale[:, None]
+        system = np.multiply(K, scale, order="C")
+        system *= scale[:, None]
+        diagonal: Array | float = 1.0
+    else:
+        scale, factor, diagonal = np.ones_like(shift), low_rank, shift
+        system = K.copy(order="C")
+    if factor is not None:
+        _add_outer(system, factor)
+    system.reshape(-1)[:: system.shape[0] + 1] += diagonal
+    columns = rhs.ndim == 2
+    solution = _cholesky_solve(system, rhs * (scale[:, None] if columns else scale))
+    solution *= scale[:, None] if columns else scale
+    return solution
+
+
+def _add_outer(system: Array, factor: Array) -> None:
+    """Add U U^T in place."""
+    if factor.shape[1] == 1:
+        system += np.multiply.outer(factor[:, 0], factor[:, 0])
+    else:
+        system += factor @ factor.T
+
+
+def _cholesky_solve(system: Array, rhs: Array) -> Array:
+    """Solve by one LAPACK call; overwrites both arguments."""
+    # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's
+    # order, so LAPACK works in place.
+    if system.shape[0] < ONE_THREAD_BELOW:
+        with one_blas_thread():
+            _, solution, info = dposv(
+                system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1
+            )
+    else:
+        _, solution, info = dposv(system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)
+    if info != 0:
+        raise LinAlgError(
+            "The shifted Gram matrix is not positive definite: its leading block of "
+            f"order {info} is singular or indefinite. A Gram matrix must be positive "
+            "semidefinite and a zero shift needs it positive definite."
+        )
+    return np.asarray(solution)

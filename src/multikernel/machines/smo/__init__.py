@@ -1,0 +1,5 @@
+"""Sequential minimal optimisation for losses with corners."""
+
+from multikernel.machines.smo.machine import SMO
+
+__all__ = ["SMO"]

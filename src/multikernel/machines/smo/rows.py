@@ -1,0 +1,173 @@
+"""Where SMO finds the rows of its Gram matrix: the array itself, or an LRU cache."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import DenseGram, GramMatrix
+from multikernel.machines.smo.types import Rows
+
+FLOAT_BYTES = 8
+FETCH = 8
+"""Columns asked for at once: several cost little more than one where a back end
+computes them by a matrix product."""
+
+
+class RowSource(Protocol):
+    """The rows of K over the samples in play."""
+
+    @property
+    def rows(self) -> Rows:
+        """Return the rows at hand, for the compiled loops."""
+        ...
+
+    def fetch(self, wanted: Indices, step: int) -> None:
+        """Bring in the rows of `wanted`, the first of which is needed."""
+        ...
+
+    def narrowed(self, keep: Indices) -> "RowSource | None":
+        """Return the rows over `keep` (positions) only, None if that does not pay."""
+        ...
+
+    def widened(self) -> "RowSource":
+        """Return the rows over all samples again."""
+        ...
+
+
+def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
+    """Return the cheapest source of rows for a Gram matrix.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        Square. A contiguous float64 `DenseGram` is read in place.
+    cache_bytes : int
+        Most bytes to hold beyond the matrix itself.
+
+    Returns
+    -------
+    source : RowSource
+    """
+    if isinstance(gram, DenseGram):
+        array = gram.array
+        if array.dtype == np.float64 and array.flags.c_contiguous:
+            return DenseRows(array, array, cache_bytes)
+    n = gram.shape[0]
+    # Two rows at least, as a step reads two; memory is taken only as it is filled.
+    size = int(np.clip(cache_bytes // FLOAT_BYTES, 2 * n, max(n, 2) * n))
+    return CachedRows.empty(gram, np.arange(n), np.empty(size))
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """All rows, in one array."""
+
+    array: Array
+    whole: Array
+    cache_bytes: int
+
+    @property
+    def rows(self) -> Rows:
+        """Return the whole matrix."""
+        n = self.array.shape[0]
+        return Rows(read_only(self.array), np.arange(n), np.zeros(n, dtype=np.intp))
+
+    def fetch(self, wanted: Indices, step: int) -> None:
+        """Do nothing: no row is ever missing."""
+
+    def narrowed(self, keep: Indices) -> "DenseRows | None":
+        """Return a compact copy, if it fits and is small enough to repay its cost."""
+        small = 2 * keep.size <= self.array.shape[0]
+        if not small or keep.size**2 * FLOAT_BYTES > self.cache_bytes:
+            return None
+        part = self.array[np.ix_(keep, keep)]
+        return DenseRows(part, self.whole, self.cache_bytes)
+
+    def widened(self) -> "DenseRows":
+        """Return the rows over all samples."""
+        return DenseRows(self.whole, self.whole, self.cache_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class CachedRows:
+    """Rows over the samples `active`, computed by columns when they are needed."""
+
+    gram: GramMatrix
+    active: Indices
+    buffer: Array
+    data: Array
+    """The cache, of shape (n_slots, n_active), at the front of `buffer`."""
+    owner: Indices
+    """Whose row each slot holds, -1 for nobody's."""
+    slot: Indices
+    stamp: Indices
+
+    @classmethod
+    def empty(cls, gram: GramMatrix, active: Indices, buffer: Array) -> "CachedRows":
+        """Return an empty cache for some samples, with as many slots as fit."""
+        n = active.size
+        count = min(buffer.size // n, max(n, 2))
+        return cls(
+            gram,
+            active,
+            buffer,
+            buffer[: count * n].reshape(count, n),
+            np.full(count, -1, dtype=np.intp),
+            np.full(n, -1, dtype=np.intp),
+            np.full(count, -1, dtype=np.intp),
+        )
+
+    @property
+    def rows(self) -> Rows:
+        """Return the cached rows."""
+        return Rows(read_only(self.data), self.slot, self.stamp)
+
+    def fetch(self, wanted: Indices, step: int) -> None:
+        """Compute rows that are missing, in place of those unused for longest."""
+        # The row used last must survive, as the loop needs it beside the new one.
+        count = min(FETCH, self.stamp.size - 1)
+        missing = wanted[self.slot[wanted] < 0][:count]
+        oldest = np.argpartition(self.stamp, missing.size - 1)[: missing.size]
+        evicted = self.owner[oldest]
+        self.slot[evicted[evicted >= 0]] = -1
+        columns = self.gram.columns(self.active[missing])
+        self.data[oldest] = columns[self.active].T
+        self.owner[oldest] = missing
+        self.slot[missing] = oldest
+        # A row in use has an odd stamp, one fetched on a guess the even one below it.
+        self.stamp[oldest] = 2 * step
+        self.stamp[self.slot[missing[0]]] = 2 * step + 1
+
+    def narrowed(self, keep: Indices) -> "CachedRows | None":
+        """Return a cache of shorter, so more, rows, if this one is full.
+
+        It takes over the memory of this one, which must not be used any more.
+        """
+        full = bool(np.all(self.owner >= 0)) and self.stamp.size < self.active.size
+        if not full:
+            return None
+        cache = CachedRows.empty(self.gram, self.active[keep], self.buffer)
+        place = np.full(self.active.size, -1, dtype=np.intp)
+        place[keep] = np.arange(keep.size)
+        used = np.flatnonzero(place[self.owner] >= 0)
+        # In ascending order no row is overwritten before it has moved.
+        for new, old in enumerate(used):
+            cache.data[new] = self.data[old, keep]
+        news = np.arange(used.size)
+        cache.owner[news] = place[self.owner[used]]
+        cache.slot[cache.owner[news]] = news
+        cache.stamp[news] = self.stamp[used]
+        return cache
+
+    def widened(self) -> "CachedRows":
+        """Return an empty cache for all samples, in the memory of this one."""
+        return CachedRows.empty(self.gram, np.arange(self.gram.shape[0]), self.buffer)
+
+
+def read_only(array: Array) -> Array:
+    """Return a read-only view: numba compiles once for every kind of source."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

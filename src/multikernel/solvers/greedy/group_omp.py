@@ -1,0 +1,359 @@
+"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array
+from multikernel.certificates import constant_model
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.factors import low_rank_form
+from multikernel.machines import KernelMachine, machine_for
+from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.regularizers.base import BlockRegularizer
+from multikernel.solvers.greedy.improvement import Query
+from multikernel.solvers.greedy.path import GreedyPath
+from multikernel.solvers.greedy.refit import refit_for
+from multikernel.solvers.greedy.selection import selector_for
+from multikernel.solvers.greedy.whitening import Whitening, whitening
+from multikernel.solvers.path import with_alpha
+from multikernel.solvers.recorder import Recorder
+
+
+@dataclass(frozen=True)
+class GroupOMP:
+    r"""Group orthogonal matching pursuit over kernels [1]_.
+
+    From the model without kernels on, add the kernel that best fits the residual r
+    under the ridge penalty, and fit again on the sum of the selected kernels G:
+
+    .. math::
+        j = \arg\max_{j \notin G} I_j, \quad
+        I_j = \tfrac12 \sum_k r_k^\top K_j (K_j + \alpha I)^{-1} r_k, \qquad
+        \min_{f, b} \sum_i \ell(y_i, f(x_i) + b)
+        + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
+
+    over the outputs k, so that all outputs share one selection. For the squared loss
+    with alpha = n lambda this is the algorithm of the paper on
+    :math:`\frac1n \|y - f\|^2 + \lambda \|f\|^2`, and :math:`2 I_j / n` is its
+    improvement. With an intercept, fits of the residual have one too: kernels are
+    centred for the selection, and with sample weights both are weighted. For another
+    loss r is the dual variable of the refit, minus the functional gradient of the
+    loss, and the refit is the loss's own machine.
+
+    Kernels whose improvements agree to a relative 1e-10 (more where alpha is below
+    1e-5 of a trace, as rounding then is larger) are tied, and the first of them in
+    the dictionary is selected.
+
+    Parameters
+    ----------
+    n_kernels : int, optional
+        Stop when so many are selected; all by default.
+    tol : float, default=1e-3
+        The precision: stop when the best improvement is at most `tol` times the
+        largest that a kernel could offer at the start, half the squared length of
+        the first residual. For centred or +-1 targets that is the precision of the
+        paper relative to the mean square of the target.
+    subsample : float or int, default=1.0
+        Every step looks at a random part of the dictionary: a fraction of it if a
+        float in (0, 1], or a number of kernels.
+    random_state : int, default=0
+        Seed of the subsamples. Step k of a path draws the same subsample whatever
+        alpha and the steps before were.
+    machine : KernelMachine, optional
+        The learner of the refits; the one that `machine_for` gives for the loss by
+        default. Ridge fits on a `LowRankStack` are updated without one.
+
+    Notes
+    -----
+    One selection costs about two products with every Gram matrix: Lanczos bounds on
+    I_j need one for most kernels, and only kernels that can still win get more. A
+    kernel of rank r costs O(n r) where the stack is a `LowRankStack`.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> from multikernel.losses import SquaredLoss
+    >>> from multikernel.problem import Problem
+    >>> from multikernel.regularizers import BlockElasticNet
+    >>> from multikernel.solvers import GroupOMP
+    >>> X = np.random.default_rng(0).standard_normal((30, 5))
+    >>> y = 3.0 * X[:, 3] - 2.0 * X[:, 1]
+    >>> gram = DenseStack(np.stack([np.outer(x, x) for x in X.T]))
+    >>> ridge = BlockElasticNet(alpha=1e-3, l1_ratio=0.0)
+    >>> path = GroupOMP().path(Problem(gram, y, SquaredLoss(), ridge))
+    >>> path.order
+    array([3, 1])
+    >>> path.status.value
+    'No kernel that is left improves the fit by more than the tolerance.'
+    """
+
+    n_kernels: int | None = None
+    tol: float = 1e-3
+    subsample: float | int = 1.0
+    random_state: int = 0
+    machine: KernelMachine | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_kernels is not None and self.n_kernels < 1:
+            raise ValueError(f"n_kernels must be at least 1, got {self.n_kernels}.")
+        if not self.tol >= 0.0:
+            raise ValueError(f"tol must be zero or positive, got {self.tol}.")
+        whole = isinstance(self.subsample, int)
+        if not (self.subsample >= 1 if whole else 0.0 < self.subsample <= 1.0):
+            raise ValueError(
+                "subsample must be a fraction in (0, 1] or a number of kernels (int) "
+                f"of at least 1, got {self.subsample!r}."
+            )
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why this solver cannot treat the problem, or None if it can."""
+        n_kernels, n_rows, n_cols = problem.gram.shape
+        if n_rows != n_cols:
+            return f"GroupOMP needs square Gram matrices, got {n_rows} x {n_cols}."
+        if not _is_ridge(problem.regularizer, n_kernels):
+            return (
+                "GroupOMP minimises the ridge penalty alpha / 2 sum_m ||f_m||^2 on the "
+                f"kernels that it selects, got {problem.regularizer!r}: use "
+                "BlockElasticNet(alpha, l1_ratio=0.0)."
+            )
+        return self._machine(problem).unsupported(problem.loss)
+
+    def _machine(self, problem: Problem) -> KernelMachine:
+        return machine_for(problem.loss) if self.machine is None else self.machine
+
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Select kernels and return the last model of the path.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its regulariser is the ridge penalty.
+        init : Solution, optional
+            Not used: a greedy selection starts from no kernels.
+        callback : callable, optional
+            Called after every selection; returning True stops.
+
+        Returns
+        -------
+        solution : Solution
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` says so, or alpha is below the rounding of the kernels.
+        """
+        return self.path(problem, callback).solution()
+
+    def path(self, problem: Problem, callback: Callback | None = None) -> GreedyPath:
+        """Select kernels and return the model after every selection.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its regulariser is the ridge penalty.
+        callback : callable, optional
+            Called after every selection; returning True stops.
+
+        Returns
+        -------
+        path : GreedyPath
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` says so, or alpha is below the rounding of the kernels.
+        """
+        return self.paths(problem, [problem.regularizer.alpha], callback)[0]
+
+    def paths(
+        self,
+        problem: Problem,
+        alphas: Sequence[float] | Array,
+        callback: Callback | None = None,
+    ) -> list[GreedyPath]:
+        """Select kernels for several strengths at once.
+
+        The paths grow side by side, so that one product with a Gram matrix serves the
+        residuals of all strengths; each path is the one that it would be alone.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its regulariser is the ridge penalty, of any strength.
+        alphas : sequence of float
+            Strengths, in the summed scale of `Problem`.
+        callback : callable, optional
+            Called after every selection of every path; returning True stops that
+            path.
+
+        Returns
+        -------
+        paths : list of GreedyPath
+            One for every strength.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` says so, or a strength is below the rounding of the
+            kernels.
+        """
+        reason = self.unsupported(problem)
+        if reason is not None:
+            raise UnsupportedProblemError(reason)
+        factors = low_rank_form(problem.gram)
+        if factors is not None:
+            problem = replace(problem, gram=factors)
+        geometry = whitening(problem)
+        selector = selector_for(problem.gram, geometry)
+        all_paths = [
+            _Growth(self, with_alpha(problem, float(alpha)), geometry, callback)
+            for alpha in alphas
+        ]
+        for step in range(self._limit(problem)):
+            growing = [path for path in all_paths if path.status is None]
+            if not growing:
+                break
+            query = _query(growing, self._draw(problem, step))
+            choice = selector.best(query)
+            for path, kernel, improvement in zip(
+                growing, choice.kernels, choice.improvements, strict=True
+            ):
+                path.recorder.passes += choice.passes
+                path.extend(int(kernel), float(improvement))
+        return [path.finish() for path in all_paths]
+
+    def _limit(self, problem: Problem) -> int:
+        """Return the largest number of kernels to select."""
+        n_kernels = problem.gram.shape[0]
+        return n_kernels if self.n_kernels is None else min(self.n_kernels, n_kernels)
+
+    def _draw(self, problem: Problem, step: int) -> "_Subsample":
+        """Return the subsample of one step."""
+        n_kernels = problem.gram.shape[0]
+        if isinstance(self.subsample, int):
+            size = min(self.subsample, n_kernels)
+        else:
+            size = math.ceil(self.subsample * n_kernels)
+        if size == n_kernels:
+            return _Subsample(np.zeros(n_kernels), size)
+        rng = np.random.default_rng([self.random_state, step])
+        return _Subsample(rng.random(n_kernels), size)
+
+
+@dataclass(frozen=True, eq=False)
+class _Subsample:
+    """Random keys of the kernels; those with the smallest are looked at."""
+
+    keys: Array
+    size: int
+
+    def candidates(self, selected: list[int]) -> NDArray[np.bool_]:
+        """Return the subsample of the kernels that are not selected yet."""
+        chosen = np.ones(self.keys.size, dtype=bool)
+        if self.size < chosen.size:
+            keys = self.keys.copy()
+            keys[selected] = np.inf
+            chosen[np.argpartition(keys, self.size)[self.size :]] = False
+        chosen[selected] = False
+        return chosen
+
+
+class _Growth:
+    """One path while it grows."""
+
+    def __init__(
+        self,
+        solver: GroupOMP,
+        problem: Problem,
+        geometry: Whitening,
+        callback: Callback | None,
+    ) -> None:
+        self.problem, self.geometry = problem, geometry
+        self.refit = refit_for(problem, solver._machine(problem))
+        self.recorder = Recorder(callback)
+        self.order: list[int] = []
+        self.improvements: list[float] = []
+        self.status: Status | None = None
+        constant = constant_model(problem)
+        intercept = constant.intercept
+        level = float(intercept[0]) if problem.y.ndim == 1 else intercept
+        f = np.zeros_like(problem.y) + level
+        self.coefs = [constant.dual / problem.regularizer.alpha]
+        self.intercepts = [intercept]
+        self.objectives = [float(problem.loss.value(problem.y, f).sum())]
+        self.least = solver.tol * 0.5 * float(np.sum(self.rows() ** 2))
+        self._record()
+
+    def rows(self) -> Array:
+        """Return the whitened residual, one row per output."""
+        dual = self.problem.regularizer.alpha * self.coefs[-1]
+        return self.geometry.residual_rows(dual)
+
+    def extend(self, kernel: int, improvement: float) -> None:
+        """Select a kernel, or stop where it improves too little."""
+        if improvement <= self.least:
+            self.status = Status.PRECISE
+            return
+        fit = self.refit.add(kernel)
+        self.order.append(kernel)
+        self.improvements.append(improvement)
+        self.coefs.append(fit.coefs)
+        self.intercepts.append(fit.intercept)
+        self.objectives.append(fit.objective)
+        self._record()
+
+    def _record(self) -> None:
+        self.recorder.inner_steps = len(self.order)
+        if self.recorder.add(self.objectives[-1], np.nan, len(self.order)):
+            self.status = Status.STOPPED
+
+    def finish(self) -> GreedyPath:
+        """Return the path."""
+        return GreedyPath(
+            problem=self.problem,
+            order=np.array(self.order, dtype=np.intp),
+            improvements=np.array(self.improvements),
+            objectives=np.array(self.objectives),
+            coefs=np.stack(self.coefs),
+            intercepts=np.stack(self.intercepts),
+            status=Status.SELECTED if self.status is None else self.status,
+            history=tuple(self.recorder.history),
+        )
+
+
+def _query(growing: list[_Growth], subsample: _Subsample) -> Query:
+    """Return the question that all growing paths ask together."""
+    rows = [path.rows() for path in growing]
+    sizes = np.array([len(block) for block in rows])
+    return Query(
+        rows=np.concatenate(rows),
+        starts=np.cumsum(sizes) - sizes,
+        shifts=np.array([path.problem.regularizer.alpha for path in growing]),
+        candidates=np.stack([subsample.candidates(path.order) for path in growing]),
+    )
+
+
+def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
+    """Return whether a penalty is alpha / 2 times the sum of the squared norms.
+
+    Several classes have this as a special case, so it is asked by values.
+    """
+    norms = np.linspace(1.0, 2.0, n_kernels)
+    probes = (norms, 3.0 * norms)
+    expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]
+    return bool(np.allclose([regularizer.value(t) for t in probes], expected))

@@ -1,0 +1,233 @@
+"""Refits on the sum of the selected kernels, each from the one before it."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from multikernel._typing import Array
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.gram.base import DenseGram, GramMatrix
+from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.losses.base import Loss
+from multikernel.losses.weighted import WeightedLoss, weighted
+from multikernel.machines import KernelMachine, MachineFit
+from multikernel.problem import Problem
+from multikernel.solvers.greedy.whitening import is_squared, whitening
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """One refit, f = sum_m K_m coefs + intercept over the selected kernels.
+
+    Parameters
+    ----------
+    coefs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The expansion that all selected kernels share; alpha times it is the dual
+        variable.
+    intercept : ndarray of shape (n_outputs,)
+        The intercept.
+    objective : float
+        Primal objective, in the summed scale of `Problem`.
+    """
+
+    coefs: Array
+    intercept: Array
+    objective: float
+
+
+class Refit(Protocol):
+    """Grows the sum of the selected kernels, and fits it."""
+
+    def add(self, kernel: int) -> Fit:
+        """Add one kernel to the sum, and fit again."""
+        ...
+
+
+def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
+    """Return the way to refit that suits loss and storage.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its regulariser's ``alpha`` is the ridge.
+    machine : KernelMachine
+        The learner where factors cannot be updated.
+
+    Returns
+    -------
+    refit : Refit
+    """
+    if isinstance(problem.gram, LowRankStack) and is_squared(problem.loss):
+        return FactorRefit(problem, problem.gram)
+    return MachineRefit(problem, machine)
+
+
+class MachineRefit:
+    """Refits by a machine for one kernel, warm-started, on a running sum.
+
+    Adding a kernel of full rank changes all of the factorisation, so a closed-form
+    machine factorises anew, O(n^3 / 3); an iterative one starts at the old dual
+    variable, whose decision values change by one product with the new kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    machine : KernelMachine
+        The learner; it treats problems of strength one, so 1 / alpha goes into the
+        loss.
+    """
+
+    def __init__(self, problem: Problem, machine: KernelMachine) -> None:
+        self.problem, self.machine = problem, machine
+        self.loss = _scaled(problem.loss, 1.0 / problem.regularizer.alpha, problem.y)
+        self.weights = np.zeros(problem.gram.shape[0])
+        self.total = problem.gram.combine(self.weights)
+        self.fit: MachineFit | None = None
+
+    def add(self, kernel: int) -> Fit:
+        """Add one kernel to the sum, and fit again."""
+        problem = self.problem
+        new = self._grow(kernel)
+        start = self.fit
+        if start is not None:
+            start = replace(start, f=start.f + new.matvec(start.dual))
+        self.fit = self.machine.fit(
+            self.total,
+            problem.y,
+            self.loss,
+            fit_intercept=problem.fit_intercept,
+            init=start,
+        )
+        if not self.fit.converged:
+            warnings.warn(
+                f"The refit on {int(self.weights.sum())} kernels stopped above its "
+                "tolerance: loosen the tolerance of the machine, or let it make more "
+                "steps.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        smooth = self.fit.f - _like(self.fit.intercept, problem.y)
+        penalty = (
+            0.5 * problem.regularizer.alpha * float(np.sum(self.fit.dual * smooth))
+        )
+        losses = problem.loss.value(problem.y, self.fit.f)
+        return Fit(self.fit.dual, self.fit.intercept, float(losses.sum()) + penalty)
+
+    def _grow(self, kernel: int) -> GramMatrix:
+        """Add a kernel to the running sum, and return its matrix."""
+        only = np.zeros(self.weights.size)
+        only[kernel] = self.weights[kernel] = 1.0
+        new = self.problem.gram.combine(only)
+        if isinstance(self.total, DenseGram) and isinstance(new, DenseGram):
+            self.total = DenseMatrix(self.total.array + new.array)
+        else:
+            self.total = self.problem.gram.combine(self.weights)
+        return new
+
+
+class FactorRefit:
+    r"""Ridge refits on kernels of low rank, by rows of a Cholesky factor.
+
+    With V the whitened factors of the selected kernels side by side, the solution is
+    :math:`V t`, :math:`(V^\top V + c I) t = V^\top \tilde y`. A new kernel borders the
+    matrix, so its Cholesky factor L and :math:`L^{-1} V^\top \tilde y` get new rows and
+    nothing else changes: O(n R r) for R columns so far and r new ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the squared loss, weighted or not.
+    stack : LowRankStack
+        Its kernels.
+    """
+
+    def __init__(self, problem: Problem, stack: LowRankStack) -> None:
+        self.problem, self.stack = problem, stack
+        self.geometry = whitening(problem)
+        y = problem.y.T if problem.y.ndim == 2 else problem.y[None]
+        self.raw = np.array(self.geometry.scaled(y))
+        self.target = self.geometry.project(self.raw.copy())
+        n_outputs, n_samples = self.target.shape
+        self.factors = np.empty((0, n_samples))
+        self.means = np.empty(0)
+        self.cholesky = np.empty((0, 0))
+        self.forward = np.empty((0, n_outputs))
+
+    def add(self, kernel: int) -> Fit:
+        """Add one kernel to the sum, and fit again."""
+        self._border(kernel)
+        alpha = self.problem.regularizer.alpha
+        size = self.forward.shape[0]
+        inner = solve_triangular(
+            self.cholesky[:size, :size], self.forward, lower=True, trans="T"
+        )
+        residual = self.target - inner.T @ self.factors[:size]
+        # ||f||^2 = t^T t, as f = V t and t = V^T a.
+        objective = 0.5 * float(np.sum(residual**2)) + 0.5 * alpha * float(
+            np.sum(inner**2)
+        )
+        coefs = self.geometry.scaled(residual) / alpha
+        shape = self.problem.y.T.shape
+        return Fit(coefs.reshape(shape).T.copy(), self._intercept(inner), objective)
+
+    def _border(self, kernel: int) -> None:
+        """Append the rows of one kernel to the factors and to their Cholesky factor."""
+        part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
+        raw = np.array(self.geometry.scaled(self.stack.left[:, part].T))
+        new = self.geometry.project(raw.copy())
+        size, rank = self.forward.shape[0], new.shape[0]
+        self._reserve(size + rank)
+        old = self.factors[:size]
+        below = solve_triangular(self.cholesky[:size, :size], old @ new.T, lower=True)
+        corner = new @ new.T - below.T @ below
+        corner.reshape(-1)[:: rank + 1] += self.problem.regularizer.alpha
+        root = np.linalg.cholesky(corner)
+        forward = solve_triangular(
+            root, new @ self.target.T - below.T @ self.forward, lower=True
+        )
+        grown = slice(size, size + rank)
+        self.factors[grown] = new
+        self.cholesky[grown, :size], self.cholesky[grown, grown] = below.T, root
+        self.forward = np.vstack([self.forward, forward])
+        if self.geometry.direction is not None:
+            self.means = np.append(self.means, raw @ self.geometry.direction)
+
+    def _reserve(self, size: int) -> None:
+        """Make room, by doubling, so that growing costs no more than filling."""
+        room = self.cholesky.shape[0]
+        if size <= room:
+            return
+        wider = max(2 * room, size, 16)
+        factors = np.empty((wider, self.factors.shape[1]))
+        factors[:room] = self.factors
+        cholesky = np.zeros((wider, wider))
+        cholesky[:room, :room] = self.cholesky
+        self.factors, self.cholesky = factors, cholesky
+
+    def _intercept(self, inner: Array) -> Array:
+        """Return the (weighted) mean of y - K a."""
+        direction = self.geometry.direction
+        if direction is None:
+            return np.zeros(self.raw.shape[0])
+        # u = S 1 / |S 1|, so a weighted mean is the product with u over |S 1|.
+        length = np.sqrt(direction.size)
+        if self.geometry.scale is not None:
+            length = np.linalg.norm(self.geometry.scale)
+        return np.asarray((self.raw @ direction - self.means @ inner) / length)
+
+
+def _scaled(loss: Loss, factor: float, y: Array) -> Loss:
+    """Return the loss times a constant."""
+    if isinstance(loss, WeightedLoss):
+        return weighted(loss.loss, factor * loss.weights)
+    return weighted(loss, np.full(y.shape[0], factor))
+
+
+def _like(intercept: Array, y: Array) -> Array | float:
+    """Return an intercept that broadcasts against y."""
+    return float(intercept[0]) if y.ndim == 1 else intercept

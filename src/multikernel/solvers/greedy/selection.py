@@ -1,0 +1,33 @@
+"""Which selection suits which storage."""
+
+from functools import singledispatch
+
+from multikernel.gram.base import GramStack
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.solvers.greedy.bound_selection import BoundSelector
+from multikernel.solvers.greedy.factor_selection import FactorSelector
+from multikernel.solvers.greedy.improvement import Selector
+from multikernel.solvers.greedy.whitening import Whitening
+
+
+@singledispatch
+def selector_for(stack: GramStack, whitening: Whitening) -> Selector:
+    """Return the selector that suits the storage.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels.
+    whitening : Whitening
+        The geometry of the fits.
+
+    Returns
+    -------
+    selector : Selector
+    """
+    return BoundSelector(stack, whitening)
+
+
+@selector_for.register
+def _(stack: LowRankStack, whitening: Whitening) -> Selector:
+    return FactorSelector(stack, whitening)

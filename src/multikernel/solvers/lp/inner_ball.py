@@ -1,0 +1,129 @@
+r"""Balls of kernel weights inside the unit p-ball, with more curvature.
+
+Around weights c of p-norm one, and for P >= p, the weighted ball
+
+.. math:: \Bigl\{ \theta \ge 0 : \sum_m c_m^{p-P} \theta_m^P \le 1 \Bigr\}
+
+touches the p-ball in c, and lies inside it by Jensen's inequality (the mean of
+:math:`(\theta_m / c_m)^P` under the probabilities :math:`c_m^p` bounds that of the
+p-th powers). So a problem over it is a restriction of the problem over the p-ball,
+with the same optimality conditions at c; and it is smooth even for p = 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from multikernel._typing import Array
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
+from multikernel.solvers.incumbent import Expansion
+
+
+@dataclass(frozen=True, eq=False)
+class InnerBall:
+    """The ball of exponent P around some kernel weights.
+
+    Parameters
+    ----------
+    regularizer : SquaredBlockNorm
+        Gives p.
+    center : ndarray of shape (n_kernels,)
+        Positive kernel weights of p-norm one.
+    exponent : float
+        P, at least p and above 1.
+    """
+
+    regularizer: SquaredBlockNorm
+    center: Array
+    exponent: float
+
+    def respond(self, forms: Array) -> Array:
+        """Return the weights in the ball that maximise weights^T forms.
+
+        Parameters
+        ----------
+        forms : ndarray of shape (n_kernels,)
+            Non-negative numbers, not all zero.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_kernels,)
+        """
+        p, larger = self.regularizer.p, self.exponent
+        if larger == p:
+            return self.regularizer.responding_weights(forms)
+        logs = np.full(forms.shape, -np.inf)
+        used = forms > 0.0
+        center = np.log(self.center[used])
+        response = ((larger - p) * center + np.log(forms[used])) / (larger - 1.0)
+        response -= logsumexp((p - larger) * center + larger * response) / larger
+        logs[used] = response
+        with np.errstate(under="ignore"):
+            return np.asarray(np.exp(logs))
+
+    def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
+        r"""Return the Newton step on log(weights) that belongs to a step in rho.
+
+        The logarithm of what `respond` returns, to first order around `old`:
+
+        .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{P - 1} \Bigl(
+            \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr)
+
+        Parameters
+        ----------
+        old, new : Expansion
+            Where the step in rho began, with forms not all zero, and where it ended.
+        weights : ndarray of shape (n_kernels,)
+            ``respond(old.forms)``.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_kernels,)
+            Up to a factor.
+        """
+        used = (weights > 0.0) & (old.forms > 0.0)
+        change = old.images[used] @ (new.rho - old.rho)
+        logs = 2.0 * change / old.forms[used] / (self.exponent - 1.0)
+        followed = np.zeros_like(weights)
+        with np.errstate(under="ignore"):
+            followed[used] = weights[used] * np.exp(np.maximum(logs - logs.max(), -700))
+        return followed
+
+    def curvature_factor(self, images: Array, forms: Array, weights: Array) -> Array:
+        r"""Return U, so that U U^T is what the ball adds to the combined kernel.
+
+        The support function N of the ball is a function of the forms, and half its
+        Hessian in rho is :math:`\sum_m \theta_m K_m + U U^\top`, with
+
+        .. math:: U U^\top = \frac{2 N}{P - 1} \Bigl( \sum_m \pi_m v_m v_m^\top
+            - \bar v \bar v^\top \Bigr), \quad v_m = \frac{K_m \rho}{\rho^\top K_m
+            \rho}, \quad \pi_m = \frac{\theta_m \rho^\top K_m \rho}{N},
+
+        a covariance of the v_m. It vanishes at rho, as N is homogeneous: so the
+        quadratic model of the dual at rho is that of a machine with this one kernel.
+
+        Parameters
+        ----------
+        images : ndarray of shape (n_kernels, n_samples)
+            K_m rho.
+        forms : ndarray of shape (n_kernels,)
+            rho^T K_m rho.
+        weights : ndarray of shape (n_kernels,)
+            ``respond(forms)``.
+
+        Returns
+        -------
+        factor : ndarray of shape (n_samples, n_used)
+            A column per kernel of positive weight; none where P is infinite.
+        """
+        used = np.flatnonzero(weights * forms > 0.0)
+        if used.size <= 1 or np.isinf(self.exponent):
+            return np.empty((images.shape[1], 0))
+        products = weights[used] * forms[used]
+        total = float(products.sum())
+        shares = products / total
+        slopes = images[used] / forms[used][:, None]
+        slopes -= shares @ slopes
+        sizes = np.sqrt(2.0 * total / (self.exponent - 1.0) * shares)
+        return np.asarray((slopes * sizes[:, None]).T)

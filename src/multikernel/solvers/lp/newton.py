@@ -1,0 +1,358 @@
+"""lp-norm multiple kernel learning by Newton steps, interleaved with a machine."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from multikernel._typing import Array
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.base import GramMatrix
+from multikernel.gram.updated import add_low_rank
+from multikernel.machines import SMO, MachineFit
+from multikernel.problem import Callback, Problem, Solution
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
+from multikernel.solvers.incumbent import Expansion, Tracker, expand
+from multikernel.solvers.lp.inner_ball import InnerBall
+from multikernel.solvers.lp.weighted_machine import (
+    CACHE_BYTES,
+    feasible,
+    fit_machine,
+    machine_within,
+    reason_against,
+)
+from multikernel.solvers.recorder import Recorder
+
+FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
+SMOOTHEST = 0.3  # P - 1 at first, where p is smaller
+SOFTEST = 1.0  # P - 1 at most, after failures
+SHARPENING = (0.2, 0.3)  # of P - 1, and of the gap: the next P - 1 is the larger one
+SOFTENING = 10.0  # by what P - 1 grows where the quadratic model failed
+SHORT, LONG = 0.5, 0.9  # steps that tell of a failure, and of a success
+FAST = 0.1  # a factor of the gap in one step that needs no sharpening
+SHARPEST = 1e-9  # P - 1 at least
+MOST_STEPS, STEPS_PER_SAMPLE = 200_000, 100  # of SMO: more, and the ball is to blame
+FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
+LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
+NEGLIGIBLE = 0.01  # share of the tolerance that dropped kernels may cost, p = 1
+VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
+STEP_TOLERANCE = 1e-3
+STEPS_IN_VAIN = 20  # before giving up: a ball may have to change a few times
+PROGRESS = 0.01  # share of the gap, in that many steps: less is in vain
+EPS = 64.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class InterleavedNewton:
+    r"""lp-norm multiple kernel learning: Newton steps interleaved with a machine.
+
+    With the unit p-ball B of kernel weights theta, the dual is
+
+    .. math:: \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
+        - \frac{1}{2 \alpha} \max_{\theta \in B} \sum_m \theta_m \rho^\top K_m \rho .
+
+    Its second term is homogeneous of degree two, so its quadratic model around rho
+    has no linear part: bounds included, the Newton subproblem is that of a
+    *single-kernel machine*, whose kernel is the combined one plus a term of low rank
+    for the response of theta. SMO (or ridge, or Newton's method for the logistic
+    loss) makes a short run on it from the last point, as exact as the gap deserves.
+    Then log(theta) takes the Newton step that belongs to it,
+
+    .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{p - 1} \Bigl(
+        \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr),
+
+    up to the c that normalises it, after an exact line search along
+    :math:`\delta\rho`, which is free as every quadratic form is known along the way.
+
+    In section 2.4.1 of [1]_ the Newton step on log(theta) is taken at fixed block
+    norms. Its Hessian is diagonal then, because it leaves out how the dual variables
+    respond to theta, and convergence is linear. Here it is quadratic.
+
+    As p goes to 1 the ball gets too much curvature for such steps, and at p = 1 it has
+    corners. There each step is made over a smooth ball of exponent P inside B, which
+    touches it in the current weights: that keeps every step feasible, and the
+    optimality conditions. P is lowered where convergence needs it.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=100
+        Newton steps at most.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
+
+    Notes
+    -----
+    A step makes one product with every kernel matrix, and one weighted sum of those
+    with a positive weight: at most two passes. Its low-rank term costs
+    n_samples^2 n_kernels flops.
+
+    References
+    ----------
+    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> from multikernel.losses import HingeLoss
+    >>> from multikernel.problem import Problem
+    >>> from multikernel.regularizers import SquaredBlockNorm
+    >>> x = np.linspace(-1, 1, 20)
+    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
+    >>> problem = Problem(grams, np.sign(x), HingeLoss(), SquaredBlockNorm(0.1, 1.0))
+    >>> solution = InterleavedNewton(tol=1e-6).solve(problem)
+    >>> solution.kernel_weights
+    array([1., 0.])
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 100
+    cache_bytes: int = CACHE_BYTES
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why this solver cannot treat the problem, or None if it can."""
+        return reason_against(problem, "InterleavedNewton")
+
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Solve the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            With a `SquaredBlockNorm` and one-dimensional targets.
+        init : Solution, optional
+            A warm start, for example the solution for a near-by alpha or p.
+        callback : callable, optional
+            Called with a `Progress` after each step; True stops.
+
+        Returns
+        -------
+        solution : Solution
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` gives a reason.
+        IndefiniteKernelError
+            If a kernel matrix is found to be not positive semidefinite.
+        """
+        reason = self.unsupported(problem)
+        if reason is not None:
+            raise UnsupportedProblemError(reason)
+        tracker = Tracker(problem, Recorder(callback), STEPS_IN_VAIN, PROGRESS)
+        search = _Search(problem, tracker, self)
+        search.start(init)
+        status = search.tracker.status(self.tol, self.max_iter)
+        while status is None:
+            search.step()
+            status = search.tracker.status(self.tol, self.max_iter)
+        return search.tracker.solution(status)
+
+
+@dataclass
+class _Search:
+    """The state of the iteration."""
+
+    problem: Problem
+    tracker: Tracker
+    settings: InterleavedNewton
+    point: Expansion = field(init=False)
+    center: Array = field(init=False)
+    excess: float = SMOOTHEST  # P - 1, where it is above p - 1
+    solved: bool = True  # whether the machine has ended within its steps
+
+    @property
+    def _regularizer(self) -> SquaredBlockNorm:
+        regularizer = self.problem.regularizer
+        assert isinstance(regularizer, SquaredBlockNorm)
+        return regularizer
+
+    def start(self, init: Solution | None) -> None:
+        """Begin at zero with equal weights, or at a solution."""
+        n_kernels = self.problem.gram.shape[0]
+        expansion = self.tracker.start(init)
+        weights = np.ones(n_kernels)
+        if expansion is None:
+            y = self.problem.y
+            images = np.zeros((n_kernels, y.size))
+            expansion = Expansion(np.zeros_like(y), images, np.zeros(n_kernels))
+        elif init is not None and init.kernel_weights.any():
+            weights = init.kernel_weights
+            self.excess = min(self.excess, SHARPENING[1] * self.tracker.gap)
+        self.point = expansion
+        self._center_at(weights)
+
+    def _center_at(self, weights: Array) -> None:
+        floored = np.maximum(weights, FLOOR * weights.max())
+        self.center = floored / p_norm(floored, self._regularizer.p)
+
+    def step(self) -> None:
+        """Make one Newton step, and certify where it leads."""
+        tracker, old = self.tracker, self.point
+        p = self._regularizer.p
+        ball = InnerBall(self._regularizer, self.center, max(p, 1.0 + self.excess))
+        weights = ball.respond(old.forms) if old.forms.any() else self.center
+        new = self._solve_model(ball, weights)
+        share = _best_share(self.problem, ball, old, new)
+        self.point = _between(self.problem, old, new, share)
+        gap = tracker.gap
+        best = self._offer(ball, old, weights)
+        # Away from the optimum over this ball the weights that it answers with are
+        # extreme: such a step moves rho, and the ball stays.
+        if share >= SHORT:
+            self._center_at(best)
+        if ball.exponent > p:
+            self._let_return(LIFT * tracker.gap)
+        tracker.offer_dual(self.point.rho, self.point.forms)
+        tracker.record()
+        self._adapt(share, tracker.gap / gap)
+
+    def _let_return(self, mass: float) -> None:
+        """Give kernels that the dual point calls for a share of the weights.
+
+        A ball only multiplies weights, so a kernel at the floor takes many steps to
+        come back. The dual point can have no better bound than its largest quadratic
+        form gives, while the weights of the model stand for their mean.
+        """
+        forms, center = self.point.forms, self.center
+        called = forms > float(center @ forms) / float(center.sum())
+        if called.any():
+            least = mass * float(center.sum()) / np.count_nonzero(called)
+            self._center_at(np.where(called, np.maximum(center, least), center))
+
+    def _adapt(self, share: float, factor: float) -> None:
+        """Choose the next ball: smoother after a failure, sharper if it is slow.
+
+        The machine fails where the ball's curvature makes its kernel too stiff.
+        """
+        if share < SHORT or not self.solved:
+            self.excess = min(SOFTEST, SOFTENING * self.excess)
+        elif share > LONG and factor > FAST:
+            sharper = SHARPENING[0] * self.excess, SHARPENING[1] * self.tracker.gap
+            self.excess = min(self.excess, max(*sharper, SHARPEST))
+
+    def _solve_model(self, ball: InnerBall, weights: Array) -> Expansion:
+        """Maximise the quadratic model of the dual, and expand its solution."""
+        problem, tracker, point = self.problem, self.tracker, self.point
+        # Kernels that all but vanish would cost a pass and change the model by nothing.
+        weights = np.where(weights > VANISHED * weights.max(), weights, 0.0)
+        alpha = self._regularizer.alpha
+        matrix: GramMatrix = problem.gram.combine(weights / alpha)
+        tracker.recorder.passes += np.count_nonzero(weights) / weights.size
+        factor = ball.curvature_factor(point.images, point.forms, weights)
+        matrix = add_low_rank(matrix, factor / np.sqrt(alpha))
+        f = point.decision_values(weights / alpha)
+        b = tracker.model.intercept
+        start = MachineFit(point.rho, b, f + b, np.nan, 0, False)
+        gap = min(tracker.gap, FIRST_GAP)
+        objective, cache_bytes = tracker.model.objective, self.settings.cache_bytes
+        machine = machine_within(problem, gap, objective, cache_bytes)
+        if isinstance(machine, SMO):
+            most = MOST_STEPS + STEPS_PER_SAMPLE * problem.y.size
+            machine = replace(machine, max_steps=most)
+        fit = fit_machine(machine, problem, matrix, start)
+        self.solved = fit.converged
+        tracker.recorder.inner_steps += fit.n_steps
+        tracker.recorder.passes += 1
+        return expand(problem.gram, feasible(problem, matrix, fit)[0])
+
+    def _offer(self, ball: InnerBall, old: Expansion, weights: Array) -> Array:
+        """Offer models at the new point; return the weights of the best one.
+
+        Candidates are the Newton step on log(weights), and the weights that the ball
+        answers the new point with: the first is exact to second order, the second
+        does not depend on the quadratic model.
+        """
+        tracker, point = self.tracker, self.point
+        p, alpha = self._regularizer.p, self._regularizer.alpha
+        candidates = [ball.follow(old, point, weights)] if old.forms.any() else []
+        if point.forms.any() or not candidates:
+            answer = ball.respond(point.forms) if point.forms.any() else self.center
+            candidates.append(answer)
+        best, lowest = self.center, np.inf
+        for candidate in candidates:
+            chosen = candidate / p_norm(candidate, p)
+            if p == 1.0:
+                chosen = without_negligible(chosen, NEGLIGIBLE * self.settings.tol)
+            f = point.decision_values(chosen / alpha)
+            value = tracker.offer_model(point.rho, chosen / alpha, point.forms, f)
+            if value < lowest:
+                best, lowest = candidate, value
+        return best
+
+
+def without_negligible(weights: Array, mass: float) -> Array:
+    """Return weights of the same sum with the smallest set to zero.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        Non-negative.
+    mass : float
+        The share of their sum that may be lost.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_kernels,)
+    """
+    order = np.argsort(weights)
+    dropped = order[np.cumsum(weights[order]) <= mass * weights.sum()]
+    kept = weights.copy()
+    kept[dropped] = 0.0
+    return np.asarray(kept * (weights.sum() / kept.sum()))
+
+
+def _box(problem: Problem) -> tuple[Array, Array]:
+    """Return the bounds of the dual variables."""
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    return -upper, -lower
+
+
+def _between(
+    problem: Problem, old: Expansion, new: Expansion, share: float
+) -> Expansion:
+    """Return old + share (new - old); 1 is the new one."""
+    lower, upper = _box(problem)
+    rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
+    images = old.images + share * (new.images - old.images)
+    return Expansion(rho, images, np.maximum(images @ rho, 0.0))
+
+
+def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
+    """Return the quadratic forms of old + share (new - old)."""
+    rest = 1.0 - share
+    forms = rest * (rest * old.forms + 2.0 * share * cross)
+    return np.maximum(forms + share * share * new.forms, 0.0)
+
+
+def _best_share(
+    problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
+) -> float:
+    """Return the best point between two as a share of the way; 1 is the new one."""
+    alpha = problem.regularizer.alpha
+    lower, upper = _box(problem)
+    cross = new.images @ old.rho
+
+    def dual_loss(share: float) -> float:
+        rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
+        conjugate = float(problem.loss.conjugate(problem.y, -rho).sum())
+        forms = _forms_between(old, new, cross, share)
+        support = float(ball.respond(forms) @ forms) if forms.any() else 0.0
+        return conjugate + support / (2.0 * alpha)
+
+    found = minimize_scalar(
+        dual_loss,
+        bounds=(0.0, 1.0),
+        method="bounded",
+        options={"xatol": STEP_TOLERANCE},
+    )
+    whole = dual_loss(1.0)
+    return 1.0 if whole <= found.fun + EPS * abs(whole) else float(found.x)

@@ -1,0 +1,180 @@
+r"""The optimal value as a function of the kernel weights, with its derivatives.
+
+.. math:: J(\theta) = \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
+    - \frac{1}{2 \alpha} \sum_m \theta_m \rho^\top K_m \rho
+
+is convex, and by the envelope theorem its gradient is that of the bracket at the
+maximising rho. Solvers that search over kernel weights are built on it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import check_forms
+from multikernel.gram.base import GramMatrix
+from multikernel.gram.dense import DenseMatrix
+from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.machines import warm_start
+from multikernel.problem import Problem
+from multikernel.solvers.incumbent import Tracker
+from multikernel.solvers.lp.weighted_machine import (
+    feasible,
+    fit_machine,
+    machine_within,
+)
+
+JITTER = 1e-10
+NEAR_BOUND = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OraclePoint:
+    """What is known at some kernel weights.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        The kernel weights theta.
+    matrix : GramMatrix
+        sum_m theta_m K_m / alpha.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The dual point, feasible.
+    forms : ndarray of shape (n_kernels,)
+        rho^T K_m rho.
+    conjugate : float
+        -sum_i l*(y_i, -rho_i).
+    alpha : float
+        Of the regulariser.
+    """
+
+    weights: Array
+    matrix: GramMatrix
+    rho: Array
+    forms: Array
+    conjugate: float
+    alpha: float
+
+    @property
+    def value(self) -> float:
+        """Return J, from below: the bracket at rho."""
+        return self.value_at(self.weights)
+
+    @property
+    def gradient(self) -> Array:
+        """Return the derivatives of J, shape (n_kernels,)."""
+        return self.forms / (-2.0 * self.alpha)
+
+    def value_at(self, weights: Array) -> float:
+        """Return the bracket at rho for other weights, a lower bound on J there."""
+        return self.conjugate + float(weights @ self.gradient)
+
+
+@dataclass
+class WeightOracle:
+    """Evaluates J with a machine that starts from its last point.
+
+    Every evaluation is offered to the tracker, as a model and as a dual point.
+
+    Parameters
+    ----------
+    tracker : Tracker
+        Keeps the best points, and counts passes and steps.
+    cache_bytes : int
+        Memory of SMO for rows of a combined kernel that is not held.
+    """
+
+    tracker: Tracker
+    cache_bytes: int
+    last_rho: Array | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """Return the problem."""
+        return self.tracker.problem
+
+    def evaluate(self, weights: Array, gap: float) -> OraclePoint:
+        """Run the machine for some weights: one weighted sum, and one pass.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_kernels,)
+            Kernel weights.
+        gap : float
+            Relative gap that the machine's error should be far below.
+
+        Returns
+        -------
+        point : OraclePoint
+        """
+        problem, tracker = self.problem, self.tracker
+        alpha, recorder = problem.regularizer.alpha, tracker.recorder
+        matrix = problem.gram.combine(weights / alpha)
+        machine = machine_within(
+            problem, gap, tracker.model.objective, self.cache_bytes
+        )
+        b = tracker.model.intercept
+        start = None
+        if self.last_rho is not None:
+            start = warm_start(matrix, self.last_rho, intercept=b)
+        fit = fit_machine(machine, problem, matrix, start)
+        rho, f = feasible(problem, matrix, fit)
+        forms = problem.gram.quadratic_forms(rho)
+        check_forms(problem.gram, forms, rho)
+        forms = np.maximum(forms, 0.0)
+        recorder.inner_steps += fit.n_steps
+        recorder.passes += 1 + np.count_nonzero(weights) / weights.size
+        self.last_rho = rho
+        tracker.offer_model(rho, weights / alpha, forms, f)
+        tracker.offer_dual(rho, forms)
+        conjugate = -float(problem.loss.conjugate(problem.y, -rho).sum())
+        return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
+
+    def hessian(self, point: OraclePoint) -> Array:
+        r"""Return the second derivatives of J at a point: one pass, one factorisation.
+
+        .. math:: \frac{\partial^2 J}{\partial \theta_m \partial \theta_k} =
+            \frac{1}{\alpha^2} u_m^\top P u_k, \quad u_m = (K_m \rho)_F
+
+        F are the samples that are free to move, and P is the inverse of the curvature
+        of the dual on F, projected on a sum of zero where there is an intercept.
+
+        Parameters
+        ----------
+        point : OraclePoint
+            With one-dimensional rho.
+
+        Returns
+        -------
+        hessian : ndarray of shape (n_kernels, n_kernels)
+        """
+        problem = self.problem
+        self.tracker.recorder.passes += 1
+        free, curvature = _free_samples(problem, point.rho)
+        if free.size == 0:
+            return np.zeros((point.weights.size, point.weights.size))
+        images = problem.gram.matvec(point.rho)[:, free]
+        system = DenseMatrix(point.matrix.columns(free)[free])
+        jitter = JITTER * max(float(np.trace(system.array)), 1e-300)
+        sides = np.column_stack([images.T, np.ones(free.size)])
+        solved = system.solve(sides, shift=curvature + jitter)
+        product = images @ solved[:, :-1]
+        if problem.fit_intercept:
+            sums = images @ solved[:, -1]
+            product -= np.outer(sums, sums) / float(solved[:, -1].sum())
+        return np.asarray(product / point.alpha**2)
+
+
+def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
+    """Return who is off every bound and kink, and the curvature of the conjugate."""
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    u = -rho
+    margin = NEAR_BOUND * float(np.abs(rho).max(initial=0.0))
+    inside = (u > lower + margin) & (u < upper - margin)
+    if isinstance(problem.loss, SmoothConjugateLoss):
+        free = np.flatnonzero(inside)
+        curvature = problem.loss.conjugate_hessian(problem.y, u)
+        return free, curvature[free]
+    free = np.flatnonzero(inside & (np.abs(rho) > margin))
+    return free, np.zeros(free.size)

@@ -1,0 +1,227 @@
+r"""Quadratic programs over the domain of a piecewise linear loss, by active sets.
+
+.. math:: \min_x \sum_i h_i(x_i) + f^\top (x - \rho)
+    + \tfrac12 (x - \rho)^\top H (x - \rho),
+    \qquad \textstyle\sum_i x_i = 0 \text{ where there is an intercept,}
+
+with :math:`h_i(x) = \ell^*(y_i, -x)`, which bends at zero and ends at two corners. A
+sample is free between corners and fixed on one. Steps to the optimum over the free
+samples fix those that meet a corner on the way; at that optimum, fixed samples whose
+subgradients do not allow their corner are freed. From a good start few samples ever
+are free, and what they cost is the cube of their number, not of all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from multikernel._typing import Array, Indices
+from multikernel.losses.base import PolyhedralLoss
+from multikernel.solvers.spicy.quadratic_model import QuadraticModel
+
+SNAP = 1e-3  # of the width of the domain: this near to a corner is taken for it
+RIDGE = 1e-11  # of the largest curvature: kernels of low rank leave free ones without
+SOLVED = 0.1  # of the starting point's Fenchel gap, that may be left
+FREED = 0.3  # of the worst violation: samples this bad are freed together
+STILL = 1e-9  # of the width of the domain: steps this short lead nowhere
+ROUNDING = 1e-12  # of the two parts of a step, where they cancel
+BUDGET = 30  # times n_samples^3 flops; a barrier is cheaper then
+
+
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """Where the conjugates of a piecewise linear loss bend, in terms of rho.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_samples,)
+        Ends of the domain, low <= 0 <= high.
+    left, right : ndarray of shape (n_samples,)
+        Slopes below and above zero; infinite where the domain ends at zero.
+    """
+
+    low: Array
+    high: Array
+    left: Array
+    right: Array
+
+    @property
+    def width(self) -> Array:
+        """Return the widths of the domain."""
+        return self.high - self.low
+
+    def subgradients(self, x: Array) -> tuple[Array, Array]:
+        """Return the least and the largest subgradient; equal where x is free."""
+        below = np.where(x > self.low, self.left, -np.inf)
+        above = np.where(x < self.high, self.right, np.inf)
+        return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
+
+    def slope(self, x: Array, step: Array) -> float:
+        """Return the derivative at x along a step, where x is not at a corner."""
+        moving = step != 0.0
+        slopes = np.where(x > 0.0, self.right, self.left)[moving]
+        return float(slopes @ step[moving])
+
+    def fenchel_gap(self, x: Array, f: Array) -> float:
+        """Return how far x is from the best response to decision values f."""
+        right = np.where(self.high > 0.0, self.right, 0.0)
+        left = np.where(self.low < 0.0, self.left, 0.0)
+        here = np.where(x > 0.0, right, left) * x + f * x
+        ends = np.minimum((left + f) * self.low, (right + f) * self.high)
+        return float(np.sum(here - np.minimum(0.0, ends)))
+
+    def snap(self, x: Array) -> Array:
+        """Move what is near a corner onto it."""
+        near = SNAP * self.width
+        x = np.where(np.abs(x) <= near, 0.0, x)
+        x = np.where(x <= self.low + near, self.low, x)
+        return np.where(x >= self.high - near, self.high, x)
+
+
+def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
+    """Return the corners of a loss, of which a sample has a piece a side or none."""
+    signs, costs, sizes = loss.dual_pieces(y)
+    up, down = signs > 0.0, signs < 0.0
+    none_up, none_down = ~up.any(axis=0), ~down.any(axis=0)
+    left, right = -(costs * down).sum(axis=0), (costs * up).sum(axis=0)
+    return Corners(
+        low=-(sizes * down).sum(axis=0),
+        high=(sizes * up).sum(axis=0),
+        left=np.where(none_down, -np.inf, left),
+        right=np.where(none_up, np.inf, right),
+    )
+
+
+class FaceSearch:
+    """One quadratic program on its way to the optimum.
+
+    Parameters
+    ----------
+    model : QuadraticModel
+        Gradient and Hessian at the starting point.
+    corners : Corners
+        The domain and the slopes on it.
+    start : ndarray of shape (n_samples,)
+        The starting point.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_samples,)
+        The point reached.
+    shift : float
+        The multiplier of the constraint on the sum: change of the intercept.
+    """
+
+    def __init__(self, model: QuadraticModel, corners: Corners, start: Array) -> None:
+        self.model, self.corners = model, corners
+        self.x, self.gradient, self.shift = start.copy(), model.gradient.copy(), 0.0
+        lower, upper = corners.subgradients(start)
+        self._free = lower == upper
+        self._slopes = np.where(self._free, lower, 0.0)
+        self._low = np.where(start > 0.0, 0.0, corners.low)
+        self._high = np.where(start < 0.0, 0.0, corners.high)
+        # Less than rounding of the decision values cannot be asked for.
+        floor = 1e-13 * float((1.0 + np.abs(model.gradient)) @ corners.width)
+        gap = corners.fenchel_gap(start, model.gradient)
+        self._allowed = max(SOLVED * gap, floor)
+        self._moved = True
+
+    def run(self) -> None:
+        """Go to the optimum.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If that costs more than a barrier would, or curvature is negative.
+        """
+        n_samples, flops = self.x.size, 0.0
+        while flops <= BUDGET * n_samples**3:
+            free = np.flatnonzero(self._free)
+            flops += free.size**3 + 6.0 * n_samples * (free.size + 10)
+            if not self._step(free):
+                continue
+            violators = self._violators()
+            if not violators.size:
+                return
+            self._release(violators)
+        raise np.linalg.LinAlgError("The active-set method takes too many steps.")
+
+    def _step(self, free: Indices) -> bool:
+        """Go towards the optimum over the free samples; False where a corner stops."""
+        if not free.size:
+            self._center_shift()
+            return True
+        rows = self.model.rows(free)
+        step = self._face_step(free, rows[:, free])
+        start = self.x[free]
+        bound = np.where(step > 0.0, self._high[free], self._low[free])
+        moving = step != 0.0
+        reach = np.full(free.size, np.inf)
+        reach[moving] = (bound[moving] - start[moving]) / step[moving]
+        length = min(1.0, float(reach.min()))
+        self.x[free] = start + length * step
+        self.gradient += length * (step @ rows)
+        still = STILL * self.corners.width[free]
+        self._moved = self._moved or bool(np.any(length * np.abs(step) > still))
+        if length == 1.0:
+            return True
+        hit = reach <= length
+        self.x[free[hit]] = bound[hit]
+        self._free[free[hit]] = False
+        return False
+
+    def _face_step(self, free: Indices, block: Array) -> Array:
+        """Return the step to the optimum over the free samples."""
+        block = block.copy()
+        block.reshape(-1)[:: free.size + 1] *= 1.0 + RIDGE
+        block.reshape(-1)[:: free.size + 1] += RIDGE * block.diagonal().max()
+        pull = self.gradient[free] + self._slopes[free]
+        sides = np.column_stack([pull, np.ones_like(pull)])
+        _, solved, info = dposv(block, sides, lower=1, overwrite_a=1, overwrite_b=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("The Hessian is indefinite on free samples.")
+        if self.model.excess is None:
+            return np.asarray(-solved[:, 0])
+        excess = float(self.x.sum())
+        self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
+        step = -solved[:, 0] - self.shift * solved[:, 1]
+        # A sample that is free alone cannot move; rounding must not fix it again.
+        return np.where(np.abs(step) > ROUNDING * np.abs(solved[:, 0]), step, 0.0)
+
+    def _center_shift(self) -> None:
+        """With no sample free a range of shifts may be optimal: take the nearest."""
+        if self.model.excess is None:
+            return
+        lower, upper = self.corners.subgradients(self.x)
+        least = float(np.max(-self.gradient - upper))
+        most = float(np.min(-self.gradient - lower))
+        inside = min(max(0.0, least), most)
+        self.shift = inside if least <= most else 0.5 * (least + most)
+
+    def _violators(self) -> Indices:
+        """Return the fixed samples to free, none at the optimum."""
+        lower, upper = self.corners.subgradients(self.x)
+        force = -(self.gradient + self.shift)
+        excess = np.maximum(0.0, np.maximum(force - upper, lower - force))
+        excess[self._free] = 0.0
+        if float(excess @ self.corners.width) <= self._allowed:
+            return np.empty(0, dtype=np.intp)
+        if not self._moved:
+            # Several freed at once may block each other for ever; the worst cannot.
+            return np.array([np.argmax(excess)])
+        self._moved = False
+        return np.flatnonzero(excess >= FREED * excess.max())
+
+    def _release(self, fixed: Indices) -> None:
+        """Free samples towards the side that the gradient pulls them to."""
+        x, corners = self.x[fixed], self.corners
+        _, upper = corners.subgradients(self.x)
+        rising = -(self.gradient + self.shift)[fixed] > upper[fixed]
+        positive = (x > 0.0) | ((x == 0.0) & rising)
+        self._slopes[fixed] = np.where(
+            positive, corners.right[fixed], corners.left[fixed]
+        )
+        self._low[fixed] = np.where(positive, 0.0, corners.low[fixed])
+        self._high[fixed] = np.where(positive, corners.high[fixed], 0.0)
+        self._free[fixed] = True

@@ -1,0 +1,162 @@
+r"""Dual norms of all kernels without a pass over all of them: safe screening.
+
+A kernel can only be violated, or shrink a dual point, if its dual norm exceeds the
+regulariser's threshold. Images :math:`K_m q_j` of a few orthonormal vectors are kept,
+and for :math:`\rho = Q c + \delta` with :math:`\delta \perp Q`
+
+.. math::
+    \rho^\top K_m \rho \le c^\top Q^\top K_m Q c + 2 \delta^\top K_m Q c
+    + \|\delta\|^2 \bigl(\operatorname{tr} K_m - \operatorname{tr} Q^\top K_m Q\bigr),
+
+because the largest eigenvalue of a positive semidefinite matrix on the complement of Q
+is at most its trace there. Kernels whose bound stays below the threshold are skipped;
+nothing is approximated. The bound holds for every loss: it needs no ball around the
+unknown optimum, as the sphere tests of smooth losses do, and is sharper than theirs
+because successive dual points are nearly in the span of the earlier ones.
+
+Dual points of piecewise linear losses leave that span all the time, but in few
+samples: the others stay at the corners of the loss's domain. Images of such a change
+cost the share of a pass that its samples are of all.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import check_forms
+from multikernel.gram.base import GramStack
+from multikernel.gram.products import images_of_sparse, quadratic_forms_of
+from multikernel.solvers.spicy.remembered import Span
+
+MAX_BYTES = 2**28
+LEAST, MOST = 4, 16  # images; with room for fewer, whole passes are made
+SHARE = 0.1  # of the stack's bytes (as float64) that images may take
+SUBSET = 0.1  # of the kernels, above which a whole pass is the better buy
+FEW = 0.5  # of the samples: a change in fewer is cheaper than a pass
+LEFT_OUT = 1e-3  # of the threshold's square, by which a change may be cut short
+DEPENDENT = 1e-3  # of a change: what must be new of it, or its image drowns in rounding
+
+
+@dataclass
+class DualNorms:
+    """Upper bounds on dual norms, exact wherever they exceed a level.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    """
+
+    gram: GramStack
+    passes: float = 0.0
+    _span: Span | None = field(init=False)
+    _last: Array = field(init=False)  # of the span: the last vector remembered
+
+    def __post_init__(self) -> None:
+        n_kernels, n_samples, _ = self.gram.shape
+        image = 8 * n_kernels * n_samples
+        room = min(MAX_BYTES, SHARE * image * n_samples)
+        capacity = min(int(room // max(image, 1)), n_samples, MOST)
+        # With fewer the bounds are too loose to earn their extra arithmetic.
+        self._span = Span(self.gram, capacity) if capacity >= LEAST else None
+        self._last = np.zeros(n_samples)
+
+    def remember(self, v: Array) -> None:
+        """Spend one pass on the images of v, so that later bounds are sharper.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_samples,)
+            The vector, not zero.
+        """
+        span = self._span
+        if span is None:
+            return
+        self._make_room(span)
+        _, rest = span.split(v)
+        size = float(np.linalg.norm(rest))
+        self._last = v.copy()
+        if size > 1e-9 * float(np.linalg.norm(v)):
+            q = rest / size
+            span.append(q, self.gram.matvec(q))
+            self.passes += 1.0
+
+    def __call__(self, rho: Array, level: float) -> Array:
+        """Return upper bounds on ||rho||_{K_m}, exact above `level`.
+
+        Parameters
+        ----------
+        rho : ndarray of shape (n_samples,)
+            Dual point.
+        level : float
+            Dual norms at or below it need not be exact.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_kernels,)
+        """
+        if self._span is None:
+            forms = self.gram.quadratic_forms(rho)
+            self.passes += 1.0
+            check_forms(self.gram, forms, rho)
+            return np.sqrt(np.maximum(forms, 0.0))
+        forms = self._sharp_bounds(self._span, rho, level)
+        doubtful = np.flatnonzero(forms > level**2)
+        # After a whole pass this removes rounding only, so it is left to the few
+        # kernels that decide a late certificate.
+        if 0 < doubtful.size <= SUBSET * forms.size:
+            exact = quadratic_forms_of(self.gram, doubtful, rho)
+            self.passes += doubtful.size / forms.size
+            if exact.min() < 0.0:
+                check_forms(self.gram.take(doubtful), exact, rho, doubtful)
+            forms[doubtful] = exact
+        return np.sqrt(np.maximum(forms, 0.0))
+
+    def _sharp_bounds(self, span: Span, rho: Array, level: float) -> Array:
+        """Return bounds on quadratic forms that leave few kernels in doubt."""
+        forms = span.bounds(rho)
+        doubtful = float(np.mean(forms > level**2))
+        entries = self._change(span, rho, level)
+        share = entries.size / rho.size
+        if 0.0 < share <= FEW and doubtful > min(SUBSET, share):
+            self._remember_change(span, rho, entries)
+            forms = span.bounds(rho)
+            doubtful = float(np.mean(forms > level**2))
+        if doubtful > SUBSET and self._outside(span, rho):
+            self.remember(rho)
+            forms = span.bounds(rho)
+            check_forms(self.gram, forms, rho)
+        return forms
+
+    def _change(self, span: Span, rho: Array, level: float) -> Indices:
+        """Return the entries in which rho differs from the last vector by much."""
+        change = np.abs(rho - self._last)
+        order = np.argsort(change)
+        left_out = np.cumsum(change[order] ** 2) * span.spare.max()
+        entries: Indices = np.sort(order[left_out > LEFT_OUT * level**2])
+        return entries
+
+    def _remember_change(self, span: Span, rho: Array, entries: Indices) -> None:
+        """Look at the images of a change in few entries."""
+        self._make_room(span)
+        change = np.zeros_like(rho)
+        change[entries] = rho[entries] - self._last[entries]
+        coordinates, rest = span.split(change)
+        size = float(np.linalg.norm(rest))
+        if size <= DEPENDENT * float(np.linalg.norm(change)):
+            return
+        images = images_of_sparse(self.gram, entries, change[entries])
+        span.append(rest / size, (images - span.images_of(coordinates)) / size)
+        self._last = self._last + change
+        self.passes += entries.size / rho.size
+
+    def _make_room(self, span: Span) -> None:
+        """Forget all but the last vector where there is no room for another."""
+        if span.size == span.capacity:
+            span.keep_only(self._last)
+
+    def _outside(self, span: Span, rho: Array) -> bool:
+        """Return whether rho leaves the span by more than rounding."""
+        _, rest = span.split(rho)
+        return bool(np.linalg.norm(rest) > 1e-9 * np.linalg.norm(rho))

@@ -1,0 +1,357 @@
+r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
+
+The inner problem minimises :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
+smooth :math:`\Phi`. Where the conjugate is twice differentiable, Newton's method has a
+curvature of the first term. Where it is piecewise linear on a box (hinge,
+epsilon-insensitive) there are two ways. From far away the box is kept by slack
+multipliers, as in section 3.3 of [1]_; here they follow the central path
+:math:`\xi (u - p) = \zeta p = \mu` and :math:`\mu` is driven to zero with the duality
+gap, so nothing stays smoothed and every iterate is strictly feasible. From a solution
+for a near-by strength most samples sit at corners of the box and stay there: each
+Newton step minimises its quadratic model over the box, by an active-set method.
+
+References
+----------
+.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.solvers.spicy.corners import FaceSearch, make_corners
+from multikernel.solvers.spicy.quadratic_model import QuadraticModel
+
+INTERIOR = 0.99  # of the way to the boundary that one step may go
+INWARDS = 0.05  # of the way to the middle, from corners to where a barrier starts
+CLOSE = 1e-9  # of a step: to tell the two sides of a corner apart
+
+
+class DualSide(Protocol):
+    """A point rho inside the domain of the conjugate, and steps from it."""
+
+    @property
+    def rho(self) -> Array:
+        """Return the point, shape (n_samples,)."""
+        ...
+
+    def center(self, gap: float) -> None:
+        """Make what the side itself adds to the duality gap at most `gap`."""
+        ...
+
+    def slack(self) -> float:
+        """Return what the side itself adds to the duality gap, 0 if it is exact."""
+        ...
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return the step of Newton's method, and the change of the intercept.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If there is none.
+        """
+        ...
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        ...
+
+    def slope(self, length: float) -> float:
+        """Return the derivative along the direction, `length` of it away."""
+        ...
+
+    def move(self, length: float) -> None:
+        """Go `length` times the direction."""
+        ...
+
+    def again(self) -> "DualSide | None":
+        """Return the side for a near-by problem, None if a fresh one is as good."""
+        ...
+
+    def sturdier(self) -> "DualSide | None":
+        """Return a side to go on with where this one fails, if there is one."""
+        ...
+
+
+def newton_step(
+    model: QuadraticModel, pull: Array, curvature: Array
+) -> tuple[Array, float]:
+    """Return Newton's step for a gradient and a curvature of the conjugate."""
+    # The current intercept enters the gradient so that the right-hand side, and with
+    # it the rounding error of the solve, vanishes at the solution.
+    residual = pull + model.gradient
+    if model.excess is None:
+        return -model.solve(residual, curvature), 0.0
+    sides = np.column_stack([residual, np.ones_like(residual)])
+    solved = model.solve(sides, curvature)
+    drift = model.excess - float(solved[:, 0].sum())
+    shift = drift / float(solved[:, 1].sum())
+    return -solved[:, 0] - shift * solved[:, 1], shift
+
+
+class SmoothSide:
+    """The side of a loss whose conjugate is twice differentiable.
+
+    Parameters
+    ----------
+    loss : SmoothConjugateLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point strictly inside the domain.
+    """
+
+    def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
+        self.loss, self.y = loss, y
+        lower, upper = loss.dual_bounds(y)
+        self.lower, self.upper = -upper, -lower
+        self.lowest, self.highest = _inside(self.lower), -_inside(-self.upper)
+        self._rho = np.clip(rho, self.lowest, self.highest)
+        self.step = np.zeros_like(rho)
+
+    @property
+    def rho(self) -> Array:
+        """Return the point."""
+        return self._rho
+
+    def center(self, gap: float) -> None:
+        """Do nothing: the conjugate is exact."""
+
+    def slack(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return Newton's step with the derivatives of the conjugate."""
+        u = -self.rho
+        pull = -self.loss.conjugate_gradient(self.y, u)
+        return newton_step(model, pull, self.loss.conjugate_hessian(self.y, u))
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; stay inside the domain."""
+        self.step = step
+        return min(1.0, INTERIOR * _reach(self.rho, step, self.lower, self.upper))
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        u = -(self.rho + length * self.step)
+        return float(-self.loss.conjugate_gradient(self.y, u) @ self.step)
+
+    def move(self, length: float) -> None:
+        """Go along the direction."""
+        moved = self._rho + length * self.step
+        self._rho = np.clip(moved, self.lowest, self.highest)
+
+    def again(self) -> None:
+        """Return None: a scaled dual point is the better start."""
+
+    def sturdier(self) -> None:
+        """Return None."""
+
+
+class BarrierSide:
+    """The side of a piecewise linear loss: boxes kept by a vanishing barrier.
+
+    Parameters
+    ----------
+    loss : PolyhedralLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point strictly inside the domain.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first barrier.
+    """
+
+    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
+        self.loss, self.y = loss, y
+        self.signs, self.costs, self.sizes = loss.dual_pieces(y)
+        self.pieces = _interior_pieces(self.signs, self.sizes, rho)
+        self.barrier = gap / (2.0 * self.pieces.size)
+        self.xi = self.barrier / (self.sizes - self.pieces)
+        self.zeta = self.barrier / self.pieces
+        self.direction = np.zeros_like(self.pieces)
+        self.dual_direction = (np.zeros_like(self.xi), np.zeros_like(self.zeta))
+        self.dual_reach = 1.0
+
+    @property
+    def rho(self) -> Array:
+        """Return the point that the pieces add up to."""
+        total: Array = (self.signs * self.pieces).sum(axis=0)
+        return total
+
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.barrier = min(self.barrier, gap / (2.0 * self.pieces.size))
+
+    def slack(self) -> float:
+        """Return the complementarity on the central path, 2 mu per piece."""
+        return 2.0 * self.barrier * self.pieces.size
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return Newton's step after eliminating pieces and multipliers."""
+        self.gradient = self._barrier_gradient(self.pieces)
+        self.curvatures = self.xi / (self.sizes - self.pieces) + self.zeta / self.pieces
+        # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
+        self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
+        pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
+        self.pull = self.curvature * pull
+        return newton_step(model, self.pull, self.curvature)
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of pieces and multipliers; stay inside the boxes."""
+        f = -self.pull - self.curvature * step  # decision values after the step
+        direction = -(self.gradient + self.signs * f) / self.curvatures
+        # The softest piece takes what the others leave: its own formula divides
+        # rounding errors by a tiny curvature, and rho would drift off the pieces.
+        soft = np.argmin(self.curvatures, axis=0)[None, :]
+        signs = np.take_along_axis(self.signs, soft, axis=0)
+        own = signs * np.take_along_axis(direction, soft, axis=0)
+        others = (self.signs * direction).sum(axis=0) - own
+        np.put_along_axis(direction, soft, signs * (step - others), axis=0)
+        self.direction = direction
+        above = self.sizes - self.pieces
+        d_xi = (self.barrier + self.xi * direction) / above - self.xi
+        d_zeta = (self.barrier - self.zeta * direction) / self.pieces - self.zeta
+        self.dual_direction = (d_xi, d_zeta)
+        zero, top = np.zeros_like(self.xi), np.full_like(self.xi, np.inf)
+        self.dual_reach = INTERIOR * min(
+            _reach(self.xi, d_xi, zero, top), _reach(self.zeta, d_zeta, zero, top)
+        )
+        reach = _reach(self.pieces, direction, zero, self.sizes)
+        return min(1.0, INTERIOR * reach)
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        gradient = self._barrier_gradient(self.pieces + length * self.direction)
+        return float(np.vdot(gradient, self.direction))
+
+    def move(self, length: float) -> None:
+        """Go along the directions; multipliers keep near the central path."""
+        self.pieces = self.pieces + length * self.direction
+        share = min(1.0, self.dual_reach)
+        centered_xi = self.barrier / (self.sizes - self.pieces)
+        centered_zeta = self.barrier / self.pieces
+        self.xi = _near(self.xi + share * self.dual_direction[0], centered_xi)
+        self.zeta = _near(self.zeta + share * self.dual_direction[1], centered_zeta)
+
+    def again(self) -> "CornerSide":
+        """Return the side at the corners that this one has come near."""
+        return CornerSide(self.loss, self.y, self.rho)
+
+    def sturdier(self) -> None:
+        """Return None."""
+
+    def _barrier_gradient(self, pieces: Array) -> Array:
+        above = self.sizes - pieces
+        return self.costs + self.barrier * (1.0 / above - 1.0 / pieces)
+
+
+class CornerSide:
+    """The side of a piecewise linear loss whose samples mostly sit at corners.
+
+    Parameters
+    ----------
+    loss : PolyhedralLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point of the domain; near a corner it is moved there.
+    """
+
+    def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
+        self.loss, self.y = loss, y
+        self.corners = make_corners(loss, y)
+        self._rho = self.corners.snap(rho)
+        self.step = np.zeros_like(rho)
+        self.end = self._rho
+        self.allowed = 0.0
+
+    @property
+    def rho(self) -> Array:
+        """Return the point."""
+        return self._rho
+
+    def center(self, gap: float) -> None:
+        """Remember the gap: the conjugate itself is exact."""
+        self.allowed = gap
+
+    def slack(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return the step to the minimum of the model over the domain."""
+        search = FaceSearch(model, self.corners, self._rho)
+        search.run()
+        self.end = search.x
+        return search.x - self._rho, search.shift
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; all of it is inside the domain."""
+        self.step = step
+        return 1.0
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        # At a corner: the slope on the way off from the start, else on the way there.
+        just = max(length - CLOSE, CLOSE)
+        return self.corners.slope(self._rho + just * self.step, self.step)
+
+    def move(self, length: float) -> None:
+        """Go along the direction, exactly onto corners at its end."""
+        moved = self._rho + length * self.step
+        inside = np.clip(moved, self.corners.low, self.corners.high)
+        self._rho = self.end if length == 1.0 else inside
+
+    def again(self) -> "CornerSide":
+        """Return a side that starts where this one ended."""
+        return CornerSide(self.loss, self.y, self._rho)
+
+    def sturdier(self) -> BarrierSide:
+        """Return a barrier that starts inside, towards the middle of the domain."""
+        middle = 0.5 * (self.corners.low + self.corners.high)
+        rho = (1.0 - INWARDS) * self._rho + INWARDS * middle
+        return BarrierSide(self.loss, self.y, rho, self.allowed)
+
+
+def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
+    """Return the side for a loss, starting strictly inside at `rho`."""
+    if isinstance(loss, SmoothConjugateLoss):
+        return SmoothSide(loss, y, rho)
+    if isinstance(loss, PolyhedralLoss):
+        return BarrierSide(loss, y, rho, gap)
+    raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")
+
+
+def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
+    """Split rho into pieces strictly inside their boxes."""
+    if signs.shape[0] == 1:
+        return signs * rho
+    # Both pieces are lifted alike, which leaves their difference; the lift is as
+    # large as a quarter of the box but never fills what rho leaves of it.
+    room = sizes - np.abs(rho)
+    return np.minimum(0.25 * sizes, 0.5 * room) + np.maximum(signs * rho, 0.0)
+
+
+def _inside(lower: Array) -> Array:
+    """Return the lowest values above finite bounds at which derivatives are finite."""
+    # Rounding must not put a point on the boundary, where derivatives are infinite.
+    bounded = np.isfinite(lower)
+    size = np.where(bounded, np.abs(lower), 0.0)
+    return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)
+
+
+def _reach(point: Array, step: Array, lower: Array, upper: Array) -> float:
+    """Return the multiple of `step` at which the first bound is met."""
+    bound = np.where(step > 0.0, upper, lower)
+    moving = step != 0.0
+    if not moving.any():
+        return float(np.inf)
+    return float(np.min((bound[moving] - point[moving]) / step[moving]))
+
+
+def _near(multiplier: Array, centered: Array) -> Array:
+    """Keep a multiplier within four orders of magnitude of the central path."""
+    kept: Array = np.clip(multiplier, 1e-4 * centered, 1e4 * centered)
+    return kept

@@ -1,0 +1,165 @@
+"""Stacks that are recomputed: the same numbers, little memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.linalg import LinAlgError
+
+from multikernel.gram import DenseStack, LazyStack, NormalizedStack, lazy_stack
+from multikernel.gram.lazy.matrix import LazyMatrix
+from multikernel.gram.lazy.normalized import normalize_lazily
+from multikernel.gram.lazy.triangles import _row_runs
+from multikernel.gram.normalization import empty_normalization
+from multikernel.kernels import (
+    GaussianKernel,
+    ListDictionary,
+    ParameterGrid,
+    PolynomialKernel,
+    random_subset_gaussians,
+)
+from multikernel.testing import check_gram_stack
+
+RNG_SEED = 5
+
+
+def samples(n, d=5):
+    X = np.random.default_rng(RNG_SEED).normal(size=(n, d))
+    X.flags.writeable = False
+    return X
+
+
+def mixed_dictionary():
+    kernels = [GaussianKernel(s) for s in (0.5, 1.0, 3.0)] + [PolynomialKernel(2)]
+    return ParameterGrid(kernels, [slice(None), 0, (1, 2), [0, 1, 2, 3, 4], 0])
+
+
+def reference(dictionary, X):
+    return np.stack([dictionary[m](X) for m in range(len(dictionary))])
+
+
+@pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
+def test_mixed_kernels(dense_bytes):
+    X = samples(23)
+    dictionary = mixed_dictionary()
+    stack = lazy_stack(dictionary, X, dense_bytes)
+    check_gram_stack(stack, reference(dictionary, X))
+
+
+def test_many_blocks(monkeypatch):
+    # Blocks of a few numbers only, so that every cut is crossed.
+    for module in ("radial", "triangles", "stack"):
+        monkeypatch.setattr(f"multikernel.gram.lazy.{module}.BLOCK_NUMBERS", 40)
+    monkeypatch.setattr("multikernel.gram.lazy.triangles.GROUP_PAIRS", 70)
+    monkeypatch.setattr("multikernel.gram.lazy.stack.BATCH", 3)
+    monkeypatch.setattr("multikernel.gram.lazy.triangles.BATCH", 3)
+    X = samples(19)
+    dictionary = mixed_dictionary()
+    check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
+
+
+def test_more_samples_than_a_chunk_of_the_loops():
+    X = samples(600, 2)
+    dictionary = ListDictionary([GaussianKernel(0.5), GaussianKernel(2.0)])
+    K, v = reference(dictionary, X), np.linspace(-1.0, 1.0, 600)
+    stack = lazy_stack(dictionary, X)
+    np.testing.assert_allclose(stack.quadratic_forms(v), K @ v @ v, rtol=1e-10)
+    np.testing.assert_allclose(stack.matvec(v), K @ v, rtol=1e-9)
+
+
+def test_many_random_subsets():
+    X = samples(31, 12)
+    dictionary = random_subset_gaussians(700, 12, random_state=0)
+    check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
+
+
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(0, 17), slice(5, 40)])
+@pytest.mark.parametrize("pairs", [1, 7, 100, 10**6])
+def test_runs_of_rows_cover_each_row_once(rows, pairs):
+    runs = _row_runs(rows, pairs)
+    covered = [row for run in runs for row in range(run.start, run.stop)]
+    assert covered == list(range(rows.start, rows.stop))
+    assert all(run.stop > run.start for run in runs)
+
+
+def test_take_is_dense_when_small():
+    stack = lazy_stack(mixed_dictionary(), samples(10), dense_bytes=8 * 100 * 5)
+    assert isinstance(stack.take(np.arange(5)), DenseStack)
+    assert isinstance(stack.take(np.arange(6)), LazyStack)
+
+
+def test_a_pass_over_many_kernels_needs_little_memory():
+    X = samples(150, 8)
+    stack = lazy_stack(random_subset_gaussians(2000, 8, random_state=0), X)
+    v = np.ones(150)
+    stack.quadratic_forms(v)
+    tracemalloc.start()
+    stack.quadratic_forms(v)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.05 * 8 * 2000 * 150**2
+
+
+def test_planning_needs_a_few_numbers_per_kernel():
+    dictionary = random_subset_gaussians(50_000, 20, random_state=0)
+    tracemalloc.start()
+    stack = lazy_stack(dictionary, np.zeros((5, 20)))
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert held < 150 * stack.shape[0]
+
+
+def test_diagonals_of_gaussians_take_no_memory():
+    stack = lazy_stack(random_subset_gaussians(100, 3, random_state=0), samples(9, 3))
+    diagonals = stack.diagonals()
+    assert diagonals.shape == (100, 9)
+    assert diagonals.strides == (0, 0)
+
+
+def test_a_rectangle_has_no_forms():
+    stack = lazy_stack(mixed_dictionary(), samples(9)).restrict(
+        np.arange(4), np.arange(5)
+    )
+    with pytest.raises(ValueError, match=r"Only square .* quadratic forms"):
+        stack.quadratic_forms(np.ones(5))
+    with pytest.raises(ValueError, match=r"Only square .* diagonals"):
+        stack.diagonals()
+
+
+def test_a_kernel_that_is_not_finite_is_named():
+    dictionary = ListDictionary([GaussianKernel(1.0), PolynomialKernel(400)])
+    stack = lazy_stack(dictionary, 1e6 * samples(4))
+    with pytest.raises(ValueError, match=r"Kernel 1 \(polynomial\(degree=400\)\)"):
+        stack.quadratic_forms(np.ones(4))
+
+
+def test_a_lazy_matrix_that_is_singular_is_refused():
+    stack = lazy_stack(ListDictionary([PolynomialKernel(1)]), samples(12), 0)
+    matrix = stack.combine(np.array([0.0]))
+    assert isinstance(matrix, LazyMatrix)
+    with pytest.raises(LinAlgError, match="diagonal is 0 at 0"):
+        matrix.solve(np.ones(12), shift=np.zeros(12))
+
+
+STEPS = ["variance", "cosine", "center", ("center", "trace"), ("cosine", "center")]
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=str)
+@pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
+def test_normalised_lazily_as_in_memory(steps, dense_bytes):
+    X, dictionary = samples(17), mixed_dictionary()
+    weights = np.random.default_rng(0).random(17)
+    expected = reference(dictionary, X)
+    learnt = empty_normalization(steps, len(expected), 17, weights)
+    for m, K in enumerate(expected):
+        learnt.learn(m, K)
+    lazily = empty_normalization(steps, len(expected), 17, weights)
+    stack = normalize_lazily(lazy_stack(dictionary, X, dense_bytes), lazily)
+    check_gram_stack(stack, expected, tol=1e-8)
+
+
+def test_normalised_take_is_dense_when_small():
+    stack = lazy_stack(mixed_dictionary(), samples(10), dense_bytes=8 * 100 * 5)
+    normalized = normalize_lazily(stack, empty_normalization("center", 20, 10))
+    assert isinstance(normalized.take(np.arange(5)), DenseStack)
+    assert isinstance(normalized.take(np.arange(6)), NormalizedStack)

@@ -1,0 +1,146 @@
+"""Free functions on stacks, Gram checks, and threads."""
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from multikernel.gram import (
+    STACKS,
+    DenseStack,
+    ScaledStack,
+    check_gram,
+    lazy_stack,
+    spectral_bounds,
+    traces,
+)
+from multikernel.gram.products import (
+    combined_rows,
+    images_of_sparse,
+    quadratic_forms_of,
+)
+from multikernel.kernels import random_subset_gaussians
+from multikernel.linalg.threads import available_threads, one_blas_thread, run_blocks
+
+
+@pytest.fixture(name="array")
+def matrices():
+    Z = np.random.default_rng(0).normal(size=(5, 8, 3))
+    return Z @ Z.transpose(0, 2, 1)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_traces_and_bounds(make, array):
+    stack = make(array)
+    largest = np.linalg.eigvalsh(array)[:, -1]
+    np.testing.assert_allclose(traces(stack), np.einsum("mii->m", array), rtol=1e-5)
+    assert np.all(spectral_bounds(stack) >= (1.0 - 1e-5) * largest)
+    assert np.all(spectral_bounds(stack) <= (1.0 + 1e-5) * traces(stack))
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_forms_of_some_kernels(make, array):
+    v = np.linspace(-1.0, 2.0, 8)
+    chosen = np.array([3, 0])
+    forms = quadratic_forms_of(make(array), chosen, v)
+    np.testing.assert_allclose(forms, (array @ v @ v)[chosen], rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_images_of_a_sparse_vector(make, array):
+    support, values = np.array([6, 1]), np.array([2.0, -0.5])
+    v = np.zeros(8)
+    v[support] = values
+    images = images_of_sparse(make(array), support, values)
+    np.testing.assert_allclose(images, array @ v, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_some_rows_of_a_combination(make, array):
+    weights, rows = np.array([0.0, 2.0, 0.0, 0.5, 1.0]), np.array([7, 0, 3])
+    expected = np.tensordot(weights, array, axes=1)[rows]
+    found = combined_rows(make(array), weights, rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_forms_of_some_gaussians(array):
+    dictionary = random_subset_gaussians(50, 4, random_state=0)
+    stack = lazy_stack(dictionary, np.random.default_rng(0).normal(size=(8, 4)))
+    v, chosen = np.linspace(-1.0, 2.0, 8), np.array([40, 3, 17])
+    forms = quadratic_forms_of(stack, chosen, v)
+    np.testing.assert_allclose(forms, stack.quadratic_forms(v)[chosen])
+
+
+def test_traces_of_many_scaled_kernels_need_no_diagonals():
+    lazy = lazy_stack(random_subset_gaussians(5000, 3, 0), np.zeros((400, 3)))
+    stack = ScaledStack(lazy, np.full(5000, 2.0))
+    tracemalloc.start()
+    np.testing.assert_array_equal(traces(stack), 800.0)
+    assert tracemalloc.get_traced_memory()[1] < 8 * 400 * 5000 / 4
+    tracemalloc.stop()
+
+
+def test_row_sums_improve_the_bound_of_near_identities():
+    K = np.eye(50)[None] + 0.001
+    assert spectral_bounds(DenseStack(K))[0] == pytest.approx(1.05)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((2, 3)), "must be square"),
+        (np.array([[1.0, np.nan], [0.0, 1.0]]), "1 values .* first at \\[0, 1\\]"),
+        (
+            np.array([[1.0, 0.5], [0.4, 1.0]]),
+            "at \\[0, 1\\] and \\[1, 0\\] are 0.5 and",
+        ),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), "smallest eigenvalue is -1"),
+    ],
+)
+def test_check_gram(K, message):
+    with pytest.raises(ValueError, match=f"The alignment kernel.*{message}"):
+        check_gram(K, "The alignment kernel")
+
+
+def test_check_gram_passes_rounding(array):
+    noise = 1e-12 * np.random.default_rng(0).normal(size=array[0].shape)
+    check_gram(array[0] + noise)
+    check_gram(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("scales", [[1.0], [1.0, -1.0], [np.nan, 1.0]])
+def test_wrong_scales(array, scales):
+    with pytest.raises(ValueError, match="scale"):
+        ScaledStack(DenseStack(array[:2]), np.array(scales))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_every_block_is_worked_off_once(n_threads):
+    done, lock = [], threading.Lock()
+
+    def work(block):
+        with lock:
+            done.append(block)
+
+    run_blocks(work, iter(range(100)), n_threads)
+    assert sorted(done) == list(range(100))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_stops_the_other_blocks(n_threads):
+    started = []
+
+    def work(block):
+        started.append(block)
+        if block == 2:
+            raise ValueError("block 2")
+
+    with pytest.raises(ValueError, match="block 2"):
+        run_blocks(work, iter(range(10**6)), n_threads)
+    assert len(started) < 10**6
+
+
+def test_threads_follow_the_limit_of_blas():
+    with one_blas_thread():
+        assert available_threads() == 1

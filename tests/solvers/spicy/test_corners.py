@@ -1,0 +1,150 @@
+"""Quadratic programs over corners: optima that an independent solver confirms."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import multikernel.solvers.spicy.corners as face_search
+from multikernel.gram import DenseStack
+from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, weighted
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import BlockL1
+from multikernel.solvers import SpicyMKL
+from multikernel.solvers.path import alpha_grid, solve_path
+from multikernel.solvers.spicy.corners import FaceSearch, make_corners
+from multikernel.solvers.spicy.quadratic_model import QuadraticModel
+from multikernel.solvers.spicy.sides import BarrierSide, CornerSide
+from multikernel.testing import check_solution
+
+N = 14
+LOSSES = {
+    "hinge": HingeLoss(),
+    "epsilon_insensitive": EpsilonInsensitiveLoss(0.3),
+    "absolute": EpsilonInsensitiveLoss(0.0),
+    "weighted": weighted(HingeLoss(), np.linspace(0.5, 2.0, N)),
+}
+
+
+def make_targets(name, rng):
+    y = rng.normal(size=N)
+    return np.where(y > 0.0, 1.0, -1.0) if name in ("hinge", "weighted") else y
+
+
+def make_stack(rng, rank):
+    Z = rng.normal(size=(3, N, rank))
+    return DenseStack(Z @ Z.transpose(0, 2, 1))
+
+
+def conic_optimum(loss, y, model, start):
+    """Minimise over pieces p of rho, with their costs, by cvxpy."""
+    signs, costs, sizes = loss.dual_pieces(y)
+    pieces = cp.Variable(signs.shape, nonneg=True)
+    x = cp.sum(cp.multiply(signs, pieces), axis=0)
+    root = np.linalg.cholesky(model.rows(np.arange(N)) + 1e-10 * np.eye(N))
+    value = (
+        cp.sum(cp.multiply(costs, pieces))
+        + model.gradient @ (x - start)
+        + 0.5 * cp.sum_squares(root.T @ (x - start))
+    )
+    constraints = [pieces <= sizes]
+    if model.excess is not None:
+        constraints.append(cp.sum(x) == 0.0)
+    return cp.Problem(cp.Minimize(value), constraints).solve(solver="CLARABEL")
+
+
+def model_value(loss, y, model, start, x):
+    step = x - start
+    curved = 0.5 * step @ model.rows(np.arange(N)) @ step
+    return float(loss.conjugate(y, -x).sum() + model.gradient @ step + curved)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("rank", [1, 20])
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_optimum(name, rank, balanced, seed):
+    rng = np.random.default_rng(seed)
+    loss, y = LOSSES[name], make_targets(name, rng)
+    corners = make_corners(loss, y)
+    start = np.zeros(N)
+    low_rank = rng.normal(size=(N, 2))
+    model = QuadraticModel(
+        make_stack(rng, rank),
+        rng.uniform(size=3),
+        low_rank,
+        rng.normal(size=N),
+        0.0 if balanced else None,
+    )
+    search = FaceSearch(model, corners, start)
+    search.run()
+    best = conic_optimum(loss, y, model, start)
+    reached = model_value(loss, y, model, start, search.x)
+    before = model_value(loss, y, model, start, start)
+    assert np.all((search.x >= corners.low) & (search.x <= corners.high))
+    # What is allowed to be left, and no less than the optimum.
+    assert best - 1e-6 <= reached <= best + search._allowed + 1e-6
+    assert reached < before
+    if balanced:
+        assert abs(search.x.sum()) < 1e-9
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_fenchel_gap_is_that_of_loss_and_conjugate(name):
+    rng = np.random.default_rng(0)
+    loss, y = LOSSES[name], make_targets(name, rng)
+    corners = make_corners(loss, y)
+    x = rng.uniform(corners.low, corners.high)
+    f = rng.normal(size=N)
+    expected = loss.value(y, f).sum() + loss.conjugate(y, -x).sum() + x @ f
+    assert corners.fenchel_gap(x, f) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_corners_are_fixed_and_what_lies_between_is_free(name):
+    rng = np.random.default_rng(0)
+    corners = make_corners(LOSSES[name], make_targets(name, rng))
+    for corner in (corners.low, np.zeros(N), corners.high):
+        lower, upper = corners.subgradients(corner)
+        assert np.all(upper >= lower)
+        assert name == "absolute" or np.all(upper > lower)
+    between = np.where(corners.high > 0.0, 0.5 * corners.high, 0.5 * corners.low)
+    lower, upper = corners.subgradients(between)
+    np.testing.assert_array_equal(lower, upper)
+    np.testing.assert_array_equal(corners.snap(between), between)
+    np.testing.assert_array_equal(corners.snap(0.9999 * corners.high), corners.high)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_path_goes_on_with_a_barrier_where_the_active_set_method_fails(
+    name, monkeypatch
+):
+    rng = np.random.default_rng(3)
+    problem = Problem(
+        make_stack(rng, 5), make_targets(name, rng), LOSSES[name], BlockL1(1.0)
+    )
+    alphas = alpha_grid(problem, 6, 0.3)
+    solver = SpicyMKL(tol=1e-6)
+    usual = solve_path(problem, solver, alphas)
+    failures = []
+    sturdier = CornerSide.sturdier
+
+    def count(side):
+        failures.append(side)
+        return sturdier(side)
+
+    monkeypatch.setattr(CornerSide, "sturdier", count)
+    monkeypatch.setattr(face_search, "BUDGET", -1)
+    path = solve_path(problem, solver, alphas)
+    assert failures
+    for alpha, one, other in zip(alphas, usual, path, strict=True):
+        assert one.status is other.status is Status.CONVERGED
+        here = Problem(problem.gram, problem.y, problem.loss, BlockL1(float(alpha)))
+        check_solution(here, other, solver.tol)
+        assert one.objective == pytest.approx(other.objective, rel=2e-6)
+
+
+def test_a_barrier_hands_over_to_corners_near_which_it_is():
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    rho = np.array([1.0 - 1e-6, 0.4, -0.4, -1.0 + 1e-6])
+    side = BarrierSide(HingeLoss(), y, rho, 1e-3).again()
+    np.testing.assert_array_equal(side.rho, [1.0, 0.4, -0.4, -1.0])
