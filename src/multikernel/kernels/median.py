@@ -17,8 +17,15 @@ from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.memory import MEMORISES, off_diagonal_ratio
 
 MULTIPLES = (0.5, 1.0, 2.0)
+"""Widths on all columns together, in medians."""
+
+COLUMN_MULTIPLES = (1.0,)
+"""Widths on each column. ``benchmarks/defaults`` (dictionaries): over 14 sets and four
+methods these two raise the held-out score by 0.011 over no kernels on columns and by
+0.003 over three widths there, at two thirds of the time."""
 
 MAX_KERNELS = 300
+"""A few hundred matrices of 1000 samples fit in the memory of any machine."""
 
 SAMPLED_ROWS = 200
 """Rows whose distances are looked at: 19 900 pairs tell a median to a few percent."""
@@ -32,14 +39,14 @@ def median_dictionary(
     *,
     sample_weight: Array | None = None,
     multiples: Sequence[float] = MULTIPLES,
-    column_multiples: Sequence[float] | None = None,
+    column_multiples: Sequence[float] = COLUMN_MULTIPLES,
     max_kernels: int = MAX_KERNELS,
 ) -> ListDictionary:
-    """Return the default dictionary, made for these samples but not for their labels.
+    """Return the dictionary that ``kernels=None`` stands for.
 
     A linear kernel, and Gaussian kernels on all columns together and on each alone,
     their widths multiples of the median distance there between samples that differ,
-    rounded to three digits. Constant columns get no kernel, columns of two values one
+    rounded to three digits: the samples decide, their labels do not. Constant columns get no kernel, columns of two values one
     (every width gives the same up to a constant), and of columns that are equal up to
     sign, scale and shift the first. A width with which the samples are too far apart
     to say anything about one another is left out.
@@ -53,11 +60,11 @@ def median_dictionary(
         Weights of the samples in the medians.
     multiples : sequence of float, default=(0.5, 1.0, 2.0)
         Widths on all columns together, in medians.
-    column_multiples : sequence of float, optional
-        Widths on each column; those of `multiples` when left out.
+    column_multiples : sequence of float, default=(1.0,)
+        Widths on each column, in medians there.
     max_kernels : int, default=300
-        Above that many kernels each column keeps the width next to its median, then
-        none.
+        Above that many kernels each column keeps only the width next to its median,
+        and above it still, none.
 
     Returns
     -------
@@ -76,7 +83,6 @@ def median_dictionary(
     >>> kernel_names(median_dictionary(X, multiples=[1.0]))
     ['linear()', 'gaussian(sigma=1.41)', 'gaussian(sigma=2)[x0]', 'gaussian(sigma=1)[x1]']
     """
-    given = multiples if column_multiples is None else column_multiples
     rows, weights, n_rows = _distinct_rows(X, sample_weight)
     together = _distances(rows, weights)
     kernels: list[Kernel] = [LinearKernel()]
@@ -86,8 +92,8 @@ def median_dictionary(
     if len(alone) == 1:
         # The only column that varies is all of them together.
         return ListDictionary(kernels)
-    nearest = sorted(given, key=lambda multiple: abs(np.log(multiple)))[:1]
-    for widths in (given, nearest, ()):
+    nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
+    for widths in (column_multiples, nearest, ()):
         single = [
             ColumnKernel(kernel, column)
             for column, distances in alone.items()
@@ -95,8 +101,8 @@ def median_dictionary(
         ]
         if len(kernels) + len(single) <= max_kernels:
             break
-    if len(widths) < len(given):
-        _say_what_is_dropped(len(kernels), len(single), len(alone), len(given))
+    if len(widths) < len(column_multiples):
+        _say_what_is_dropped(len(kernels), len(single), len(alone), len(column_multiples))
     return ListDictionary([*kernels, *single])
 
 
