@@ -5,11 +5,14 @@ the training part, and what counts is the score on the rest: accuracy, or R^2.
 """
 
 import argparse
+import datetime
 import json
+import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,9 @@ TEST = 1000
 TOL = 1e-2
 UNITS = tuple(2.0**k for k in range(-7, 12, 2))
 """Values of C, for a sum of kernels of mean variance one."""
+
+FIXED = (1 / 32, 1 / 8, 1 / 2, 1.0, 2.0, 4.0, 8.0, 32.0, 128.0)
+"""The grid of C of Kloft et al. (2009)."""
 
 CLASSIFICATION = (
     "wpbc",
@@ -134,10 +140,13 @@ def splits(names: Sequence[str], n_splits: int) -> Iterator[Split]:
             )
 
 
-def strengths(n_kernels: int, p: float, split: Split) -> list[float]:
-    """Return the values of C: `UNITS` in the scale of the sum of p-norm weights."""
+def strengths(
+    n_kernels: int, p: float, split: Split, loss: str = "epsilon_insensitive"
+) -> list[float]:
+    """Return the values of C: `UNITS` over the size of equal weights of p-norm one."""
     size = n_kernels ** (1.0 - 1.0 / p)
-    spread = 1.0 if split.classes else float(split.y.std())
+    bounded = not split.classes and loss == "epsilon_insensitive"
+    spread = float(split.y.std()) if bounded else 1.0
     return [unit * spread / size for unit in UNITS]
 
 
@@ -216,6 +225,43 @@ def normalize(quick: bool) -> list[dict[str, Any]]:
     ]
 
 
+def grids(quick: bool) -> list[dict[str, Any]]:
+    """Choose C from the fixed grid of before, and from one in units of the kernels."""
+    chosen = ("wpbc",) if quick else CLASSIFICATION + REGRESSION
+    rows = []
+    for split in splits(chosen, 1 if quick else 2):
+        kernels = median_dictionary(split.X)
+        losses = ("hinge", "log_loss") if split.classes else ("epsilon_insensitive",)
+        for loss, p in product((*losses, "squared_error"), (1.0, 4 / 3, 2.0, np.inf)):
+            own = strengths(len(kernels), p, split, loss)[1:-2]
+            for grid, Cs in (("fixed", FIXED), ("anchored", own)):
+                make = LpMKLClassifierCV if split.classes else LpMKLRegressorCV
+                model = make(kernels, Cs=Cs, ps=[p], loss=loss, cv=3, tol=TOL)
+                if not split.classes:
+                    model.set_params(epsilon=0.1 * float(split.y.std()))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model.fit(split.X, split.y)
+                mean = model.cv_results_["mean_test_score"]
+                inner = {0: 1, len(Cs) - 1: len(Cs) - 2}
+                at = int(np.argmin(np.abs(np.sort(Cs) - model.C_)))
+                row = {
+                    "set": split.name,
+                    "split": split.number,
+                    "loss": loss,
+                    "p": p,
+                    "grid": grid,
+                    "place": at,
+                    "edge": (at > 0) - (at == 0)
+                    if at in inner and mean[at] > mean[inner[at]]
+                    else 0,
+                    "score": float(model.score(split.X_test, split.y_test)),
+                }
+                print(*row.values(), flush=True)
+                rows.append(row)
+    return rows
+
+
 def memory(quick: bool) -> list[dict[str, Any]]:
     """Fit one Gaussian kernel on all columns, from far too narrow to wide."""
     chosen = ("wpbc",) if quick else CLASSIFICATION
@@ -247,7 +293,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-COMMANDS = {"dictionaries": dictionaries, "normalize": normalize, "memory": memory}
+COMMANDS = {"dictionaries": dictionaries, "normalize": normalize, "memory": memory, "grids": grids}
 
 
 def main() -> None:
@@ -260,8 +306,15 @@ def main() -> None:
         rows = COMMANDS[options.command](options.quick)
     folder = options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
+    line = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
+    content = {
+        "commit": commit.strip(),
+        "date": datetime.date.today().isoformat(),
+        "rows": rows,
+    }
     path = folder / f"{options.command}.json"
-    path.write_text(json.dumps(rows, indent=0), encoding="utf-8")
+    path.write_text(json.dumps(content, indent=0), encoding="utf-8")
 
 
 if __name__ == "__main__":
