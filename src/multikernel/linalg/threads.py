@@ -1,16 +1,16 @@
 """Threads of the storage layer: blocks over a pool, and BLAS held to one thread."""
 
-from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from threading import Lock, current_thread, main_thread
+from threading import Lock
 from typing import Generic, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
 
+from multikernel.linalg.interrupts import Result, uninterrupted
+
 Block = TypeVar("Block")
-Result = TypeVar("Result")
 
 
 @cache
@@ -115,57 +115,6 @@ def available_threads() -> int:
     a pool of this size never multiplies with theirs.
     """
     return max((library.num_threads for library in _libraries()), default=1)
-
-
-def uninterrupted(
-    work: Callable[[], Result], stop: Callable[[], None] | None = None
-) -> Result:
-    """Return what a function returns, which no interrupt cuts in two.
-
-    Python raises interrupts in the main thread only, between any two instructions. So
-    `work` runs in another, and the main thread raises an interrupt once it has ended.
-
-    Parameters
-    ----------
-    work : callable
-        Called without arguments; whatever it raises is raised here.
-    stop : callable, optional
-        Asks `work` to end early; called on an interrupt.
-
-    Returns
-    -------
-    result : object
-        What `work` returned.
-    """
-    if current_thread() is not main_thread():
-        return work()
-    outcome: Future[Result] = Future()
-    running = Lock()
-    running.acquire()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
-        finally:
-            running.release()
-
-    try:
-        # Not `Thread`, whose start is Python code that an interrupt can cut as well.
-        try:
-            start_new_thread(run, ())
-        except RuntimeError:  # There is no thread to be had.
-            run()
-        with running:
-            pass
-    except BaseException:
-        if stop is not None:
-            stop()
-        with running:
-            pass
-        raise
-    return outcome.result()
 
 
 def run_blocks(

@@ -13,7 +13,7 @@ as it is, so that the problem has n variables and not 2 n.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramMatrix
-from multikernel.linalg.threads import uninterrupted
+from multikernel.linalg.interrupts import run_compiled, uninterrupted
 from multikernel.losses.base import Loss, PolyhedralLoss
 from multikernel.machines.base import MachineFit, support_product
 from multikernel.machines.checks import (
@@ -30,7 +30,7 @@ from multikernel.machines.checks import (
     check_problem,
     fit_outputs,
 )
-from multikernel.machines.smo.rows import DenseRows, row_source
+from multikernel.machines.smo.rows import row_source
 from multikernel.machines.smo.state import (
     CONVERGED,
     DIAGONAL,
@@ -255,9 +255,7 @@ def _begin(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
     set_slopes(v)
 
 
-def _finished(
-    v: Array, gram: GramMatrix, outcome: Outcome, paired: bool
-) -> MachineFit:
+def _finished(v: Array, gram: GramMatrix, outcome: Outcome, paired: bool) -> MachineFit:
     """Check the end of a run, and put the fit together."""
     rho = v[RHO]
     if not np.isfinite(v[F]).all():
@@ -295,20 +293,15 @@ def _intercept(v: Array) -> float:
 
 @cache
 def _compiled_loop(paired: bool) -> Loop:
-    """Return the loop for a problem with or without an intercept, ready to run."""
-    # Loading numba takes longer than all other imports together, so it waits for the
-    # first fit; an interrupt must not leave half a module, or half a compilation.
-    return uninterrupted(lambda: _load(paired))
+    """Return the loop for a problem with or without an intercept."""
+    return partial(run_compiled, uninterrupted(partial(_load, paired)))
 
 
 def _load(paired: bool) -> Loop:
-    """Import a loop, and run it once, which compiles it or loads what was compiled."""
+    # Imported here: loading numba takes longer than all other imports together.
     loop: Loop
     if paired:
         from multikernel.machines.smo.pairs import solve_pairs as loop
     else:
         from multikernel.machines.smo.singles import solve_free as loop
-    nothing = np.zeros((DIAGONAL + 1, 1))
-    rows = DenseRows(nothing[:1, :1], nothing[:1, :1], 0).rows
-    loop(nothing, *rows, np.empty((3, LANES)), 1.0, 0, 0)
     return loop

@@ -139,9 +139,7 @@ class WorkingSet:
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
         small = 8 * inner.kernels.size * self.problem.y.size**2 <= ONE_THREAD_BYTES
-        solve = partial(
-            inner.solve, max(target, 0.3 * tol), gap, self.model.objective
-        )
+        solve = partial(inner.solve, max(target, 0.3 * tol), gap, self.model.objective)
         with_one_blas_thread(solve) if small else solve()
         self.gamma, self.side, self.rho = inner.gamma, inner.side, inner.side.rho
         self.recorder.inner_steps += inner.newton_steps
