@@ -55,11 +55,14 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _(kernel: LinearKernel, X: Array) -> Array | None:
-    return X
+    # A subclass may compute something else.
+    return X if type(kernel) is LinearKernel else None
 
 
 @kernel_features.register
 def _(kernel: ColumnKernel, X: Array) -> Array | None:
+    if type(kernel) is not ColumnKernel:
+        return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
 
 

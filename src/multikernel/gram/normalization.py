@@ -13,7 +13,12 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.kernels.base import Kernel, checked_values, kernel_name
+from multikernel.kernels.base import (
+    Kernel,
+    checked_values,
+    kernel_diagonal,
+    kernel_name,
+)
 
 STEPS = ("trace", "variance", "cosine", "center")
 
@@ -336,8 +341,8 @@ def cross_gram(
     ).copy()
     if not normalization.steps:
         return K
-    row_diagonal = np.array(kernel.diag(X_new), dtype=np.float64)
-    diagonal = np.array(kernel.diag(X_train), dtype=np.float64)
+    row_diagonal = np.array(kernel_diagonal(kernel, X_new), dtype=np.float64)
+    diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)
     normalization.apply(m, K, row_diagonal, diagonal)
     return K
 

@@ -15,7 +15,6 @@ from multikernel.gram.lazy.blocks import (
     visited_matvec,
 )
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.lazy.radial import make_samples
 from multikernel.gram.lazy.stack import LazyStack
 from multikernel.gram.normalization import Normalization, TraceStep, VarianceStep
 from multikernel.gram.scaled import ScaledStack
@@ -105,7 +104,9 @@ class NormalizedStack:
         train = self.stack.samples.rows
         everything = np.arange(train.shape[0])
         whole = np.array_equal(self.rows, everything)
-        samples = self.stack.samples if whole else make_samples(train[self.rows], train)
+        samples = self.stack.samples
+        if not whole:
+            samples = samples.restrict(self.rows, everything)
         all_columns = np.array_equal(self.cols, everything)
 
         def normalize(kernels: Indices, rows: slice, block: Array) -> None:
