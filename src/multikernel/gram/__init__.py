@@ -9,7 +9,8 @@ from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.normalization import Normalization, cross_gram
-from multikernel.gram.products import check_gram, spectral_bounds, traces
+from multikernel.gram.part import PartStack
+from multikernel.gram.products import check_gram, traces
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.stacks import STACKS
 
@@ -25,6 +26,7 @@ __all__ = [
     "LowRankStack",
     "Normalization",
     "NormalizedStack",
+    "PartStack",
     "ScaledStack",
     "build_low_rank",
     "build_stack",
@@ -32,6 +34,5 @@ __all__ = [
     "cross_gram",
     "kernel_features",
     "lazy_stack",
-    "spectral_bounds",
     "traces",
 ]

@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
 
@@ -32,40 +33,6 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
-
-
-@singledispatch
-def spectral_bounds(stack: GramStack) -> Array:
-    r"""Return upper bounds on the largest eigenvalue of every matrix.
-
-    The trace bounds it for any positive semidefinite matrix. For a stack in memory
-    the largest absolute row sum is used as well, :math:`\lambda_{\max} \le
-    \|K\|_\infty`, and the smaller of the two returned.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square, symmetric, positive semidefinite matrices.
-
-    Returns
-    -------
-    bounds : ndarray of shape (n_kernels,)
-    """
-    return traces(stack)
-
-
-@spectral_bounds.register
-def _(stack: DenseStack) -> Array:
-    bounds = traces(stack)
-    for m in range(stack.shape[0]):
-        row_sums = np.abs(stack.array[m]).sum(axis=1, dtype=np.float64)
-        bounds[m] = min(bounds[m], row_sums.max())
-    return bounds
-
-
-@spectral_bounds.register
-def _(stack: ScaledStack) -> Array:
-    return stack.scales * spectral_bounds(stack.stack)
 
 
 @singledispatch
@@ -99,6 +66,11 @@ def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
 
     run_blocks(evaluate, range(len(kernels)))
     return forms
+
+
+@quadratic_forms_of.register
+def _(stack: PartStack, kernels: Indices, v: Array) -> Array:
+    return stack.forms_of(np.asarray(kernels), v)
 
 
 @quadratic_forms_of.register
@@ -148,6 +120,12 @@ def _(stack: DenseStack, support: Indices, values: Array) -> Array:
 
 
 @images_of_sparse.register
+def _(stack: PartStack, support: Indices, values: Array) -> Array:
+    images = images_of_sparse(stack.whole, stack.samples[support], values)
+    return images[:, stack.samples]
+
+
+@images_of_sparse.register
 def _(stack: ScaledStack, support: Indices, values: Array) -> Array:
     return stack.scales[:, None] * images_of_sparse(stack.stack, support, values)
 
@@ -167,6 +145,11 @@ def _(stack: DenseStack, weights: Array, rows: Indices) -> Array:
     for m in np.flatnonzero(weights):
         total += weights[m] * stack.array[m, rows]
     return total
+
+
+@combined_rows.register
+def _(stack: PartStack, weights: Array, rows: Indices) -> Array:
+    return combined_rows(stack.whole, weights, stack.samples[rows])[:, stack.samples]
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
