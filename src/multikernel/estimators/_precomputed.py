@@ -12,13 +12,7 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
 from multikernel.gram.build import check_size, degenerate_kernels
 from multikernel.gram.dense import Stored
-from multikernel.gram.normalization import (
-    CosineStep,
-    TraceStep,
-    VarianceStep,
-    empty_normalization,
-)
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.normalization import CosineStep, empty_normalization
 from multikernel.kernels.precomputed import ASYMMETRY
 from multikernel.linalg.threads import run_blocks
 
@@ -144,19 +138,14 @@ def precomputed_stack(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
-    steps = normalization.steps
-    scalings = [step for step in steps if isinstance(step, TraceStep | VarianceStep)]
-    only_scaled = len(scalings) == len(steps)
-    if not (only_scaled and array.flags.c_contiguous):
+    if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
         array = array.copy(order="C")
     stack: GramStack = DenseStack(array)
     check_diagonals(stack)
     check_symmetric(stack, options.random_state)
-    if only_scaled:
-        for step in scalings:
-            step.learn_stack(stack)
-            stack = ScaledStack(stack, step.factors)
+    if normalization.only_scales:
+        stack = normalization.learn_scales(stack)
     else:
         normalize_in_place(array, normalization)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))

@@ -8,7 +8,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
-from multikernel.gram.built import BuiltStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors import build_low_rank, known_ranks
 from multikernel.gram.fill import fill
@@ -18,6 +17,7 @@ from multikernel.gram.lazy.radial import make_samples
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack
 from multikernel.gram.memory import available_bytes, readable_bytes
 from multikernel.gram.normalization import (
+    BuiltStack,
     CenterStep,
     Normalization,
     empty_normalization,

@@ -83,7 +83,7 @@ class PartStack:
         return images.reshape(self.shape[0], *v.shape)
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
         images = self._images(coefs.reshape(*coefs.shape[:2], -1))
         return images.reshape(coefs.shape)
 

@@ -10,11 +10,12 @@ import numpy as np
 from numba import njit
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.dense import Stored
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def add_forms(
-    array: Array, kernels: Indices, rows: Indices, v: Array, out: Array
+    array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
     """Add the quadratic forms of a vector to those of some matrices.
 
@@ -59,7 +60,7 @@ def add_forms(
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def write_images(
-    array: Array, kernels: Indices, rows: Indices, vectors: Array, out: Array
+    array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
     """Write the products of some matrices with a vector each, or with the same one.
 
@@ -105,7 +106,7 @@ def write_images(
 
 @njit(cache=True, nogil=True)
 def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    array: Array,
+    array: Stored,
     kernels: Indices,
     weights: Array,
     rows: Indices,
