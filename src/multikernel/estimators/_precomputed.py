@@ -9,12 +9,10 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
-from multikernel.gram.build import check_size, degenerate_kernels
-from multikernel.gram.dense import Stored
+from multikernel.gram import BuiltStack, DenseStack, GramStack
+from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
 from multikernel.gram.normalization import CosineStep, empty_normalization
 from multikernel.kernels.precomputed import ASYMMETRY
-from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
@@ -149,28 +147,6 @@ def precomputed_stack(
     else:
         normalize_in_place(array, normalization)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
-
-
-def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn a normalisation from Gram matrices, and apply it to them.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_samples, n_samples)
-        The matrices; overwritten.
-    normalization : Normalization
-        Empty steps; they are filled.
-    """
-    if not normalization.steps:
-        return
-
-    def treat(m: int) -> None:
-        K = array[m].astype(np.float64, copy=False)
-        normalization.learn(m, K)
-        if K.dtype != array.dtype:
-            array[m] = K
-
-    run_blocks(treat, range(array.shape[0]))
 
 
 def check_diagonals(stack: GramStack) -> None:

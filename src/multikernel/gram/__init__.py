@@ -1,7 +1,7 @@
 """Gram matrices behind one protocol, however they are stored."""
 
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.build import build_stack
+from multikernel.gram.build import build_part, build_stack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors import build_low_rank, kernel_features
 from multikernel.gram.lazy.normalized import NormalizedStack
@@ -28,6 +28,7 @@ __all__ = [
     "PartStack",
     "ScaledStack",
     "build_low_rank",
+    "build_part",
     "build_stack",
     "check_gram",
     "cross_gram",

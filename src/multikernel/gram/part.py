@@ -30,6 +30,8 @@ class PartStack:
         Square matrices of all samples; shared, not copied.
     samples : ndarray of shape (n_samples,)
         The samples, ascending, each once.
+    chosen : ndarray of shape (n_kernels,), optional
+        The kernels; all when left out.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class PartStack:
 
     whole: DenseStack
     samples: Indices
+    chosen: Indices | None = None
 
     def __post_init__(self) -> None:
         if np.any(np.diff(self.samples) <= 0):
@@ -55,16 +58,18 @@ class PartStack:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return self.whole.shape[0], self.samples.size, self.samples.size
+        return self.kernels.size, self.samples.size, self.samples.size
+
+    @property
+    def kernels(self) -> Indices:
+        """Return the numbers of the kernels in the whole stack."""
+        return np.arange(self.whole.shape[0]) if self.chosen is None else self.chosen
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        return self.forms_of(np.arange(self.shape[0]), v)
-
-    def forms_of(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v (summed over outputs) for the chosen kernels."""
         from multikernel.gram.part_loops import add_forms
 
+        kernels = self.kernels
         forms = np.zeros(kernels.size)
         padded = self._padded(v.reshape(v.shape[0], -1).T)
 
@@ -92,14 +97,15 @@ class PartStack:
         from multikernel.gram.part_loops import combine_rows
 
         support = np.flatnonzero(weights)
-        chosen = np.asarray(weights[support], dtype=np.float64)
+        kernels = self.kernels[support]
+        factors = np.asarray(weights[support], dtype=np.float64)
         total = np.empty(self.shape[1:])
 
         def work(part: slice) -> None:
             combine_rows(
                 self.whole.array,
-                support,
-                chosen,
+                kernels,
+                factors,
                 self.samples,
                 part.start,
                 part.stop,
@@ -111,31 +117,25 @@ class PartStack:
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        chosen = self.whole.array[:, self.samples[:, None], self.samples[indices]]
-        return np.asarray(chosen, dtype=np.float64)
+        cols = self.samples[indices]
+        copy = self.whole.copied(self.kernels, self.samples, cols)
+        return copy.array.astype(np.float64, copy=False)
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.whole.diagonals()[:, self.samples]
+        places = self.kernels[:, None], self.samples, self.samples
+        return np.asarray(self.whole.array[places], dtype=np.float64)
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, a view for a run of neighbors.
-
-        Other choices are copied, as by `DenseStack.take`: rows and columns of these
-        samples only.
-        """
-        indices = np.arange(self.shape[0])[kernels]
-        if indices.size and np.all(np.diff(indices) == 1):
-            run = DenseStack(self.whole.array[indices[0] : indices[-1] + 1])
-            return PartStack(run, self.samples)
-        return self.whole.copied(indices, self.samples, self.samples)
+        """Return the stack of the chosen kernels, a view."""
+        return PartStack(self.whole, self.samples, self.kernels[kernels])
 
     def restrict(self, rows: Indices, cols: Indices) -> GramStack:
         """Return the stack on the chosen samples, a view where it is square."""
         rows, cols = self.samples[rows], self.samples[cols]
         if np.array_equal(rows, cols) and np.all(np.diff(rows) > 0):
-            return PartStack(self.whole, rows)
-        return self.whole.restrict(rows, cols)
+            return PartStack(self.whole, rows, self.chosen)
+        return self.whole.copied(self.kernels, rows, cols)
 
     def _padded(self, vectors: Array) -> Array:
         """Return vectors over all samples, (..., n_samples), zero at the others."""
@@ -149,7 +149,7 @@ class PartStack:
 
         padded = self._padded(np.moveaxis(vectors, -1, 0))
         images = np.empty((*self.shape[:2], len(padded)))
-        kernels = np.arange(self.shape[0])
+        kernels = self.kernels
 
         def work(part: slice) -> None:
             buffer = np.empty((part.stop - part.start, self.whole.shape[1]))

@@ -69,11 +69,6 @@ def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
 
 
 @quadratic_forms_of.register
-def _(stack: PartStack, kernels: Indices, v: Array) -> Array:
-    return stack.forms_of(np.asarray(kernels), v)
-
-
-@quadratic_forms_of.register
 def _(stack: LazyStack, kernels: Indices, v: Array) -> Array:
     # Lazily, because `take` would compute whole matrices, and forms need a triangle.
     return stack.part(np.asarray(kernels)).quadratic_forms(v)
@@ -109,20 +104,28 @@ def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array
 
 @images_of_sparse.register
 def _(stack: DenseStack, support: Indices, values: Array) -> Array:
-    # Rows stand for columns, as matrices are symmetric: rows are contiguous.
-    images = np.empty(stack.shape[:2])
-
-    def multiply(m: int) -> None:
-        images[m] = values @ stack.array[m, support].astype(np.float64, copy=False)
-
-    run_blocks(multiply, range(stack.shape[0]))
-    return images
+    return _held_images(stack, np.arange(stack.shape[0]), support, values)
 
 
 @images_of_sparse.register
 def _(stack: PartStack, support: Indices, values: Array) -> Array:
-    images = images_of_sparse(stack.whole, stack.samples[support], values)
-    return images[:, stack.samples]
+    chosen = stack.samples[support]
+    return _held_images(stack.whole, stack.kernels, chosen, values)[:, stack.samples]
+
+
+def _held_images(
+    stack: DenseStack, kernels: Indices, support: Indices, values: Array
+) -> Array:
+    """Return the images by the chosen kernels of a stack in memory."""
+    # Rows stand for columns, as matrices are symmetric: rows are contiguous.
+    images = np.empty((kernels.size, stack.shape[1]))
+
+    def multiply(place: int) -> None:
+        rows = stack.array[kernels[place], support]
+        images[place] = values @ rows.astype(np.float64, copy=False)
+
+    run_blocks(multiply, range(kernels.size))
+    return images
 
 
 @images_of_sparse.register
@@ -149,7 +152,9 @@ def _(stack: DenseStack, weights: Array, rows: Indices) -> Array:
 
 @combined_rows.register
 def _(stack: PartStack, weights: Array, rows: Indices) -> Array:
-    return combined_rows(stack.whole, weights, stack.samples[rows])[:, stack.samples]
+    every = np.zeros(stack.whole.shape[0])
+    np.add.at(every, stack.kernels, weights)
+    return combined_rows(stack.whole, every, stack.samples[rows])[:, stack.samples]
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
