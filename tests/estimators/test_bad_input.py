@@ -80,8 +80,12 @@ def test_bad_parameters(kind, settings, message):
     ("kind", "settings", "message"),
     [
         (SpicyMKLRegressor, {"epsilon": -0.1}, "epsilon must be a finite number of at"),
-        (SpicyMKLRegressor, {"loss": "hinge"}, "one of 'squared', 'epsilon_insens"),
-        (SpicyMKLClassifier, {"loss": "epsilon_insensitive"}, "one of 'logistic', 'hi"),
+        (
+            SpicyMKLRegressor,
+            {"loss": "hinge"},
+            "one of 'squared_error', 'epsilon_insens",
+        ),
+        (SpicyMKLClassifier, {"loss": "epsilon_insensitive"}, "one of 'log_loss', 'hi"),
         (
             SpicyMKLClassifier,
             {"class_weight": "equal"},

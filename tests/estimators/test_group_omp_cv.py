@@ -56,7 +56,7 @@ def by_hand(model, X, y, splits, most, weights=None):
         row = []
         for k in range(most + 1):
             for alpha in sorted(ALPHAS, reverse=True):
-                fit = clone(model).set_params(alpha=alpha, n_kernels=max(k, 1))
+                fit = clone(model).set_params(alpha=alpha, max_kernels=max(k, 1))
                 fit = fit.fit(X[train], y[train], own)
                 fit = fit.prefix(min(k, fit.n_iter_))
                 seen = None if weights is None else weights[test]
@@ -110,7 +110,7 @@ def test_weights_enter_folds_fits_and_scores():
     assert_chosen(search, by_hand(model, X, y, splits, 3, weights))
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_other_losses(loss):
     X, y = binary()
     splits = list(StratifiedKFold(2).split(X, y))
@@ -131,7 +131,7 @@ def test_several_classes_and_a_score_of_probabilities():
         max_kernels=3,
         cv=3,
         scoring="neg_log_loss",
-        loss="logistic",
+        loss="log_loss",
     ).fit(X, y)
     assert search.best_score_ > -0.5
     assert search.predict_proba(X).shape == (50, 3)
@@ -143,7 +143,7 @@ def test_several_targets():
     search = GroupOMPRegressorCV(
         KERNELS, alphas=ALPHAS, max_kernels=4, cv=[(train, test)]
     ).fit(X, y)
-    fit = GroupOMPRegressor(KERNELS, search.alpha_, n_kernels=search.n_kernels_)
+    fit = GroupOMPRegressor(KERNELS, search.alpha_, max_kernels=search.n_kernels_)
     expected = r2_score(y[test], fit.fit(X[train], y[train]).predict(X[test]))
     assert search.best_score_ == pytest.approx(expected)
     assert search.predict(X).shape == (60, 2)
@@ -152,7 +152,7 @@ def test_several_targets():
 def test_the_model_is_that_of_the_choice():
     X, y = regression()
     search = GroupOMPRegressorCV(KERNELS, alphas=ALPHAS, cv=3).fit(X, y)
-    model = GroupOMPRegressor(KERNELS, search.alpha_, n_kernels=search.n_kernels_)
+    model = GroupOMPRegressor(KERNELS, search.alpha_, max_kernels=search.n_kernels_)
     model.fit(X, y)
     np.testing.assert_array_equal(search.selection_order_, model.selection_order_)
     np.testing.assert_allclose(search.predict(X), model.predict(X), atol=1e-10)

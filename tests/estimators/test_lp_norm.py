@@ -61,7 +61,7 @@ def p_norm(weights, p):
 
 
 @pytest.mark.parametrize("p", P_VALUES)
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_error"])
 def test_the_classifier_reaches_the_optimum_of_its_problem(p, loss):
     X, y = binary(30)
     weights = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
@@ -76,7 +76,7 @@ def test_the_classifier_reaches_the_optimum_of_its_problem(p, loss):
 
 
 @pytest.mark.parametrize("p", [1.0, 4 / 3, np.inf])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared"])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_error"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_regressor_reaches_the_optimum_of_its_problem(p, loss, fit_intercept):
     X, y = regression(30)
@@ -165,7 +165,7 @@ def test_p_goes_from_a_few_kernels_to_all():
 
 
 @pytest.mark.parametrize("kind", [LpMKLClassifier, UniformMKLClassifier])
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_integer_weights_equal_repetition_to_the_last_digits(kind, loss):
     X, y = binary()
     rng = np.random.default_rng(1)
@@ -257,7 +257,7 @@ def test_one_vs_rest_equals_separate_binary_fits():
 
 def test_probabilities_are_those_of_the_logistic_model():
     X, y = binary()
-    model = LpMKLClassifier(KERNELS, 0.5, loss="logistic").fit(X, y)
+    model = LpMKLClassifier(KERNELS, 0.5, loss="log_loss").fit(X, y)
     f = model.decision_function(X)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f)))
     for kind in (LpMKLClassifier, UniformMKLClassifier, LpMKLClassifierCV):
@@ -331,7 +331,7 @@ def test_weights_and_probabilities_enter_the_search():
     X, y = binary()
     weights = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     splits = list(StratifiedKFold(3).split(X, y))
-    settings = {"loss": "logistic", "class_weight": "balanced", "tol": 1e-8}
+    settings = {"loss": "log_loss", "class_weight": "balanced", "tol": 1e-8}
     search = LpMKLClassifierCV(
         KERNELS, Cs=[0.3, 3.0], ps=[2.0], cv=splits, scoring="neg_log_loss", **settings
     ).fit(X, y, weights)
@@ -396,9 +396,9 @@ def test_displays_show_the_fitted_model():
 @pytest.mark.parametrize(
     "model",
     [
-        LpMKLClassifier(KERNELS, loss="logistic"),
-        LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[1.0, 2.0], cv=2, loss="logistic"),
-        UniformMKLClassifier(KERNELS, loss="logistic"),
+        LpMKLClassifier(KERNELS, loss="log_loss"),
+        LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[1.0, 2.0], cv=2, loss="log_loss"),
+        UniformMKLClassifier(KERNELS, loss="log_loss"),
     ],
     ids=lambda model: type(model).__name__,
 )

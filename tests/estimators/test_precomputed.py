@@ -255,7 +255,7 @@ def test_a_matrix_that_is_indefinite_along_constants_is_named(kind):
     [
         SpicyMKLRegressor(),
         SpicyMKLRegressorCV(n_alphas=3, cv=3),
-        LpMKLRegressor(C=100.0, loss="squared"),
+        LpMKLRegressor(C=100.0, loss="squared_error"),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -44,7 +44,7 @@ def regression(n=70, seed=0):
     return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared"])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_objective_is_that_of_the_documented_problem(loss, l1_ratio, fit_intercept):
@@ -79,7 +79,7 @@ def test_the_objective_is_that_of_the_documented_problem(loss, l1_ratio, fit_int
         assert model.intercept_ == 0.0
 
 
-@pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive"])
+@pytest.mark.parametrize("loss", ["squared_error", "epsilon_insensitive"])
 def test_the_regressor_solves_the_problem_in_the_summed_scale(loss):
     X, y = regression()
     model = SpicyMKLRegressor(
@@ -94,7 +94,7 @@ def test_the_regressor_solves_the_problem_in_the_summed_scale(loss):
     assert model.score(X, y) > 0.8
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
 def test_contributions_sum_to_the_decision_function(loss):
     X, y = binary()
     model = SpicyMKLClassifier(KERNELS, 0.01, loss=loss, normalize="center").fit(X, y)
@@ -124,7 +124,7 @@ def test_prediction_on_the_training_samples_equals_the_fit(normalize):
     model = SpicyMKLRegressor(KERNELS, 0.05, normalize=normalize).fit(X, y)
     built = build_stack(KERNELS, X, normalize=normalize)
     problem = Problem(
-        built.stack, y, LOSSES["squared"](), BlockL1(model.alpha * len(y))
+        built.stack, y, LOSSES["squared_error"](), BlockL1(model.alpha * len(y))
     )
     solution = SpicyMKL().solve(problem)
     images = built.stack.take(solution.active).block_matvec(solution.coefs)
@@ -154,7 +154,7 @@ def test_one_vs_rest_equals_separate_binary_fits():
 
 
 @pytest.mark.parametrize("normalize", ["trace", "variance", "center"])
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
 def test_integer_weights_equal_repetition(loss, normalize):
     X, y = binary(50)
     weights = np.random.default_rng(1).integers(0, 4, 50)
@@ -437,7 +437,7 @@ def test_the_losses_share_one_definition_of_weights():
     problem = Problem(
         built.stack,
         y,
-        weighted(LOSSES["squared"](), weights),
+        weighted(LOSSES["squared_error"](), weights),
         BlockL1(0.05 * weights.sum()),
     )
     solution = SpicyMKL(tol=1e-6).solve(problem)

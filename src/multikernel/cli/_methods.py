@@ -27,9 +27,9 @@ from multikernel.estimators import (
 
 TASKS = ("classification", "regression")
 LOSS_TASKS: Mapping[str, tuple[str, ...]] = {
-    "logistic": ("classification",),
+    "log_loss": ("classification",),
     "hinge": ("classification",),
-    "squared": TASKS,
+    "squared_error": TASKS,
     "epsilon_insensitive": ("regression",),
 }
 MOST_CLASSES = 20

@@ -28,7 +28,7 @@ LossName = Annotated[
     str | None,
     typer.Option(
         "--loss",
-        help="logistic, hinge, squared or epsilon_insensitive.",
+        help="log_loss, hinge, squared_error or epsilon_insensitive.",
         metavar="NAME",
     ),
 ]

@@ -45,7 +45,7 @@ def path(
     n_alphas: Annotated[
         int, typer.Option("--n-alphas", help="Number of strengths.")
     ] = 20,
-    ratio: Annotated[
+    alpha_min_ratio: Annotated[
         float, typer.Option(help="Weakest strength over the strongest.")
     ] = 1e-2,
     plot: Annotated[
@@ -69,7 +69,12 @@ def path(
     start = time.perf_counter()
     with LiveFit(chosen.title, tol=estimator.tol, n_samples=len(table.y)) as watch:
         found = regularization_path(
-            estimator, X, table.y, n_alphas=n_alphas, ratio=ratio, callback=watch
+            estimator,
+            X,
+            table.y,
+            n_alphas=n_alphas,
+            alpha_min_ratio=alpha_min_ratio,
+            callback=watch,
         )
     seconds = time.perf_counter() - start
     if table.kernel_names is not None:

@@ -49,7 +49,7 @@ def regularization_path(
     y: Any,
     *,
     n_alphas: int = 50,
-    ratio: float = 1e-2,
+    alpha_min_ratio: float = 1e-2,
     callback: Callback | None = None,
 ) -> NamedPath:
     """Solve an estimator's problem for strengths from ``alpha_max`` downwards.
@@ -67,7 +67,7 @@ def regularization_path(
         Targets.
     n_alphas : int, default=50
         Number of strengths, at least 2.
-    ratio : float, default=1e-2
+    alpha_min_ratio : float, default=1e-2
         The last strength over the first, in (0, 1).
     callback : callable, default=None
         Called with a `Progress` once per outer iteration of every solve. Where it
@@ -102,8 +102,10 @@ def regularization_path(
     check_parameter(
         "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
     )
-    if not 0.0 < ratio < 1.0:
-        raise ValueError(f"ratio must lie between 0 and 1, got {ratio}.")
+    if not 0.0 < alpha_min_ratio < 1.0:
+        raise ValueError(
+            f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
+        )
     if isinstance(estimator, GreedyMKL):
         raise ValueError(
             f"{type(estimator).__name__} has a path over numbers of kernels, not over "
@@ -116,7 +118,7 @@ def regularization_path(
             "no strength to start a path from: LpMKLClassifierCV and LpMKLRegressorCV "
             "solve for a grid of C, and their path_ holds it."
         )
-    return _solved_path(estimator, X, y, n_alphas, ratio, callback)
+    return _solved_path(estimator, X, y, n_alphas, alpha_min_ratio, callback)
 
 
 def _solved_path(
@@ -124,7 +126,7 @@ def _solved_path(
     X: Any,
     y: Any,
     n_alphas: int,
-    ratio: float,
+    alpha_min_ratio: float,
     callback: Callback | None,
 ) -> NamedPath:
     """Read the data and solve for all strengths."""
@@ -136,7 +138,7 @@ def _solved_path(
     recipe = estimator._build(total)
     problems = estimator._problems(recipe, grams.stack, samples)
     with naming_the_kernel(grams):
-        strengths = strength_grid(problems, n_alphas, ratio)
+        strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
         paths = [solve_path(p, recipe.solver, strengths, callback) for p in problems]
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]

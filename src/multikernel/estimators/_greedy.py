@@ -39,14 +39,14 @@ class GreedyMKL(BaseMKL):
     _stages: Stages
 
     def _recipe(
-        self, loss: Loss, alpha: float, n_kernels: int | None, total_weight: float
+        self, loss: Loss, alpha: float, max_kernels: int | None, total_weight: float
     ) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         whole = isinstance(self.subsample, Integral)
         drawn = whole or self.subsample < 1.0
         random = check_random_state(self.random_state) if drawn else None
         solver = GroupOMP(
-            n_kernels=n_kernels,
+            max_kernels=max_kernels,
             tol=self.tol,
             subsample=int(self.subsample) if whole else float(self.subsample),
             random_state=0 if random is None else random.randint(LARGEST_SEED),

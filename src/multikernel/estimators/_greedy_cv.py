@@ -118,7 +118,7 @@ class GreedyCV(FoldCV, GreedyMKL):
         if self.refit:
             (problem,) = self._problems(recipe, grams.stack, samples)
             # The solver selects at least one kernel, and a choice may be none.
-            solver = replace(_solver(recipe), n_kernels=max(chosen, 1))
+            solver = replace(_solver(recipe), max_kernels=max(chosen, 1))
             path = _grown(solver, problem, [attributes["alpha_"] * total], watch)[0]
             path = path.prefix(min(chosen, len(path)))
             stages = make_stages(path, grams.cross, samples, recipe.objective_scale)

@@ -54,10 +54,10 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the mean square of the centred target for the squared loss.
-    loss : {"squared", "logistic", "hinge"}, default="squared"
+    loss : {"squared_error", "log_loss", "hinge"}, default="squared_error"
         Loss. Kernels are selected by how well they fit minus the gradient of the
         loss, and the refits are least squares, kernel logistic regression, or a
-        support vector machine. Only "logistic" has `predict_proba`.
+        support vector machine. Only "log_loss" has `predict_proba`.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
@@ -176,7 +176,7 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
         n_jobs: int | None = None,
         refit: bool = True,
         tol: float = 1e-3,
-        loss: str = "squared",
+        loss: str = "squared_error",
         subsample: float | int = 1.0,
         normalize: str | Sequence[str] | None = "trace",
         fit_intercept: bool = True,
@@ -245,7 +245,7 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``. Kernels are
         selected by how well they fit minus the gradient of the loss.
     epsilon : float, default=0.1
@@ -365,7 +365,7 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
         n_jobs: int | None = None,
         refit: bool = True,
         tol: float = 1e-3,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
         normalize: str | Sequence[str] | None = "trace",

@@ -58,8 +58,8 @@ class LpMKLClassifier(MergesCopies, LpMKL, MKLClassifier):
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"hinge", "logistic", "squared"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     solver : str, default="auto"
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
@@ -227,7 +227,7 @@ class LpMKLRegressor(MergesCopies, LpMKL, MKLRegressor):
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
         The absolute error beyond ``epsilon``, or half the squared error.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.

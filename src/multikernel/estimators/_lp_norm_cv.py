@@ -54,8 +54,8 @@ class LpMKLClassifierCV(LpCV, MKLClassifier):
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"hinge", "logistic", "squared"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     solver : str, default="auto"
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
@@ -245,7 +245,7 @@ class LpMKLRegressorCV(LpCV, MKLRegressor):
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
         The absolute error beyond ``epsilon``, or half the squared error.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.

@@ -96,11 +96,11 @@ def make_score(
         try:
             return float(scorer(model, f, y, **arguments))
         except AttributeError as error:
-            if loss == "logistic" or "_proba" not in str(error):
+            if loss == "log_loss" or "_proba" not in str(error):
                 raise
             raise ValueError(
                 "scoring asks for class probabilities, which a model with loss="
-                f"{loss!r} does not have: use loss='logistic', or a score of decision "
+                f"{loss!r} does not have: use loss='log_loss', or a score of decision "
                 "values or labels, such as 'roc_auc' or 'accuracy'."
             ) from error
 

@@ -30,9 +30,9 @@ from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers.spicy.solver import SpicyMKL
 
 CLASSIFIER_LOSSES: Mapping[str, type[Loss]] = {
-    "logistic": LogisticLoss,
+    "log_loss": LogisticLoss,
     "hinge": HingeLoss,
-    "squared": SquaredLoss,
+    "squared_error": SquaredLoss,
 }
 
 SPICY_CHECKS: Mapping[str, Check] = {
@@ -47,7 +47,7 @@ CLASSIFIER_CHECKS: Mapping[str, Check] = {
 }
 
 REGRESSOR_CHECKS: Mapping[str, Check] = {
-    "loss": OneOf(("squared", "epsilon_insensitive")),
+    "loss": OneOf(("squared_error", "epsilon_insensitive")),
     "epsilon": NON_NEGATIVE,
 }
 
@@ -73,7 +73,7 @@ def sparse_regularizer(alpha: float, l1_ratio: float) -> BlockRegularizer:
 
 def regression_loss(loss: str, epsilon: float) -> Loss:
     """Return a regression loss by name."""
-    return SquaredLoss() if loss == "squared" else EpsilonInsensitiveLoss(epsilon)
+    return SquaredLoss() if loss == "squared_error" else EpsilonInsensitiveLoss(epsilon)
 
 
 class SpicyMKLClassifier(MergesCopies, MKLClassifier):
@@ -100,8 +100,8 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of mean diagonal one that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels.
-    loss : {"logistic", "hinge", "squared"}, default="logistic"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
@@ -197,7 +197,7 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        loss: str = "logistic",
+        loss: str = "log_loss",
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = "trace",
         fit_intercept: bool = True,
@@ -257,7 +257,7 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
         of y or above.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -346,7 +346,7 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = "trace",

@@ -56,8 +56,8 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve the path on all samples, and to be the model at ``alpha_``.
-    loss : {"logistic", "hinge", "squared"}, default="logistic"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
@@ -169,7 +169,7 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "logistic",
+        loss: str = "log_loss",
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = "trace",
         fit_intercept: bool = True,
@@ -243,7 +243,7 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve the path on all samples, and to be the model at ``alpha_``.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -350,7 +350,7 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = "trace",

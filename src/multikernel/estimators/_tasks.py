@@ -73,10 +73,10 @@ def class_weights(choice: Any, classes: Array, codes: Labels, weights: Array) ->
 
 def has_probabilities(estimator: Any) -> bool:
     """Return whether the loss is a likelihood, or say why there are none."""
-    if estimator.loss == "logistic":
+    if estimator.loss == "log_loss":
         return True
     raise AttributeError(
-        f"Probabilities need loss='logistic'; this {type(estimator).__name__} has "
+        f"Probabilities need loss='log_loss'; this {type(estimator).__name__} has "
         f"loss={estimator.loss!r}."
     )
 

@@ -49,8 +49,8 @@ class UniformMKLClassifier(MergesCopies, MKLClassifier):
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
-    loss : {"hinge", "logistic", "squared"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
@@ -198,7 +198,7 @@ class UniformMKLRegressor(MergesCopies, MKLRegressor):
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
         The absolute error beyond ``epsilon``, or half the squared error.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.

@@ -50,7 +50,7 @@ class GroupOMP:
 
     Parameters
     ----------
-    n_kernels : int, optional
+    max_kernels : int, optional
         Stop when so many are selected; all by default.
     tol : float, default=1e-3
         The precision: stop when the best improvement is at most `tol` times the
@@ -97,15 +97,15 @@ class GroupOMP:
     'No kernel that is left improves the fit by more than the tolerance.'
     """
 
-    n_kernels: int | None = None
+    max_kernels: int | None = None
     tol: float = 1e-3
     subsample: float | int = 1.0
     random_state: int = 0
     machine: KernelMachine | None = None
 
     def __post_init__(self) -> None:
-        if self.n_kernels is not None and self.n_kernels < 1:
-            raise ValueError(f"n_kernels must be at least 1, got {self.n_kernels}.")
+        if self.max_kernels is not None and self.max_kernels < 1:
+            raise ValueError(f"max_kernels must be at least 1, got {self.max_kernels}.")
         if not self.tol >= 0.0:
             raise ValueError(f"tol must be zero or positive, got {self.tol}.")
         whole = isinstance(self.subsample, int)
@@ -240,7 +240,9 @@ class GroupOMP:
     def _limit(self, problem: Problem) -> int:
         """Return the largest number of kernels to select."""
         n_kernels = problem.gram.shape[0]
-        return n_kernels if self.n_kernels is None else min(self.n_kernels, n_kernels)
+        return (
+            n_kernels if self.max_kernels is None else min(self.max_kernels, n_kernels)
+        )
 
     def _draw(self, problem: Problem, step: int) -> "_Subsample":
         """Return the subsample of one step."""
