@@ -72,3 +72,11 @@ def test_conformance_of_a_stack_that_returns_float32():
     array = psd_stack(2, 4)
     with pytest.raises(AssertionError, match="matvec with outputs"):
         check_gram_stack(Single(array), array)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_a_stack_without_kernels_has_empty_products(make):
+    empty = make(psd_stack(3, 6)).take(np.arange(0))
+    assert empty.quadratic_forms(np.ones(6)).shape == (0,)
+    assert empty.block_matvec(np.empty((0, 6))).shape == (0, 6)
+    assert empty.block_matvec(np.empty((0, 6, 2))).shape == (0, 6, 2)
