@@ -7,6 +7,7 @@ __all__ = [
     "DegenerateKernelWarning",
     "IndefiniteKernelError",
     "NotFittedError",
+    "SearchWarning",
     "StackTooLargeError",
     "UnsupportedProblemError",
     "UntrustedTypesError",
@@ -43,3 +44,7 @@ class DegenerateKernelWarning(UserWarning):
 
 class UntrustedTypesError(ValueError):
     """A model file holds types that are not trusted; the message lists them."""
+
+
+class SearchWarning(UserWarning):
+    """A search ended at an end of its grid, or with a model without kernels."""

@@ -316,8 +316,8 @@ def test_the_search_equals_refits_by_hand(ps):
     np.testing.assert_allclose(split_scores(search), expected, atol=1e-3)
     best = np.argmax(np.mean(expected, axis=0))
     assert (search.C_, search.p_) == (
-        search.cv_results_["C"][best],
-        search.cv_results_["p"][best],
+        search.cv_results_["param_C"][best],
+        search.cv_results_["param_p"][best],
     )
     alone = LpMKLRegressor(KERNELS, search.C_, search.p_, tol=1e-9).fit(X, y)
     assert search.objective_ == pytest.approx(alone.objective_, rel=1e-8)
@@ -383,7 +383,7 @@ def test_displays_show_the_fitted_model():
     search = LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0, 10.0], ps=[1.0, 2.0], cv=2)
     search.fit(X, y)
     path = RegularizationPathDisplay.from_estimator(search)
-    scores = search.cv_results_["mean_test_score"][search.cv_results_["p"] == search.p_]
+    scores = search.cv_results_["mean_test_score"][search.cv_results_["param_p"] == search.p_]
     np.testing.assert_allclose(path.scores.mean(axis=1), scores)
     assert path.score_ax_.get_xlabel().startswith("1 / C")
     assert path.best_alpha == 1.0 / search.C_

@@ -144,22 +144,51 @@ def precomputed_stack(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
-    steps = normalization.steps
-    scalings = [step for step in steps if isinstance(step, TraceStep | VarianceStep)]
-    only_scaled = len(scalings) == len(steps)
-    if not (only_scaled and array.flags.c_contiguous):
+    scales = only_scales(normalization)
+    if not (scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
         array = array.copy(order="C")
     stack: GramStack = DenseStack(array)
     check_diagonals(stack)
     check_symmetric(stack, options.random_state)
-    if only_scaled:
-        for step in scalings:
-            step.learn_stack(stack)
-            stack = ScaledStack(stack, step.factors)
-    else:
+    scaled = scaled_stack(stack, normalization)
+    if scaled is None:
         normalize_in_place(array, normalization)
+    else:
+        stack = scaled
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
+
+
+def only_scales(normalization: Normalization) -> bool:
+    """Return whether every step multiplies a kernel by one number."""
+    return all(
+        isinstance(step, TraceStep | VarianceStep) for step in normalization.steps
+    )
+
+
+def scaled_stack(stack: GramStack, normalization: Normalization) -> GramStack | None:
+    """Learn steps that only scale, and return the scaled stack without a copy.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The matrices.
+    normalization : Normalization
+        Empty steps; they are filled.
+
+    Returns
+    -------
+    scaled : GramStack or None
+        None where a step does more than scale; nothing is learnt then.
+    """
+    if not only_scales(normalization):
+        return None
+    scales = np.ones(stack.shape[0])
+    for step in normalization.steps:
+        assert isinstance(step, TraceStep | VarianceStep)
+        step.learn_stack(ScaledStack(stack, scales))
+        scales = scales * step.factors
+    return ScaledStack(stack, scales) if normalization.steps else stack
 
 
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:
