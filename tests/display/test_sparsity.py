@@ -66,7 +66,8 @@ def test_scores_of_a_search(search):
         model.alphas_[model.alphas_ != model.alpha_], display.other_lines_, strict=True
     ):
         np.testing.assert_allclose(
-            line.get_ydata(), results["mean_test_score"][results["param_alpha"] == alpha]
+            line.get_ydata(),
+            results["mean_test_score"][results["param_alpha"] == alpha],
         )
 
 

@@ -64,7 +64,7 @@ def three_classes():
 
 
 def solver_path(X, targets, loss, alpha, n_kernels, weights=None):
-    stack = build_stack(KERNELS, X, normalize="trace", sample_weight=weights).stack
+    stack = build_stack(KERNELS, X, normalize="variance", sample_weight=weights).stack
     total = len(X) if weights is None else weights.sum()
     problem = Problem(
         stack, targets, weighted(loss, weights), BlockElasticNet(alpha * total, 0.0)

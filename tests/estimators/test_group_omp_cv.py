@@ -18,6 +18,7 @@ from multikernel import (
     save,
 )
 from multikernel.estimators import stack_grams
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels import (
     GaussianKernel,
     LinearKernel,
@@ -213,10 +214,23 @@ def test_models_survive_a_file(tmp_path):
     np.testing.assert_array_equal(split_scores(loaded), split_scores(search))
 
 
-def test_a_callback_may_not_stop_a_search():
+def test_a_callback_that_stops_a_search_keeps_what_is_done():
     X, y = regression()
-    with pytest.raises(RuntimeError, match="number of kernels cannot be chosen"):
-        GroupOMPRegressorCV(KERNELS, cv=2).fit(X, y, callback=lambda line: True)
+    search = GroupOMPRegressorCV(KERNELS, alphas=ALPHAS, max_kernels=4, cv=2)
+    whole = clone(search).fit(X, y)
+    seen = []
+
+    def stop(line):
+        seen.append(line)
+        return len(seen) == 20  # a path has four lines, and a fold three paths
+
+    with pytest.warns(ConvergenceWarning, match="stopped with . kernels. A callback"):
+        search.fit(X, y, callback=stop)
+    np.testing.assert_array_equal(split_scores(search)[0], split_scores(whole)[0])
+    assert np.isnan(split_scores(search)[1]).any()
+    assert search.best_score_ == split_scores(search)[0].max()
+    with pytest.raises(RuntimeError, match="before any candidate was scored"):
+        clone(search).fit(X, y, callback=lambda line: True)
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,8 @@ class SparsityPathDisplay:
         model = final_estimator(estimator)
         if not hasattr(model, "max_kernels_"):
             raise TypeError(
-                f"{type(model).__name__} has no max_kernels_: expected an estimator that "
-                "chooses the number of kernels by cross-validation."
+                f"{type(model).__name__} has no max_kernels_: expected an estimator "
+                "that chooses the number of kernels by cross-validation."
             )
         results = model.cv_results_
         folds = [results[f"split{k}_test_score"] for k in range(model.n_splits_)]

@@ -87,7 +87,9 @@ class Fold:
         return rows
 
 
-def make_fold(whole: Training, train: Indices, test: Indices, merge: bool) -> Fold:
+def make_fold(
+    whole: Training, train: Indices, test: Indices, merge: bool, n_jobs: int
+) -> Fold:
     """Return a fold, the same as if its training samples were fitted alone.
 
     Kernels that are held in memory were computed once, for all folds.
@@ -100,12 +102,15 @@ def make_fold(whole: Training, train: Indices, test: Indices, merge: bool) -> Fo
         The fold's samples, as positions among those of `whole`.
     merge : bool
         Whether copies among the training samples are made one.
+    n_jobs : int
+        How many folds are held at a time.
 
     Returns
     -------
     fold : Fold
     """
-    training, train = part_of(whole, train, merge)
+    # Where folds need copies, so does the model on all samples, which is held already.
+    training, train = part_of(whole, train, merge, n_jobs + 1)
     outside = whole.samples.subset(test)
     normalization = training.grams.built.normalization
     stack, everyone = whole.stack, np.arange(train.size)
@@ -128,7 +133,9 @@ def make_fold(whole: Training, train: Indices, test: Indices, merge: bool) -> Fo
     return Fold(training, outside, cut)
 
 
-def part_of(whole: Training, chosen: Indices, merge: bool) -> tuple[Training, Indices]:
+def part_of(
+    whole: Training, chosen: Indices, merge: bool, n_copies: int = 1
+) -> tuple[Training, Indices]:
     """Return some of the samples with their normalised Gram matrices.
 
     Parameters
@@ -139,6 +146,8 @@ def part_of(whole: Training, chosen: Indices, merge: bool) -> tuple[Training, In
         The samples to take.
     merge : bool
         Whether copies among them are made one.
+    n_copies : int, default=1
+        How many parts are held at a time, where each needs a copy.
 
     Returns
     -------
@@ -150,7 +159,7 @@ def part_of(whole: Training, chosen: Indices, merge: bool) -> tuple[Training, In
         chosen, samples = made_one(whole.samples, chosen)
     else:
         samples = whole.samples.subset(chosen)
-    grams = whole.grams.part(chosen, samples.weights)
+    grams = whole.grams.part(chosen, samples.weights, n_copies)
     return Training(samples, grams, whole.fit_intercept), chosen
 
 

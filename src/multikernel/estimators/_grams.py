@@ -13,12 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
 from multikernel.estimators._data import Table, is_precomputed, listed
 from multikernel.estimators._one_vs_rest import Expansion
-from multikernel.estimators._precomputed import (
-    GramOptions,
-    normalize_in_place,
-    precomputed_stack,
-    scaled_stack,
-)
+from multikernel.estimators._precomputed import GramOptions, precomputed_stack
 from multikernel.estimators._predict import (
     AdditiveModel,
     CrossGrams,
@@ -27,9 +22,14 @@ from multikernel.estimators._predict import (
 )
 from multikernel.estimators._samples import Samples
 from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack, build_stack
-from multikernel.gram.build import degenerate_kernels
-from multikernel.gram.normalization import CenterStep, empty_normalization
+from multikernel.gram import (
+    BuiltStack,
+    DenseStack,
+    GramStack,
+    build_part,
+    build_stack,
+)
+from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
     KernelDictionary,
@@ -138,11 +138,13 @@ class Grams:
             return NumberedNames(self.stack.shape[0])
         return DictionaryNames(self.dictionary)
 
-    def part(self, chosen: Indices, weights: Array | None) -> "Grams":
+    def part(
+        self, chosen: Indices, weights: Array | None, n_copies: int = 1
+    ) -> "Grams":
         """Return the Gram matrices on some of the samples, as if fitted on them alone.
 
-        Matrices in memory are cut, and normalised by what the chosen samples say;
-        others are computed anew.
+        Matrices in memory, which must not be normalised yet, are looked at without a
+        copy where kernels are at most scaled; lazy ones are computed anew.
 
         Parameters
         ----------
@@ -150,18 +152,27 @@ class Grams:
             The samples.
         weights : ndarray of shape (n_chosen,) or None
             Weights of the normalisation's statistics.
+        n_copies : int, default=1
+            How many parts are held at a time, where each needs a copy.
 
         Returns
         -------
         grams : Grams
             Its models take new samples as those of a fit do.
         """
-        if isinstance(self.stack, DenseStack):
-            built = normalized_part(self.stack, chosen, weights, self.options)
-            X = self.X if self.dictionary is None else self.X[chosen]
-        else:
+        built = build_part(
+            self.stack,
+            chosen,
+            normalize=self.options.normalize,
+            sample_weight=weights,
+            max_bytes=self.options.max_bytes,
+            n_copies=n_copies,
+        )
+        if built is None:
             X = self.X[chosen]
             built = _build(self.dictionary, X, self.options, weights)
+        else:
+            X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
 
     def model(self, expansion: Expansion) -> AdditiveModel:
@@ -270,41 +281,6 @@ def build_raw_grams(
     plain = replace(options, normalize=None)
     built = _build(dictionary, samples.X, plain, samples.weights)
     return Grams(built, samples.X, samples.rows, dictionary, options)
-
-
-def normalized_part(
-    stack: DenseStack, chosen: Indices, weights: Array | None, options: GramOptions
-) -> BuiltStack:
-    """Return some samples' matrices, normalised by what these samples say.
-
-    Parameters
-    ----------
-    stack : DenseStack
-        Matrices that are not normalised.
-    chosen : ndarray of shape (n_chosen,)
-        The samples.
-    weights : ndarray of shape (n_chosen,) or None
-        Weights of the normalisation's statistics.
-    options : GramOptions
-        The steps.
-
-    Returns
-    -------
-    built : BuiltStack
-    """
-    part = stack.restrict(chosen, chosen)
-    normalization = empty_normalization(
-        options.normalize, stack.shape[0], chosen.size, weights
-    )
-    scaled = scaled_stack(part, normalization)
-    if scaled is None:
-        assert isinstance(part, DenseStack)
-        array = part.array
-        if np.shares_memory(array, stack.array):
-            array = array.copy()
-        normalize_in_place(array, normalization)
-        scaled = DenseStack(array)
-    return BuiltStack(scaled, normalization, degenerate_kernels(scaled))
 
 
 def _build(

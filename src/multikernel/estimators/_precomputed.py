@@ -9,18 +9,10 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
-from multikernel.gram.build import check_size, degenerate_kernels
-from multikernel.gram.dense import Stored
-from multikernel.gram.normalization import (
-    CosineStep,
-    TraceStep,
-    VarianceStep,
-    empty_normalization,
-)
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram import BuiltStack, DenseStack, GramStack
+from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
+from multikernel.gram.normalization import CosineStep, empty_normalization
 from multikernel.kernels.precomputed import ASYMMETRY
-from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
@@ -144,73 +136,17 @@ def precomputed_stack(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
-    scales = only_scales(normalization)
-    if not (scales and array.flags.c_contiguous):
+    if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
         array = array.copy(order="C")
     stack: GramStack = DenseStack(array)
     check_diagonals(stack)
     check_symmetric(stack, options.random_state)
-    scaled = scaled_stack(stack, normalization)
-    if scaled is None:
-        normalize_in_place(array, normalization)
+    if normalization.only_scales:
+        stack = normalization.learn_scales(stack)
     else:
-        stack = scaled
+        normalize_in_place(array, normalization)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
-
-
-def only_scales(normalization: Normalization) -> bool:
-    """Return whether every step multiplies a kernel by one number."""
-    return all(
-        isinstance(step, TraceStep | VarianceStep) for step in normalization.steps
-    )
-
-
-def scaled_stack(stack: GramStack, normalization: Normalization) -> GramStack | None:
-    """Learn steps that only scale, and return the scaled stack without a copy.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The matrices.
-    normalization : Normalization
-        Empty steps; they are filled.
-
-    Returns
-    -------
-    scaled : GramStack or None
-        None where a step does more than scale; nothing is learnt then.
-    """
-    if not only_scales(normalization):
-        return None
-    scales = np.ones(stack.shape[0])
-    for step in normalization.steps:
-        assert isinstance(step, TraceStep | VarianceStep)
-        step.learn_stack(ScaledStack(stack, scales))
-        scales = scales * step.factors
-    return ScaledStack(stack, scales) if normalization.steps else stack
-
-
-def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn a normalisation from Gram matrices, and apply it to them.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_samples, n_samples)
-        The matrices; overwritten.
-    normalization : Normalization
-        Empty steps; they are filled.
-    """
-    if not normalization.steps:
-        return
-
-    def treat(m: int) -> None:
-        K = array[m].astype(np.float64, copy=False)
-        normalization.learn(m, K)
-        if K.dtype != array.dtype:
-            array[m] = K
-
-    run_blocks(treat, range(array.shape[0]))
 
 
 def check_diagonals(stack: GramStack) -> None:

@@ -4,14 +4,12 @@ import difflib
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
@@ -33,6 +31,7 @@ from multikernel.estimators._scores import (
 from multikernel.estimators._solve import Recipe, Training, fitted_attributes
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.kernels import KernelDictionary
+from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.problem import Callback, Solution
 
 BATCH_BYTES = 2**26
@@ -248,6 +247,8 @@ class SearchCV(BaseMKL):
         gaps = [fold.gaps for fold in folds]
         if self.refit:
             attributes |= candidates.refit(best, whole, watch)
+            path = attributes.get("path_")
+            gaps += [] if path is None else [path.duality_gaps.ravel()]
         attributes |= {
             f"{name}_": value for name, value in results["params"][best].items()
         }
@@ -261,24 +262,31 @@ class SearchCV(BaseMKL):
         """Return the scores of all folds, several of them at a time if asked to."""
         splits = make_splits(self.cv, training.samples)
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
-        # Folds that run at the same time share the cores; each gets one for BLAS.
-        limit = threadpool_limits(1, user_api="blas") if jobs > 1 else nullcontext()
-        with limit:
+
+        def run() -> list[FoldScores]:
             scores: list[FoldScores] = Parallel(jobs, require="sharedmem")(
-                delayed(self._score_fold)(candidates, training, split, watch)
+                delayed(self._score_fold)(candidates, training, split, watch, jobs)
                 for split in splits
             )
-        return scores
+            return scores
+
+        # Folds that run at the same time share the cores; each gets one for BLAS.
+        return with_one_blas_thread(run) if jobs > 1 else run()
 
     def _score_fold(
-        self, candidates: Candidates, training: Training, split: Split, watch: Watch
+        self,
+        candidates: Candidates,
+        training: Training,
+        split: Split,
+        watch: Watch,
+        jobs: int,
     ) -> FoldScores:
         """Solve for all candidates on one side of a split, and score on the other."""
         size = len(next(iter(candidates.columns().values())))
         scores, n_active = np.full(size, np.nan), np.zeros(size)
         done, gaps = np.zeros(size, dtype=bool), [np.empty(0)]
         if not watch.stopped:
-            fold = make_fold(training, *split, self._merges_copies)
+            fold = make_fold(training, *split, self._merges_copies, jobs)
             score = FoldScorer(self, self.scoring, fold)
             for batch in _batches(candidates.solve(fold.training, watch)):
                 values = fold.decision_values([model.expansion for model in batch])
@@ -295,7 +303,7 @@ class SearchCV(BaseMKL):
         unsolved = int(np.count_nonzero(~(gaps <= self.tol)))
         if unsolved:
             warnings.warn(
-                f"{unsolved} of {gaps.size} solves on the folds of "
+                f"{unsolved} of {gaps.size} solves along the paths of "
                 f"{type(self).__name__} stopped above tol={self.tol:g}; the largest "
                 f"relative duality gap is {gaps.max():.2e}. Raise max_iter or loosen "
                 "tol.",
