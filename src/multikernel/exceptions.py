@@ -8,6 +8,7 @@ __all__ = [
     "DictionaryWarning",
     "IndefiniteKernelError",
     "NotFittedError",
+    "SearchWarning",
     "StackTooLargeError",
     "UnsupportedProblemError",
     "UntrustedTypesError",
@@ -48,3 +49,7 @@ class DictionaryWarning(UserWarning):
 
 class UntrustedTypesError(ValueError):
     """A model file holds types that are not trusted; the message lists them."""
+
+
+class SearchWarning(UserWarning):
+    """A search ended at an end of its grid, or with a model without kernels."""

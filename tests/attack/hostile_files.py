@@ -235,7 +235,9 @@ def _honest(rng: np.random.Generator, world: Path) -> dict[str, bytes]:
 
 
 def _write(world: Path, members: dict[str, bytes], method: int = 8) -> Path:
-    with zipfile.ZipFile(world / "hostile.skops", "w", method, compresslevel=1) as archive:
+    with zipfile.ZipFile(
+        world / "hostile.skops", "w", method, compresslevel=1
+    ) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return world / "hostile.skops"
