@@ -38,7 +38,6 @@ from multikernel.kernels import (
     LinearKernel,
     ListDictionary,
     median_dictionary,
-    spicy_dictionary,
 )
 from multikernel.kernels.memory import off_diagonal_ratio
 
@@ -98,7 +97,9 @@ DICTIONARIES: dict[str, Maker] = {
     "all: 1/2 1 2, columns: 1": medians([0.5, 1, 2], [1]),
     "all and columns: 1/2 1 2": medians([0.5, 1, 2], [0.5, 1, 2]),
     "all and columns: 1/4 1 4": medians([0.25, 1, 4], [0.25, 1, 4]),
-    "all and columns: 1/4 1/2 1 2 4": medians([0.25, 0.5, 1, 2, 4], [0.25, 0.5, 1, 2, 4]),
+    "all and columns: 1/4 1/2 1 2 4": medians(
+        [0.25, 0.5, 1, 2, 4], [0.25, 0.5, 1, 2, 4]
+    ),
 }
 
 
@@ -276,7 +277,9 @@ def memory(quick: bool) -> list[dict[str, Any]]:
             kernel = GaussianKernel(multiple * middle)
             beside = kernel(split.X)[np.triu_indices(split.y.size, 1)]
             ratio = off_diagonal_ratio(
-                1.0 - beside.mean(), beside.std(), split.y.size
+                np.array([1.0 - beside.mean()]),
+                np.array([beside.std()]),
+                split.y.size,
             )
             model = LpMKLClassifierCV([kernel], ps=[np.inf], Cs=UNITS, cv=3, tol=TOL)
             with warnings.catch_warnings():
@@ -287,7 +290,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
                 "set": split.name,
                 "split": split.number,
                 "multiple": multiple,
-                "ratio": float(ratio),
+                "ratio": float(ratio[0]),
                 "outside": float(model.contributions(split.X_test).std() / inside),
                 "score": float(model.score(split.X_test, split.y_test)),
                 "constant": float(max(np.mean(split.y_test == c) for c in (-1, 1))),
@@ -296,7 +299,12 @@ def memory(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-COMMANDS = {"dictionaries": dictionaries, "normalize": normalize, "memory": memory, "grids": grids}
+COMMANDS = {
+    "dictionaries": dictionaries,
+    "normalize": normalize,
+    "memory": memory,
+    "grids": grids,
+}
 
 
 def main() -> None:

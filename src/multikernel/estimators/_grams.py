@@ -11,7 +11,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
-from multikernel.estimators._data import Table, is_precomputed, listed
+from multikernel.estimators._data import is_precomputed, listed
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import GramOptions, precomputed_stack
 from multikernel.estimators._predict import (
@@ -21,7 +21,11 @@ from multikernel.estimators._predict import (
     PrecomputedGrams,
 )
 from multikernel.estimators._samples import Samples
-from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
+from multikernel.exceptions import (
+    DegenerateKernelWarning,
+    DictionaryWarning,
+    IndefiniteKernelError,
+)
 from multikernel.gram import (
     BuiltStack,
     DenseStack,
@@ -29,14 +33,15 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
+from multikernel.gram.memorising import memorising_kernels
 from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
     KernelDictionary,
     ListDictionary,
     kernel_names,
+    median_dictionary,
     resolve_columns,
-    spicy_dictionary,
 )
 
 
@@ -301,15 +306,16 @@ def _build(
     )
 
 
-def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
+def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None:
     """Return the dictionary that a ``kernels`` parameter stands for.
 
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
-        None stands for `spicy_dictionary`.
-    table : Table
-        The training data.
+        None stands for `median_dictionary`.
+    samples : Samples
+        The training samples, of which the default uses X and the sample weights, and
+        neither labels nor class weights.
 
     Returns
     -------
@@ -323,9 +329,9 @@ def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
     """
     if is_precomputed(kernels):
         return None
-    n_features = table.X.shape[1]
     if kernels is None:
-        chosen: KernelDictionary = spicy_dictionary(n_features)
+        weights = samples.sample_weight
+        chosen: KernelDictionary = median_dictionary(samples.X, sample_weight=weights)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
         if not kernels:
             raise ValueError("kernels is empty: at least one kernel is needed.")
@@ -340,9 +346,9 @@ def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
             "kernels must be None, 'precomputed', a list of kernels or a "
             f"KernelDictionary, got {kernels!r}."
         )
-    given = table.feature_names
+    given = samples.table.feature_names
     names = None if given is None else [str(name) for name in given]
-    return resolve_columns(chosen, n_features, names)
+    return resolve_columns(chosen, samples.X.shape[1], names)
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:
@@ -368,6 +374,33 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             "which are zero or constant on the training data: "
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
+            stacklevel=5,
+        )
+
+
+def warn_memorising(owner: str, grams: Grams) -> None:
+    """Name the kernels that can fit any labels, and say nothing about new samples.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+
+    Warns
+    -----
+    DictionaryWarning
+        If there are such kernels, see `memorising_kernels`.
+    """
+    found = memorising_kernels(grams.stack)
+    if found.size:
+        names = grams.names(found[:5].tolist())
+        warnings.warn(
+            f"{owner}: {found.size} of {grams.stack.shape[0]} kernels can only "
+            "memorise, as no training sample is close to another for them: "
+            f"{listed(names, found.size)}. Leave them out, or make them wider.",
+            DictionaryWarning,
             stacklevel=5,
         )
 

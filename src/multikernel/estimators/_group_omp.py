@@ -58,9 +58,9 @@ class GroupOMPClassifier(GreedyClassifier):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -76,11 +76,10 @@ class GroupOMPClassifier(GreedyClassifier):
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in the experiments of [1]_, "cosine" for
-        cosine similarity, "center"; several are applied in order. Factors are learnt
-        on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors come from the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero. A free one centres the kernels for the
         selection.
@@ -232,9 +231,9 @@ class GroupOMPRegressor(GreedyRegressor):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -251,11 +250,10 @@ class GroupOMPRegressor(GreedyRegressor):
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in the experiments of [1]_, "cosine" for
-        cosine similarity, "center"; several are applied in order. Factors are learnt
-        on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors come from the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero. A free one centres the kernels for the
         selection.

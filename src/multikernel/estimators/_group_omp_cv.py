@@ -31,8 +31,9 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, which expects standardised
-        columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -61,10 +62,10 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in [1]_, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors are learnt on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors come from the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     class_weight : dict, "balanced" or None, default=None
@@ -222,8 +223,9 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, which expects standardised
-        columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -253,10 +255,10 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in [1]_, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors are learnt on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors come from the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"

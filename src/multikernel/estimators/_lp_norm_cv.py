@@ -40,11 +40,13 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
-    Cs : sequence of float, default=(1/32, 1/8, 1/2, 1, 2, 4, 8, 32, 128)
-        Values of C to try, positive; those of [1]_ by default.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
+    Cs : sequence of float or None, default=None
+        Values of C to try, positive. None stands for 1/32, 1/8, ..., 128 in units of
+        the data: over M^(1 - 1/p) times the mean variance of the M kernels where
+        these have equal weights; times 4 for "log_loss", whose curvature is that lower.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -234,11 +236,14 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
-    Cs : sequence of float, default=(1/32, 1/8, 1/2, 1, 2, 4, 8, 32, 128)
-        Values of C to try, positive; those of [1]_ by default.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
+    Cs : sequence of float or None, default=None
+        Values of C to try, positive. None stands for 1/32, 1/8, ..., 128 in units of
+        the data: over M^(1 - 1/p) times the mean variance of the M kernels where
+        these have equal weights, and for "epsilon_insensitive" times the standard
+        deviation of y.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None

@@ -60,12 +60,12 @@ class SpicyMKLClassifier(ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
-        with kernels of mean diagonal one that is at most 1/2 for the logistic loss.
+        with kernels of unit variance that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels.
     loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
         Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
@@ -73,10 +73,10 @@ class SpicyMKLClassifier(ClassifierMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors come from the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -217,9 +217,9 @@ class SpicyMKLRegressor(RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, three
+        Gaussians on all columns together and one on each, their widths learnt from X,
+        whose columns should be standardised. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
@@ -231,10 +231,10 @@ class SpicyMKLRegressor(RegressorMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors come from the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
