@@ -80,6 +80,73 @@ def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
 
 
 @singledispatch
+def diagonals_of(stack: GramStack, kernels: Indices) -> Array:
+    """Return the diagonals of the chosen kernels, shape (n_chosen, n_samples)."""
+    return stack.take(kernels).diagonals()
+
+
+@diagonals_of.register
+def _(stack: DenseStack, kernels: Indices) -> Array:
+    every = np.arange(stack.shape[1])
+    chosen = stack.array[np.asarray(kernels)[:, None], every, every]
+    return np.asarray(chosen, dtype=np.float64)
+
+
+@diagonals_of.register
+def _(stack: LazyStack, kernels: Indices) -> Array:
+    return stack.part(np.asarray(kernels)).diagonals()
+
+
+@diagonals_of.register
+def _(stack: ScaledStack, kernels: Indices) -> Array:
+    return stack.scales[kernels][:, None] * diagonals_of(stack.stack, kernels)
+
+
+@singledispatch
+def block_products(stack: GramStack, kernels: Indices, coefs: Array) -> Array:
+    """Return K_m coefs[k] for the chosen kernels m = kernels[k] only.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Indices of kernels.
+    coefs : ndarray of shape (n_chosen, n_samples[, n_outputs])
+        A vector, or some, for each of them.
+
+    Returns
+    -------
+    images : ndarray of the shape of `coefs`
+    """
+    return stack.take(kernels).block_matvec(coefs)
+
+
+@block_products.register
+def _(stack: DenseStack, kernels: Indices, coefs: Array) -> Array:
+    # Kernel by kernel, because `take` would copy them for a single product.
+    images = np.empty(coefs.shape)
+
+    def multiply(k: int) -> None:
+        matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
+        images[k] = matrix @ coefs[k]
+
+    run_blocks(multiply, range(len(kernels)))
+    return images
+
+
+@block_products.register
+def _(stack: LazyStack, kernels: Indices, coefs: Array) -> Array:
+    return stack.part(np.asarray(kernels)).block_matvec(coefs)
+
+
+@block_products.register
+def _(stack: ScaledStack, kernels: Indices, coefs: Array) -> Array:
+    scales = stack.scales[kernels].reshape((-1,) + (1,) * (coefs.ndim - 1))
+    return scales * block_products(stack.stack, kernels, coefs)
+
+
+@singledispatch
 def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array:
     """Return K_m v for every m and a vector v with few entries other than zero.
 

@@ -233,7 +233,7 @@ class GroupOMP:
             for path, kernel, improvement in zip(
                 growing, choice.kernels, choice.improvements, strict=True
             ):
-                path.recorder.passes += choice.passes
+                path.recorder.meter.read += choice.passes
                 path.extend(int(kernel), float(improvement))
         return [path.finish() for path in all_paths]
 
