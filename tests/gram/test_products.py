@@ -20,7 +20,11 @@ from multikernel.gram.products import (
     quadratic_forms_of,
 )
 from multikernel.kernels import random_subset_gaussians
-from multikernel.linalg.threads import available_threads, one_blas_thread, run_blocks
+from multikernel.linalg.threads import (
+    available_threads,
+    run_blocks,
+    with_one_blas_thread,
+)
 
 
 @pytest.fixture(name="array")
@@ -133,5 +137,4 @@ def test_an_error_stops_the_other_blocks(n_threads):
 
 
 def test_threads_follow_the_limit_of_blas():
-    with one_blas_thread():
-        assert available_threads() == 1
+    assert with_one_blas_thread(available_threads) == 1

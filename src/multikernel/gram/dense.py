@@ -10,7 +10,7 @@ from scipy.linalg.blas import daxpy
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.threads import one_blas_thread, run_blocks
+from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 
@@ -156,11 +156,14 @@ class DenseStack:
         if 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
         total = np.zeros(n_rows * n_cols)
-        # Threads would have to meet after every kernel: one alone is faster, manyfold
-        # where other processes keep the cores busy.
-        with one_blas_thread():
+
+        def add() -> None:
             for m in support:
                 daxpy(flat[m], total, a=weights[m])
+
+        # Threads would have to meet after every kernel: one alone is faster, manyfold
+        # where other processes keep the cores busy.
+        with_one_blas_thread(add)
         return DenseMatrix(total.reshape(n_rows, n_cols))
 
     def columns(self, indices: Indices) -> Array:
