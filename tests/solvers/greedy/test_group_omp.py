@@ -22,6 +22,7 @@ from multikernel.machines import SMO
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import GroupOMP
+from multikernel.solvers.greedy import bound_selection
 
 each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
 each_shape = pytest.mark.parametrize("n_outputs", [None, 3])
@@ -427,3 +428,34 @@ def test_a_refit_that_stops_early_warns():
 def test_bad_settings(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         GroupOMP(**settings)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3)])
+def test_the_subsample_may_be_a_number_of_numpys(number):
+    problem = make_problem()
+    found = GroupOMP(subsample=number, random_state=1).path(problem)
+    expected = GroupOMP(subsample=3, random_state=1).path(problem)
+    np.testing.assert_array_equal(found.order, expected.order)
+
+
+def test_bounds_that_rounding_keeps_apart_do_not_loop_forever(monkeypatch):
+    # Two kernels that no precision tells apart, and none to stop at.
+    monkeypatch.setattr(bound_selection, "TIE", 0.0)
+    monkeypatch.setattr(bound_selection, "EPS", 0.0)
+    problem = make_problem()
+    twins = problem.gram.array[[0, 1, 1, 2]]
+    problem = replace(problem, gram=DenseStack(twins + 1e-3 * np.eye(20)))
+    path = GroupOMP(max_kernels=2).path(problem)
+    assert len(path) == 2
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_matrix_that_is_not_finite_is_not_called_indefinite(fit_intercept):
+    problem = make_problem(fit_intercept=fit_intercept)
+    array = problem.gram.array.copy()
+    array[3, 5, 6] = array[3, 6, 5] = np.nan
+    broken = replace(problem, gram=DenseStack(array))
+    with pytest.raises(IndefiniteKernelError, match=r"matrix 3 .*not finite") as error:
+        GroupOMP(max_kernels=2).path(broken)
+    assert "semidefinite" not in str(error.value)
+    assert error.value.kernel == 3
