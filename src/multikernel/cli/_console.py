@@ -50,7 +50,7 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
-            warnings.showwarning = _one_line
+            warnings.showwarning = _one_line()
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
@@ -63,5 +63,10 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
     return guarded
 
 
-def _one_line(message: Warning | str, category: type[Warning], *_: object) -> None:
-    say(message, f"{category.__name__}:", "bold yellow", stderr=True)
+def _one_line() -> Callable[..., None]:
+    """Return what shows a warning; typed so that it may take the place of Python's."""
+
+    def show(message: Warning | str, category: type[Warning], *_: object) -> None:
+        say(message, f"{category.__name__}:", "bold yellow", stderr=True)
+
+    return show

@@ -90,13 +90,15 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
     """Turn what readers make of a damaged file into one sentence."""
     try:
         yield
-    except (OSError, MemoryError):
+    except MemoryError:
         raise
     except ParserWarning as error:
         raise ValueError(
             f"{path} has rows with more fields than its header."
         ) from error
     except Exception as error:
+        if getattr(error, "filename", None) is not None:
+            raise  # the system says that it cannot be opened, and why
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
@@ -117,11 +119,12 @@ def _read_frame(path: Path) -> pd.DataFrame:
 
 
 def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
-    with (
-        _readable(path, "npz file of plain arrays"),
-        np.load(path, allow_pickle=False) as archive,
-    ):
-        arrays = {key: archive[key] for key in archive.files}
+    with _readable(path, "npz file of plain arrays"):
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array without a name")
+        with archive:
+            arrays = {key: archive[key] for key in archive.files}
     _require(path, arrays, [target] if target else [])
     key = "K" if "K" in arrays else "X"
     _require(path, arrays, [key])
