@@ -4,7 +4,6 @@ import difflib
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metadata_routing import get_routing_for_object
-from threadpoolctl import threadpool_limits
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
@@ -21,6 +19,7 @@ from multikernel.estimators._grams import Grams
 from multikernel.estimators._samples import Samples
 from multikernel.estimators._scores import FoldScores, make_score
 from multikernel.exceptions import ConvergenceWarning
+from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.problem import Callback
 
 
@@ -202,14 +201,16 @@ class FoldCV(BaseMKL):
         """Return the scores of all folds, several of them at a time if asked to."""
         splits = self._splits(samples)
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
-        # Folds that run at the same time share the cores; each gets one for BLAS.
-        limit = threadpool_limits(1, user_api="blas") if jobs > 1 else nullcontext()
-        with limit:
+
+        def run() -> list[FoldScores]:
             scores: list[FoldScores] = Parallel(jobs, require="sharedmem")(
                 delayed(self._score_fold)(samples, grams, split, alphas, watch)
                 for split in splits
             )
-        return scores
+            return scores
+
+        # Folds that run at the same time share the cores; each gets one for BLAS.
+        return with_one_blas_thread(run) if jobs > 1 else run()
 
     def _warn_unsolved(self, gaps: Array) -> None:
         """Say how many solves of paths ended above the tolerance, if any did."""

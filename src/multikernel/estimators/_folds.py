@@ -8,10 +8,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.estimators._grams import Grams, additive_model
 from multikernel.estimators._one_vs_rest import Expansion
-from multikernel.estimators._precomputed import normalize_in_place
 from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows
-from multikernel.gram import DenseStack, GramStack, Normalization
-from multikernel.gram.normalization import empty_normalization
+from multikernel.gram import GramStack, Normalization, build_part
 from multikernel.gram.scaled import ScaledStack
 
 
@@ -41,9 +39,8 @@ class StackGrams:
         m = int(self.indices[position])
         rows = X.astype(np.intp)
         one = self.whole.take(np.array([m]))
-        K: Array = (
-            one.restrict(rows, self.train).columns(np.arange(self.train.size))[0].copy()
-        )
+        everyone = np.arange(self.train.size)
+        K: Array = one.restrict(rows, self.train).columns(everyone)[0]
         diagonal = one.diagonals()[0]
         row_diagonal, diagonal = diagonal[rows], diagonal[self.train]
         for step in self.normalization.steps:
@@ -75,48 +72,50 @@ class Fold:
 
 
 def make_fold(
-    full: Grams, train: Indices, test: Indices, weights: Array | None
+    full: Grams,
+    train: Indices,
+    test: Indices,
+    weights: Array | None,
+    n_jobs: int = 1,
 ) -> Fold:
     """Return the Gram matrices of a fold, the same as if it were fitted alone.
 
-    A single step of normalisation gives the same on a normalised matrix as on the
-    kernel itself: the means that centring subtracts and the factors of scaling do not
-    depend on what was subtracted or multiplied before. So kernels are computed once
-    for all folds, unless several steps are applied or the stack is not in memory.
+    Kernels are computed once for all folds, which look at one stack, unless several
+    steps of normalisation do more than scale or the stack is not in memory.
 
     Parameters
     ----------
     full : Grams
         The matrices of all samples.
     train, test : ndarray of int
-        The fold's samples, as positions among those of `full`.
+        The fold's samples, as positions among those of `full`; those of training
+        ascend.
     weights : ndarray of shape (n_train,) or None
         Weights of the normalisation's statistics.
+    n_jobs : int, default=1
+        How many folds are made at a time.
 
     Returns
     -------
     fold : Fold
     """
-    several = len(full.built.normalization.steps) > 1
-    # Folds learn their own factors, so those of the whole do not matter.
-    whole = full.stack.stack if isinstance(full.stack, ScaledStack) else full.stack
-    if several or not isinstance(whole, DenseStack):
+    built = build_part(
+        full.stack,
+        train,
+        normalize=full.options.normalize,
+        sample_weight=weights,
+        max_bytes=full.options.max_bytes,
+        n_copies=n_jobs,
+    )
+    if built is None:
         grams = full.rebuilt(train, weights)
         return Fold(grams.stack, grams.cross, full.X[test])
-    stack = whole.restrict(train, train)
-    assert isinstance(stack, DenseStack)
-    normalization = empty_normalization(
-        full.options.normalize, stack.shape[0], train.size, weights
-    )
-    if normalization.steps:
-        shared = np.shares_memory(stack.array, whole.array)
-        array = stack.array.copy() if shared else stack.array
-        normalize_in_place(array, normalization)
-        stack = DenseStack(array)
-
-    everyone = np.arange(train.size)
+    whole = full.stack.stack if isinstance(full.stack, ScaledStack) else full.stack
+    normalization, everyone = built.normalization, np.arange(train.size)
 
     def cross(active: Indices, used: Indices) -> tuple[CrossGrams, Indices]:
-        return StackGrams(whole, active, train, normalization), everyone
+        kept = used if normalization.only_scales else everyone
+        grams = StackGrams(whole, active, train[kept], normalization)
+        return grams, kept
 
-    return Fold(stack, cross, test)
+    return Fold(built.stack, cross, test)

@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
 
@@ -32,40 +33,6 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
-
-
-@singledispatch
-def spectral_bounds(stack: GramStack) -> Array:
-    r"""Return upper bounds on the largest eigenvalue of every matrix.
-
-    The trace bounds it for any positive semidefinite matrix. For a stack in memory
-    the largest absolute row sum is used as well, :math:`\lambda_{\max} \le
-    \|K\|_\infty`, and the smaller of the two returned.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square, symmetric, positive semidefinite matrices.
-
-    Returns
-    -------
-    bounds : ndarray of shape (n_kernels,)
-    """
-    return traces(stack)
-
-
-@spectral_bounds.register
-def _(stack: DenseStack) -> Array:
-    bounds = traces(stack)
-    for m in range(stack.shape[0]):
-        row_sums = np.abs(stack.array[m]).sum(axis=1, dtype=np.float64)
-        bounds[m] = min(bounds[m], row_sums.max())
-    return bounds
-
-
-@spectral_bounds.register
-def _(stack: ScaledStack) -> Array:
-    return stack.scales * spectral_bounds(stack.stack)
 
 
 @singledispatch
@@ -137,13 +104,27 @@ def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array
 
 @images_of_sparse.register
 def _(stack: DenseStack, support: Indices, values: Array) -> Array:
+    return _held_images(stack, np.arange(stack.shape[0]), support, values)
+
+
+@images_of_sparse.register
+def _(stack: PartStack, support: Indices, values: Array) -> Array:
+    chosen = stack.samples[support]
+    return _held_images(stack.whole, stack.kernels, chosen, values)[:, stack.samples]
+
+
+def _held_images(
+    stack: DenseStack, kernels: Indices, support: Indices, values: Array
+) -> Array:
+    """Return the images by the chosen kernels of a stack in memory."""
     # Rows stand for columns, as matrices are symmetric: rows are contiguous.
-    images = np.empty(stack.shape[:2])
+    images = np.empty((kernels.size, stack.shape[1]))
 
-    def multiply(m: int) -> None:
-        images[m] = values @ stack.array[m, support].astype(np.float64, copy=False)
+    def multiply(place: int) -> None:
+        rows = stack.array[kernels[place], support]
+        images[place] = values @ rows.astype(np.float64, copy=False)
 
-    run_blocks(multiply, range(stack.shape[0]))
+    run_blocks(multiply, range(kernels.size))
     return images
 
 
@@ -167,6 +148,13 @@ def _(stack: DenseStack, weights: Array, rows: Indices) -> Array:
     for m in np.flatnonzero(weights):
         total += weights[m] * stack.array[m, rows]
     return total
+
+
+@combined_rows.register
+def _(stack: PartStack, weights: Array, rows: Indices) -> Array:
+    every = np.zeros(stack.whole.shape[0])
+    np.add.at(every, stack.kernels, weights)
+    return combined_rows(stack.whole, every, stack.samples[rows])[:, stack.samples]
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
 from threading import Lock
 from typing import Generic, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
+
+from multikernel.linalg.interrupts import Result, uninterrupted
 
 Block = TypeVar("Block")
 
@@ -46,44 +47,65 @@ class _SharedLimit:
     The number of BLAS threads belongs to the process. Were every caller to restore
     what it found, two that overlap would leave BLAS on one thread for good. The first
     to enter lowers the number, and the last to leave gives it back, which is often
-    another thread.
+    another thread. An interrupt may cut either short: both can be repeated, and
+    `lowered` is what remains to be given back.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users = 0
+        self._users: set[object] = set()
         self._lowered: list[tuple[LibController, int]] = []
 
-    def __enter__(self) -> None:
+    def enter(self, user: object) -> None:
         with self._lock:
-            self._users += 1
-            if self._users == 1:
+            self._users.add(user)
+            if not self._lowered:
                 # A library that is at one thread already is somebody else's to restore.
                 several = [(library, library.num_threads) for library in _libraries()]
                 self._lowered = [(blas, found) for blas, found in several if found > 1]
-                for blas, _ in self._lowered:
-                    _set_threads(blas, 1)
+            for blas, _ in self._lowered:
+                _set_threads(blas, 1)
 
-    def __exit__(self, *error: object) -> None:
+    def leave(self, user: object) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
+            self._users.discard(user)
+            if not self._users:
                 for blas, found in self._lowered:
                     _set_threads(blas, found)
                 self._lowered = []
 
 
-_ONE_THREAD = _SharedLimit()
+_LIMIT = _SharedLimit()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which BLAS uses one thread.
+def with_one_blas_thread(work: Callable[[], Result]) -> Result:
+    """Return what a function returns while BLAS uses one thread.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own
-    must not multiply with that of BLAS. Entering costs some ten microseconds; threads
-    may enter and leave in any order.
+    must not multiply with that of BLAS. It costs some ten microseconds; threads may
+    overlap in any order. An interrupt gives the threads back as well.
+
+    Parameters
+    ----------
+    work : callable
+        Called without arguments.
+
+    Returns
+    -------
+    result : object
+        What `work` returned.
     """
-    return _ONE_THREAD
+    user = object()
+    # Not a context manager: an interrupt at the start of its exit would skip the rest.
+    # One that cuts the first `leave` short meets the second.
+    try:
+        try:
+            _LIMIT.enter(user)
+            return work()
+        finally:
+            _LIMIT.leave(user)
+    finally:
+        _LIMIT.leave(user)
 
 
 def available_threads() -> int:
@@ -117,27 +139,20 @@ def run_blocks(
         The first one that `work` raised; later blocks are not started.
     """
     threads = available_threads() if n_threads is None else n_threads
-    with one_blas_thread():
-        if threads == 1:
-            for block in blocks:
-                work(block)
-            return
-        queue = _Queue(iter(blocks))
+    queue = _Queue(iter(blocks))
+
+    def work_off() -> None:
+        queue.work_off(work)
+
+    def share() -> None:
         with ThreadPoolExecutor(threads) as pool:
-            workers = [pool.submit(queue.work_off, work) for _ in range(threads)]
-            try:
-                for worker in workers:
-                    worker.result()
-            finally:
-                # An error or an interrupt must not wait for the other blocks.
-                queue.close()
+            for worker in [pool.submit(work_off) for _ in range(threads)]:
+                worker.result()
 
-
-class _NoBlock:
-    """Marks the end of the blocks."""
-
-
-_NO_BLOCK = _NoBlock()
+    if threads == 1:
+        with_one_blas_thread(work_off)
+    else:
+        uninterrupted(lambda: with_one_blas_thread(share), stop=queue.close)
 
 
 class _Queue(Generic[Block]):
@@ -149,7 +164,7 @@ class _Queue(Generic[Block]):
         self._open = True
 
     def work_off(self, work: Callable[[Block], None]) -> None:
-        """Work until no block is left."""
+        """Work until no block is left, or until one has failed."""
         try:
             while self._open:
                 with self._lock:
@@ -163,3 +178,10 @@ class _Queue(Generic[Block]):
     def close(self) -> None:
         """Give out no more blocks."""
         self._open = False
+
+
+class _NoBlock:
+    """Marks the end of the blocks."""
+
+
+_NO_BLOCK = _NoBlock()

@@ -416,7 +416,7 @@ def test_a_refit_that_stops_early_warns():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"n_kernels": 0},
+        {"max_kernels": 0},
         {"tol": -1.0},
         {"tol": np.nan},
         {"subsample": 0.0},

@@ -1,7 +1,7 @@
 """SpicyMKL's outer loop: a working set of kernels, and proofs for all of them."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from multikernel.certificates import (
     rounding_floor,
 )
 from multikernel.gram.base import GramStack
-from multikernel.linalg.threads import one_blas_thread
+from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import ProximableRegularizer
@@ -139,8 +139,8 @@ class WorkingSet:
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
         small = 8 * inner.kernels.size * self.problem.y.size**2 <= ONE_THREAD_BYTES
-        with one_blas_thread() if small else nullcontext():
-            inner.solve(max(target, 0.3 * tol), gap, self.model.objective)
+        solve = partial(inner.solve, max(target, 0.3 * tol), gap, self.model.objective)
+        with_one_blas_thread(solve) if small else solve()
         self.gamma, self.side, self.rho = inner.gamma, inner.side, inner.side.rho
         self.recorder.inner_steps += inner.newton_steps
         self.working = Model(inner.kernels, inner.coefs, inner.intercept)
