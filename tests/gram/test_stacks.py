@@ -94,3 +94,11 @@ def test_infinite_shifts_fix_their_unknowns(make, finite):
         found = matrix.solve(rhs, shift=shift, low_rank=low_rank)
         np.testing.assert_array_equal(found[~kept], 0.0)
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_a_stack_without_kernels_has_empty_products(make):
+    empty = make(psd_stack(3, 6)).take(np.arange(0))
+    assert empty.quadratic_forms(np.ones(6)).shape == (0,)
+    assert empty.block_matvec(np.empty((0, 6))).shape == (0, 6)
+    assert empty.block_matvec(np.empty((0, 6, 2))).shape == (0, 6, 2)
