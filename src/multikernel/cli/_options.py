@@ -5,6 +5,14 @@ from typing import Annotated
 
 import typer
 
+from multikernel.persistence import MAX_BYTES as MAX_BYTES
+
+ModelFile = Annotated[
+    Path, typer.Argument(help="Model file written by fit.", show_default=False)
+]
+MaxBytes = Annotated[
+    int, typer.Option(help="Most memory that loading the model may take.", min=1)
+]
 DataFile = Annotated[
     Path, typer.Argument(help="CSV, Parquet or npz file.", show_default=False)
 ]
