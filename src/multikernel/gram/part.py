@@ -89,7 +89,7 @@ class PartStack:
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
-        images = self._images(coefs.reshape(*coefs.shape[:2], -1))
+        images = self._images(coefs[:, :, None] if coefs.ndim == 2 else coefs)
         return images.reshape(coefs.shape)
 
     def combine(self, weights: Array) -> GramMatrix:
