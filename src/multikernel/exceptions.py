@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 __all__ = [
     "ConvergenceWarning",
     "DegenerateKernelWarning",
+    "DictionaryWarning",
     "IndefiniteKernelError",
     "NotFittedError",
     "SearchWarning",
@@ -40,6 +41,10 @@ class StackTooLargeError(MemoryError):
 
 class DegenerateKernelWarning(UserWarning):
     """A kernel is zero (or constant after centring) on the training data."""
+
+
+class DictionaryWarning(UserWarning):
+    """A dictionary was cut to size, or some of its kernels can only memorise."""
 
 
 class UntrustedTypesError(ValueError):
