@@ -210,7 +210,7 @@ def test_path(run, csv, tmp_path):
     alphas = [line["alpha"] for line in lines]
     np.testing.assert_allclose(alphas, np.geomspace(alphas[0], alphas[0] / 100, 6))
     assert lines[0]["n_active"] == 0
-    assert lines[1]["entered"][0].endswith("[dose]")
+    assert lines[1]["entered"][0].startswith("gaussian")
     objectives = [line["objective"] for line in lines]
     assert objectives == sorted(objectives, reverse=True)
     assert plot.read_bytes().startswith(b"\x89PNG")

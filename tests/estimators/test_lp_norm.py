@@ -29,6 +29,7 @@ from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import build_stack
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.persistence import load, save
+from multikernel.problem import Status
 from multikernel.solvers import LP_SOLVERS
 
 KERNELS = ParameterGrid(

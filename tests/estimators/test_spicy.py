@@ -242,7 +242,7 @@ def test_only_active_kernels_are_evaluated_at_prediction():
 
     kernels = [ColumnKernel(Counting(1.0 + c / 10), c) for c in range(4)]
     X = regression()[0]
-    model = SpicyMKLRegressor(kernels, 0.2).fit(X, np.sin(2 * X[:, 2]))
+    model = SpicyMKLRegressor(kernels, 0.3).fit(X, np.sin(2 * X[:, 2]))
     calls.clear()
     model.predict(X)
     np.testing.assert_array_equal(model.active_kernels_, [2])
