@@ -401,7 +401,7 @@ def warn_memorising(owner: str, grams: Grams) -> None:
             "memorise, as no training sample is close to another for them: "
             f"{listed(names, found.size)}. Leave them out, or make them wider.",
             DictionaryWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
