@@ -26,9 +26,10 @@ from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
-"""Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids): for p > 1
-they hold the best C of 79 of 84 splits inside, where the fixed grid of Kloft et al.
-(2009) has it at an end that beats its neighbor in 20."""
+"""Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222
+searches with p > 1: an end of the grid beat its neighbor in 16, of which 11 had the
+logistic loss and not yet its factor of four; of the fixed grid of Kloft et al. (2009)
+in 49."""
 
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 

@@ -6,7 +6,7 @@ from multikernel._typing import Array
 
 MEMORISES = 0.25
 """Ratio below which a kernel memorises. ``benchmarks/defaults`` (memory), 216 single
-Gaussians on 9 sets: below it accuracy is 0.003 above that of the larger class in the
+Gaussians on 9 sets: below it accuracy is 0.002 above that of the larger class in the
 mean and contributions shrink to less than a fifth on new samples; from 0.25 to 0.5 it
 is 0.06 above, from 0.5 to 1 0.16."""
 
