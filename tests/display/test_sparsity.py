@@ -56,7 +56,9 @@ def test_scores_of_a_search(search):
     assert display.best_alpha == model.alpha_
     results = model.cv_results_
     own = results["param_alpha"] == model.alpha_
-    np.testing.assert_array_equal(display.line_.get_xdata(), results["param_max_kernels"][own])
+    np.testing.assert_array_equal(
+        display.line_.get_xdata(), results["param_max_kernels"][own]
+    )
     np.testing.assert_allclose(
         display.line_.get_ydata(), results["mean_test_score"][own]
     )
