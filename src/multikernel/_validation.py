@@ -35,7 +35,10 @@ class Number:
         """Return what was expected, or None."""
         kind = Integral if self.integer else Real
         if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
-            number = float(value)
+            try:
+                number = float(value)
+            except OverflowError:  # of Python's integers, which have no largest
+                number = np.inf
             low = number > self.low if self.above else number >= self.low
             if np.isfinite(number) and low and number <= self.high:
                 return None
@@ -119,6 +122,8 @@ NON_NEGATIVE = Number(0.0)
 UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
+LONGEST = 300
+"""Characters of a wrong value that a message shows."""
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""
 
@@ -152,7 +157,16 @@ def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
     """
     expected = check(value)
     if expected is not None:
-        raise ValueError(f"{owner}: {name} must be {expected}, got {value!r}.")
+        raise ValueError(f"{owner}: {name} must be {expected}, got {_shown(value)}.")
+
+
+def _shown(value: object) -> str:
+    """Return what a message shows of a value: its beginning, if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write integers of over 4300 digits
+        return f"a huge {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def check_weights(sample_weight: object, n_samples: int) -> Array | None:
@@ -182,7 +196,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
         raise ValueError("sample_weight must hold real numbers, none of them masked.")
     try:
         weights = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must hold numbers ({error}).") from error
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))

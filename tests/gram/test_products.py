@@ -12,7 +12,6 @@ from multikernel.gram import (
     ScaledStack,
     check_gram,
     lazy_stack,
-    spectral_bounds,
     traces,
 )
 from multikernel.gram.products import (
@@ -35,12 +34,9 @@ def matrices():
 
 
 @pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
-def test_traces_and_bounds(make, array):
-    stack = make(array)
-    largest = np.linalg.eigvalsh(array)[:, -1]
-    np.testing.assert_allclose(traces(stack), np.einsum("mii->m", array), rtol=1e-5)
-    assert np.all(spectral_bounds(stack) >= (1.0 - 1e-5) * largest)
-    assert np.all(spectral_bounds(stack) <= (1.0 + 1e-5) * traces(stack))
+def test_traces(make, array):
+    found = traces(make(array))
+    np.testing.assert_allclose(found, np.einsum("mii->m", array), rtol=1e-5)
 
 
 @pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
@@ -83,11 +79,6 @@ def test_traces_of_many_scaled_kernels_need_no_diagonals():
     np.testing.assert_array_equal(traces(stack), 800.0)
     assert tracemalloc.get_traced_memory()[1] < 8 * 400 * 5000 / 4
     tracemalloc.stop()
-
-
-def test_row_sums_improve_the_bound_of_near_identities():
-    K = np.eye(50)[None] + 0.001
-    assert spectral_bounds(DenseStack(K))[0] == pytest.approx(1.05)
 
 
 @pytest.mark.parametrize(

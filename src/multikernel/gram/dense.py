@@ -193,12 +193,16 @@ class DenseStack:
             cols, np.arange(n_cols)
         ):
             return self
-        chosen = np.empty((self.shape[0], rows.size, cols.size), self.array.dtype)
+        return self.copied(np.arange(self.shape[0]), rows, cols)
 
-        def copy_one(m: int) -> None:
-            chosen[m] = self.array[m][np.ix_(rows, cols)]
+    def copied(self, kernels: Indices, rows: Indices, cols: Indices) -> "DenseStack":
+        """Return the stack of the chosen kernels on the chosen samples, a copy."""
+        chosen = np.empty((kernels.size, rows.size, cols.size), self.array.dtype)
 
-        run_blocks(copy_one, range(self.shape[0]))
+        def copy_one(place: int) -> None:
+            chosen[place] = self.array[kernels[place]][np.ix_(rows, cols)]
+
+        run_blocks(copy_one, range(kernels.size))
         return DenseStack(chosen)
 
     def _matrix(self, m: int) -> Array:
