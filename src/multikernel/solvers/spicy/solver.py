@@ -12,6 +12,7 @@ from multikernel.regularizers.base import BlockRegularizer, ProximableRegularize
 from multikernel.solvers.recorder import Recorder
 from multikernel.solvers.spicy.outer import WorkingSet
 from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.steps import StepByStep
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,23 @@ class SpicyMKL:
                 break
             last = search
         return solutions
+
+    def walk(self, problem: Problem, init: Solution | None = None) -> StepByStep:
+        """Return the outer iteration, to be stepped through from outside.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem; its own regulariser is not used.
+        init : Solution, optional
+            A warm start.
+
+        Returns
+        -------
+        walk : Walk
+            Its steps are certified for their regulariser, as in `solve`.
+        """
+        return StepByStep(problem, init)
 
     def _check(self, problem: Problem) -> None:
         """Raise with the reason where the problem is unsupported."""
