@@ -329,11 +329,13 @@ def _best_share(
         support = float(ball.respond(forms) @ forms) if forms.any() else 0.0
         return conjugate + support / (2.0 * alpha)
 
+    whole = dual_loss(1.0)
+    if whole <= dual_loss(1.0 - STEP_TOLERANCE):
+        return 1.0  # by convexity; most steps end so
     found = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),
         method="bounded",
         options={"xatol": STEP_TOLERANCE},
     )
-    whole = dual_loss(1.0)
     return 1.0 if whole <= found.fun + EPS * abs(whole) else float(found.x)
