@@ -57,7 +57,7 @@ class Walk(Protocol):
         -------
         solution : Solution
             The best point for this regulariser since it was last changed. The last
-            line of its history counts passes and inner steps of the whole walk.
+            line of its history counts the inner steps of the whole walk.
         """
         ...
 

@@ -25,24 +25,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
-from multikernel.certificates import (
-    alpha_max,
-    check_gap,
-    constant_model,
-    dual_norms,
-    relative_gap,
-    rounding_floor,
-    scaled_dual_value,
-)
+from multikernel.certificates import constant_model, dual_norms
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import SteppingSolver, Walk
-from multikernel.solvers.lp.thinning import thinned, worth
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.base import SteppingSolver
+from multikernel.solvers.incumbent import Incumbent, Model
+from multikernel.solvers.lp.thinning import thin
+from multikernel.solvers.recorder import Recorder, metered
 
 
 @dataclass(frozen=True)
@@ -102,7 +94,10 @@ class SquaredForm:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        return self._run(_Search(problem, self, init), problem, callback)
+        self._check(problem)
+        problem, recorder = metered(problem, callback)
+        search = _Search(problem, self, init)
+        return self._run(search, Incumbent(problem, recorder, PATIENCE, PROGRESS), init)
 
     def solve_path(
         self,
@@ -112,31 +107,39 @@ class SquaredForm:
     ) -> list[Solution]:
         """Solve for penalties in turn; see `PathSolver.solve_path`.
 
-        Sums of norms for a strength do not depend on alpha, so that each solve begins
-        next to the strength that it looks for.
+        What the sum of norms is for a strength does not depend on alpha, so that each
+        solve begins next to the strength that it looks for.
         """
-        search = _Search(problem, self, None)
+        problem, recorder = metered(problem, callback)
+        search: _Search | None = None
         solutions: list[Solution] = []
         for regularizer in regularizers:
             step = replace(problem, regularizer=regularizer)
-            solutions.append(self._run(search, step, callback))
+            self._check(step)
+            search = search or _Search(step, self, None)
+            incumbent = Incumbent(step, recorder, PATIENCE, PROGRESS)
+            solutions.append(self._run(search, incumbent, None))
             if solutions[-1].status is Status.STOPPED:
                 break
+            recorder = Recorder(callback, recorder.meter)
         return solutions
 
-    def _run(
-        self, search: "_Search", problem: Problem, callback: Callback | None
-    ) -> Solution:
-        """Step until there is a reason to stop."""
+    def _check(self, problem: Problem) -> None:
+        """Raise with the reason where the problem is unsupported."""
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        search.turn_to(problem, callback)
-        status = search.status()
+
+    def _run(
+        self, search: "_Search", incumbent: Incumbent, init: Solution | None
+    ) -> Solution:
+        """Step until there is a reason to stop."""
+        search.turn_to(incumbent, init)
+        status = incumbent.status(self.tol, self.max_iter)
         while status is None:
             search.step()
-            status = search.status()
-        return search.solution(status)
+            status = incumbent.status(self.tol, self.max_iter)
+        return incumbent.solution(status)
 
 
 FIRST = 0.5
@@ -196,32 +199,8 @@ class _Strengths:
         return found if low < found < high else 0.5 * (low + high)
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """A primal point; what is left of a `Solution` for some strength."""
-
-    active: Indices
-    coefs: Array
-    norms: Array  # of all kernels
-    intercept: Array
-    losses: float
-
-    @property
-    def total(self) -> float:
-        """Return the sum of norms."""
-        return float(self.norms.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class _DualPoint:
-    """A dual point and its largest dual norm, or an upper bound on that."""
-
-    rho: Array
-    largest: float
-
-
 class _Search:
-    """The best points so far, and where the walk is heading.
+    """Where the walk is, and where it is heading.
 
     Parameters
     ----------
@@ -236,128 +215,62 @@ class _Search:
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
-        one = replace(problem, regularizer=BlockL1(1.0))
-        null = constant_model(problem)
-        largest = alpha_max(one)
-        self.settings, self.walk = settings, settings.solver.walk(one, init)
-        self.strengths = _Strengths(largest)
-        self.point = _DualPoint(null.dual, largest)
-        f = np.zeros_like(problem.y) + null.intercept
-        self.model = _Model(
-            active=np.empty(0, dtype=np.intp),
-            coefs=np.empty((0, problem.y.size)),
-            norms=np.zeros(problem.gram.shape[0]),
-            intercept=null.intercept,
-            losses=float(problem.loss.value(problem.y, f).sum()),
-        )
-        self._spent, self._floor = (0.0, 0), rounding_floor(problem)
-        if init is not None and init.active.size:
-            norm = float(dual_norms(problem.gram, init.dual).max())
-            self.strengths.note(norm, float(init.norms.sum()))
+        self.settings = settings
+        self.walk = settings.solver.walk(problem, init)
+        self.null = constant_model(problem).dual
+        self.sizes = dual_norms(problem.gram, self.null)
+        self.strengths = _Strengths(float(self.sizes.max()))
+        self.last: Solution | None = None
+        self.strength = np.nan
 
-    def turn_to(self, problem: Problem, callback: Callback | None) -> None:
+    def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Take up a problem that differs in its penalty from the one before."""
-        self.problem, self.recorder = problem, Recorder(callback)
-        self.objective = self._objective(self.model)
-        self.bound = self._dual_value(self.point)
-        self._alpha = problem.regularizer.alpha
-        self._record()
+        self.incumbent, last = incumbent, self.last
+        incumbent.offer_dual(self.null, self.sizes**2)
+        if last is not None:
+            self._offer(last)
+        expansion = incumbent.start(init)
+        alpha = incumbent.problem.regularizer.alpha
+        if init is not None and expansion is not None and init.active.size:
+            largest = float(np.sqrt(expansion.forms.max()))
+            self.strengths.note(largest, float(init.norms.sum()))
         if self.strengths.seen:
-            self.strength = self.strengths.next(self._alpha)
+            self.strength = self.strengths.next(alpha)
         else:
             # Half the squared sum of norms costs at most what the null model does.
-            most = np.sqrt(2.0 * self._alpha * abs(self.objective))
+            most = np.sqrt(2.0 * alpha * abs(incumbent.model.objective))
             self.strength = FIRST * min(most, self.strengths.largest)
-
-    def _objective(self, model: _Model) -> float:
-        return model.losses + self.problem.regularizer.value(model.norms)
-
-    def _dual_value(self, point: _DualPoint) -> float:
-        """Return the dual value of the best multiple of a point."""
-        sizes, norms = np.array([point.largest]), self.model.norms
-        return scaled_dual_value(self.problem, point.rho, norms, sizes)[1]
-
-    @property
-    def gap(self) -> float:
-        """Return the relative gap between the best primal and the best dual point."""
-        return relative_gap(self.objective, self.bound, self._floor)
-
-    def _record(self) -> None:
-        self._stopped = self.recorder.add(
-            self.objective, self.gap, self.model.active.size
-        )
-
-    def status(self) -> Status | None:
-        """Return why to stop, or None to go on."""
-        check_gap(self.gap)
-        if self.gap <= self.settings.tol:
-            return Status.CONVERGED
-        if self._stopped:
-            return Status.STOPPED
-        history = self.recorder.history
-        if len(history) > self.settings.max_iter:
-            return Status.MAX_ITER
-        if len(history) <= PATIENCE:
-            return None
-        before = history[-1 - PATIENCE].duality_gap
-        return Status.STALLED if self.gap > (1.0 - PROGRESS) * before else None
 
     def step(self) -> None:
         """Take one outer step, and move on where the strength is what is wrong."""
-        tol = INNER * self.settings.tol
+        incumbent, tol = self.incumbent, INNER * self.settings.tol
         found = self.walk.step(BlockL1(self.strength), tol)
+        before = 0 if self.last is None else self.last.history[-1].inner_steps
+        incumbent.recorder.inner_steps += found.history[-1].inner_steps - before
         self._offer(found)
-        total = float(found.norms.sum())
-        misfit = (self._alpha * total - self.strength) ** 2 / (2.0 * self._alpha)
+        alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())
+        misfit = (alpha * total - self.strength) ** 2 / (2.0 * alpha)
         wrong = found.duality_gap * abs(found.objective)
         solved = wrong <= max(misfit, tol * abs(found.objective))
         if solved or found.status is Status.STALLED:
             self.strengths.note(self.strength, total)
-            self.strength = self.strengths.next(self._alpha)
-        if self.gap <= self.settings.tol:
-            self._thin()
-        self._record()
-
-    def _thin(self) -> None:
-        """Exchange the model for one of fewer kernels that the tolerance allows."""
-        kernels = self.problem.gram.take(self.model.active)
-        images = kernels.block_matvec(self.model.coefs)
-        most = worth(self.gap, self.settings.tol, self.bound)
-        found = thinned(self.problem, self.solution(Status.CONVERGED), images, most)
-        losses = found.objective - self.problem.regularizer.value(found.norms)
-        self.model = _Model(
-            found.active, found.coefs, found.norms, found.intercept, losses
-        )
-        self.objective = found.objective
+            self.strength = self.strengths.next(alpha)
+        thin(incumbent, self.settings.tol)
+        incumbent.record()
 
     def _offer(self, found: Solution) -> None:
-        """Keep the points of a step where they are best."""
-        last, (passes, steps) = found.history[-1], self._spent
-        self._spent = last.passes, last.inner_steps
-        self.recorder.passes += last.passes - passes
-        self.recorder.inner_steps += last.inner_steps - steps
+        """Offer the model and the dual point of a step, at the strength it was for."""
+        self.last, incumbent = found, self.incumbent
+        penalty = incumbent.problem.regularizer.value(found.norms)
         losses = found.objective - self.strength * float(found.norms.sum())
-        model = _Model(found.active, found.coefs, found.norms, found.intercept, losses)
-        point = _DualPoint(found.dual, self.strength)
-        objective, bound = self._objective(model), self._dual_value(point)
-        if objective < self.objective:
-            self.model, self.objective = model, objective
-        if bound > self.bound:
-            self.point, self.bound = point, bound
-
-    def solution(self, status: Status) -> Solution:
-        """Return the best points found; kernel weights in closed form of the norms."""
-        model = self.model
-        return Solution(
-            kernel_weights=self.problem.regularizer.kernel_weights(model.norms),
-            norms=model.norms,
-            active=model.active,
-            coefs=model.coefs,
-            intercept=model.intercept,
-            dual=self.point.rho,
-            objective=self.objective,
-            duality_gap=self.gap,
-            n_iter=len(self.recorder.history) - 1,
-            status=status,
-            history=tuple(self.recorder.history),
+        model = Model(
+            kernels=found.active,
+            norms=found.norms,
+            intercept=found.intercept,
+            objective=losses + penalty,
+            weights=np.ones(found.active.size),
+            expansions=found.coefs,
         )
+        incumbent.offer(model)
+        # No dual norm exceeds the strength.
+        incumbent.offer_dual(found.dual, np.full(found.norms.size, self.strength**2))
