@@ -44,7 +44,7 @@ KernelChoice = Annotated[
     str,
     typer.Option(
         "--kernels",
-        help="default (27 kernels on all columns together and on each), columns "
+        help="default (linear, and Gaussians whose widths the data decide), columns "
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
         "linear kernel per column).",
     ),
