@@ -188,7 +188,6 @@ def _calling(*arguments: object) -> Callable[[], str]:
 def _prepare(world: Path) -> None:
     """Make the honest files that attempts start from."""
     import pandas as pd
-    import scipy.sparse
     import skops.io  # noqa: F401 - late imports are not an attempt's own memory
     from sklearn.linear_model import SGDClassifier
     from sklearn.pipeline import make_pipeline
@@ -206,7 +205,6 @@ def _prepare(world: Path) -> None:
     values = {
         "array": np.array([["a", None], [1, 2.5]], dtype=object),
         "mask": np.ma.MaskedArray([1.0, 2.0], [True, False]),
-        "sparse": scipy.sparse.csr_matrix(np.eye(3)),
         "state": np.random.RandomState(0),
         "ordered": OrderedDict(a=b"bytes", b=slice(1, 2), c={1, 2}, d=np.float64(2)),
         "loss": SGDClassifier().fit(X, y),
@@ -214,6 +212,9 @@ def _prepare(world: Path) -> None:
     }
     save(pipeline, world / "0.skops")
     save(values, world / "1.skops")
+    assert [_loading(world / f"{number}.skops")() for number in (0, 1)] == [
+        "accepted"
+    ] * 2
     save({"not": "a model"}, world / "dict.skops")
     save([1, 2], world / "list.skops")
     save(StandardScaler().fit(X), world / "scaler.skops")
@@ -235,7 +236,9 @@ def _honest(rng: np.random.Generator, world: Path) -> dict[str, bytes]:
 
 
 def _write(world: Path, members: dict[str, bytes], method: int = 8) -> Path:
-    with zipfile.ZipFile(world / "hostile.skops", "w", method, compresslevel=1) as archive:
+    with zipfile.ZipFile(
+        world / "hostile.skops", "w", method, compresslevel=1
+    ) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return world / "hostile.skops"
@@ -553,30 +556,29 @@ MODEL_FILES: dict[str, Attempt] = {
 # Command lines
 # --------------------------------------------------------------------------------------
 
-FIT = ("--target", "y", "--kernels", "linear", "--set", "max_iter=20")
+FIT = ("--target", "y", "--kernels", "linear")
 VALUES = (
     "1", "0", "-1", "nan", "inf", "-inf", "1e400", "9" * 400, "1e-300", "null", "true",
     "[1]", "[[1, 2], [3]]", "{}", '{"yes": 1}', '{"no": "x"}', "[", '"x"', "", "yes",
     "[" * 2000, "[/]", "\x00", "-0", "1.5", '["hinge"]', "precomputed", "trace",
 )  # fmt: skip
-PARAMETERS = (
-    "alpha", "C", "p", "tol", "loss", "kernels", "normalize", "class_weight", "storage",
-    "max_iter", "fit_intercept", "n_jobs", "random_state", "l1_ratio", "verbose", "cv",
-    "solver", "max_bytes", "n_alphas", "scoring", "alphas", "Cs", "ps", "refit",
-    "callback", "n_kernels", "max_kernels", "epsilon", "gap_interval", "no_such_thing",
-)  # fmt: skip
 OPTIONS = (
     "--alpha", "-C", "-p", "--cv", "--tol", "--method", "--task", "--loss", "--kernels",
     "--drop", "--target", "--set", "--n-alphas", "--ratio", "--rows", "--output",
 )  # fmt: skip
-METHODS = ("spicy", "lp", "gomp", "uniform")
 
 
 def odd_settings(rng: np.random.Generator, world: Path) -> Callable[[], str]:
-    words = ["fit", world / "data.csv", *FIT, "--method", METHODS[rng.integers(4)]]
-    words += ["--cv", "2"] * (rng.random() < 0.2)
+    from multikernel.cli._methods import METHODS
+
+    method = list(METHODS)[rng.integers(len(METHODS))]
+    chooses = rng.random() < 0.3 and method != "uniform"
+    words = ["fit", world / "data.csv", *FIT, "--method", method]
+    words += ["--cv", "2"] * chooses
+    kinds = METHODS[method].cv_estimators if chooses else METHODS[method].estimators
+    names = [*kinds["classification"]().get_params(), "no_such_thing"]
     for _ in range(rng.integers(1, 3)):
-        name = PARAMETERS[rng.integers(len(PARAMETERS))]
+        name = names[rng.integers(len(names))]
         words += ["--set", f"{name}={VALUES[rng.integers(len(VALUES))]}"]
     return _calling(*words)
 

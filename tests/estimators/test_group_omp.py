@@ -64,7 +64,7 @@ def three_classes():
 
 
 def solver_path(X, targets, loss, alpha, n_kernels, weights=None):
-    stack = build_stack(KERNELS, X, normalize="trace", sample_weight=weights).stack
+    stack = build_stack(KERNELS, X, normalize="variance", sample_weight=weights).stack
     total = len(X) if weights is None else weights.sum()
     problem = Problem(
         stack, targets, weighted(loss, weights), BlockElasticNet(alpha * total, 0.0)
@@ -322,7 +322,7 @@ def test_models_survive_a_file(tmp_path, n_classes):
 def test_searches_over_the_number_of_kernels():
     X, y = regression()
     pipeline = make_pipeline(StandardScaler(), GroupOMPRegressor(KERNELS))
-    grid = {"groupompregressor__n_kernels": [1, 4]}
+    grid = {"groupompregressor__max_kernels": [1, 4]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(pd.DataFrame(X), y)
     assert search.best_estimator_[-1].n_iter_ == search.best_params_[next(iter(grid))]
 
@@ -347,8 +347,8 @@ def test_subsamples_of_the_dictionary():
     ("parameters", "message"),
     [
         ({"alpha": 0.0}, "alpha must be a finite number above 0, got 0"),
-        ({"n_kernels": 0}, "n_kernels must be None, or an integer of at least 1"),
-        ({"n_kernels": 1.5}, "n_kernels must be None, or an integer of at least 1"),
+        ({"max_kernels": 0}, "max_kernels must be None, or an integer of at least 1"),
+        ({"max_kernels": 1.5}, "max_kernels must be None, or an integer of at least 1"),
         ({"tol": -1.0}, "tol must be a finite number of at least 0"),
         ({"subsample": 0.0}, r"subsample must be a finite number in \(0, 1\], or an"),
         ({"subsample": 1.5}, r"subsample must be a finite number in \(0, 1\], or an"),

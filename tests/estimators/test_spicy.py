@@ -60,7 +60,7 @@ def test_the_objective_is_that_of_the_documented_problem(loss, l1_ratio, fit_int
     ).fit(X, y)
     signs = np.where(y == 1, 1.0, -1.0)
     terms, f = model.contributions(X), model.decision_function(X)
-    built = build_stack(KERNELS, X, normalize="trace")
+    built = build_stack(KERNELS, X, normalize="variance")
     norms = []
     for column, m in enumerate(model.active_kernels_):
         K = built.stack.take(np.array([m])).columns(np.arange(len(y)))[0]
@@ -85,7 +85,7 @@ def test_the_regressor_solves_the_problem_in_the_summed_scale(loss):
     model = SpicyMKLRegressor(
         KERNELS, 0.05, loss=loss, epsilon=0.2, l1_ratio=0.7, tol=1e-6
     ).fit(X, y)
-    built = build_stack(KERNELS, X, normalize="trace")
+    built = build_stack(KERNELS, X, normalize="variance")
     own = LOSSES[loss](0.2) if loss == "epsilon_insensitive" else LOSSES[loss]()
     problem = Problem(built.stack, y, own, BlockElasticNet(0.05 * len(y), 0.7))
     solution = SpicyMKL(tol=1e-6).solve(problem)
@@ -259,7 +259,7 @@ def test_only_support_samples_are_kept():
     X, y = binary(60)
     weights = (np.arange(60) % 3 > 0).astype(float)
     model = SpicyMKLClassifier(KERNELS).fit(X, y, weights)
-    assert model._model.grams.X.shape == (len(model.support_), 4)
+    assert model._state.model.grams.X.shape == (len(model.support_), 4)
     assert len(model.support_) <= 40
 
 
@@ -404,7 +404,7 @@ def test_prediction_in_chunks_equals_prediction_at_once(monkeypatch):
     X, y = binary()
     model = SpicyMKLClassifier(KERNELS).fit(X, y)
     whole, terms = model.decision_function(X), model.contributions(X)
-    predict = sys.modules[type(model._model).__module__]
+    predict = sys.modules[type(model._state.model).__module__]
     monkeypatch.setattr(predict, "CHUNK_BYTES", 8 * len(model.support_) * 7)
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
     np.testing.assert_allclose(model.contributions(X), terms, atol=1e-12)
@@ -433,7 +433,7 @@ def test_the_losses_share_one_definition_of_weights():
     X, y = regression()
     weights = np.linspace(0.2, 2.0, len(y))
     model = SpicyMKLRegressor(KERNELS, 0.05, tol=1e-6).fit(X, y, weights)
-    built = build_stack(KERNELS, X, normalize="trace", sample_weight=weights)
+    built = build_stack(KERNELS, X, normalize="variance", sample_weight=weights)
     problem = Problem(
         built.stack,
         y,

@@ -1,13 +1,21 @@
 """Proofs of optimality: one duality gap for every loss, regulariser and solver."""
 
 from multikernel.certificates.curvature import check_combination
+from multikernel.certificates.evaluation import (
+    ORDINARY,
+    Terms,
+    Worth,
+    duality_gap,
+    enlarged_gap,
+    evaluate,
+    evaluate_terms,
+)
 from multikernel.certificates.forms import TINY, check_forms, dual_norms
 from multikernel.certificates.gap import (
     DualCertificate,
     certify,
     check_gap,
     decision_values,
-    duality_gap,
     primal_value,
     project_dual,
     relative_gap,
@@ -22,9 +30,12 @@ from multikernel.certificates.null_model import (
 )
 
 __all__ = [
+    "ORDINARY",
     "TINY",
     "ConstantModel",
     "DualCertificate",
+    "Terms",
+    "Worth",
     "alpha_max",
     "best_intercept",
     "certify",
@@ -35,6 +46,9 @@ __all__ = [
     "decision_values",
     "dual_norms",
     "duality_gap",
+    "enlarged_gap",
+    "evaluate",
+    "evaluate_terms",
     "primal_value",
     "project_dual",
     "relative_gap",

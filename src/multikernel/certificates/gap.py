@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
-from multikernel.certificates.forms import TINY, dual_norms
+from multikernel.certificates.forms import TINY
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.problem import Problem, Solution
 
@@ -169,7 +169,7 @@ def scaled_dual_value(
     Returns
     -------
     scale : float
-        In (0, 1].
+        In [0, 1].
     value : float
         The dual objective at ``scale * rho``.
     """
@@ -180,17 +180,20 @@ def scaled_dual_value(
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
     largest = regularizer.feasible_scale(candidate_norms)
-    best = loss_of(largest)
-    if loss_of(NUDGE * largest) < best:
+    scale, lowest = largest, loss_of(largest)
+    if loss_of(NUDGE * largest) < lowest:
         # The value is concave in the scale and falls at the largest one. That is so
         # where Omega* is finite but steep: without this an elastic net's first dual
         # values, at points that ignore most kernels, would be useless.
         found = minimize_scalar(
             loss_of, bounds=(0.0, largest), method="bounded", options={"xatol": 1e-9}
         )
-        if found.fun < best:
-            return float(found.x), -float(found.fun)
-    return largest, -best
+        if found.fun < lowest:
+            scale, lowest = float(found.x), float(found.fun)
+    # Zero is always feasible, and the only point that proves an optimum of zero.
+    if not lowest <= 0.0 and loss_of(0.0) <= lowest:
+        scale, lowest = 0.0, loss_of(0.0)
+    return scale, -lowest
 
 
 def relative_gap(primal: float, dual: float, floor: float = TINY) -> float:
@@ -257,35 +260,3 @@ def decision_values(problem: Problem, solution: Solution) -> Array:
     if solution.active.size:
         f = problem.gram.take(solution.active).block_matvec(solution.coefs).sum(axis=0)
     return f + solution.intercept
-
-
-def duality_gap(problem: Problem, solution: Solution) -> float:
-    """Return the relative duality gap of a solution, computed from scratch.
-
-    Nothing but the expansions, the intercept and the dual point are trusted: norms
-    and decision values are recomputed, and the dual point is projected and scaled.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    solution : Solution
-        Any solution of it.
-
-    Returns
-    -------
-    gap : float
-        Never below zero but for rounding; infinite if the dual point is not finite.
-    """
-    if not np.isfinite(solution.dual).all():
-        return np.inf
-    norms = np.zeros(problem.gram.shape[0])
-    if solution.active.size:
-        images = problem.gram.take(solution.active).block_matvec(solution.coefs)
-        axes = tuple(range(1, images.ndim))
-        forms = np.sum(solution.coefs * images, axis=axes)
-        norms[solution.active] = np.sqrt(np.maximum(forms, 0.0))
-    primal = primal_value(problem, norms, decision_values(problem, solution))
-    rho = project_dual(problem, solution.dual)
-    certificate = certify(problem, rho, norms, dual_norms(problem.gram, rho))
-    return relative_gap(primal, certificate.value, rounding_floor(problem))

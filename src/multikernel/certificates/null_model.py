@@ -11,7 +11,14 @@ from multikernel.losses.base import Loss, PolyhedralLoss
 from multikernel.problem import Problem
 
 EPS = float(np.finfo(np.float64).eps)
-FARTHEST = 128.0  # in units of the data, where an intercept is looked for
+
+FARTHEST = 128.0
+"""In units of the data, where an intercept is looked for: constants of regression are
+within reach at once, and log-odds would need weights with a ratio of exp(256)."""
+
+NEAR_ZERO = 1e-3
+"""Of the first bracket: an intercept below that is found to the precision of this one,
+which saves halvings that no decision value could tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +118,14 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
         middle = 0.5 * (right + end)
         return middle, -slope(middle)[1]
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
+    b = left + share * (right - left)
+    if polyhedral:
+        # The kink itself may be a number, and the loss zero there and nowhere else.
+        b = min((b, left, right), key=lambda end: float(loss.value(y, f + end).sum()))
     # In this form a mixture of equal numbers is that number to the last digit, so that
     # no entry leaves the conjugate's domain by rounding.
     gradient = g_low + share * (g_high - g_low)
-    return left + share * (right - left), -gradient
+    return b, -gradient
 
 
 def _off_the_flat(
@@ -131,17 +142,18 @@ def _crossing(
     reached: Callable[[float], bool], left: float, right: float
 ) -> tuple[float, float]:
     """Return the last number at which something does not hold, and the first where."""
-    precision = 4.0 * EPS * max(right - left, abs(left), abs(right))
-    while right - left > precision:
-        middle = 0.5 * (left + right)
+    middle, least = 0.5 * (left + right), NEAR_ZERO * (right - left)
+    # Down to neighbouring numbers, for a kink may be at one; near zero these are dense.
+    while left < middle < right and right - left > EPS * max(
+        abs(left), abs(right), least
+    ):
         left, right = (left, middle) if reached(middle) else (middle, right)
+        middle = 0.5 * (left + right)
     return left, right
 
 
 def _widen(b: float, reach: float) -> float:
     """Double a bracket end, and say what is wrong when it runs away."""
-    # Constants of regression are within reach at once; those of the logistic loss are
-    # log-odds, and weights would have to differ by exp(256) to put them beyond.
     if abs(b) > FARTHEST * reach:
         raise ValueError(
             "The best constant model is infinite: the targets hold one class only."

@@ -12,15 +12,15 @@ from multikernel._validation import (
     Check,
     Number,
 )
-from multikernel.estimators._base import Recipe
 from multikernel.estimators._greedy import GreedyClassifier, GreedyRegressor
-from multikernel.estimators._parameters import SHARED_CHECKS
-from multikernel.estimators._spicy import (
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
+    NORMALIZE,
     REGRESSOR_CHECKS,
-    regression_loss,
+    SHARED_CHECKS,
 )
+from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
 
 GREEDY_CHECKS: Mapping[str, Check] = {
@@ -183,7 +183,7 @@ class GroupOMPClassifier(GreedyClassifier):
         tol: float = 1e-3,
         loss: str = "squared_error",
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str = "auto",
@@ -207,7 +207,7 @@ class GroupOMPClassifier(GreedyClassifier):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe, with the parameters as they are."""
-        loss = CLASSIFIER_LOSSES[self.loss]()
+        loss = find_loss(self.loss)
         return self._recipe(loss, self.alpha, self.max_kernels, total_weight)
 
 
@@ -352,7 +352,7 @@ class GroupOMPRegressor(GreedyRegressor):
         loss: str = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         storage: str = "auto",
         max_bytes: int | None = None,
@@ -375,5 +375,5 @@ class GroupOMPRegressor(GreedyRegressor):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe, with the parameters as they are."""
-        loss = regression_loss(self.loss, self.epsilon)
+        loss = find_loss(self.loss, self.epsilon)
         return self._recipe(loss, self.alpha, self.max_kernels, total_weight)

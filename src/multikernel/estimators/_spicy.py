@@ -3,52 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from multikernel._validation import (
-    NON_NEGATIVE,
-    POSITIVE,
-    UNIT_INTERVAL,
-    Check,
-    OneOf,
+from multikernel._validation import POSITIVE, UNIT_INTERVAL, Check
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._parameters import (
+    CLASSIFIER_CHECKS,
+    NORMALIZE,
+    REGRESSOR_CHECKS,
+    SHARED_CHECKS,
 )
-from multikernel.estimators._base import Recipe
-from multikernel.estimators._copies import MergesCopies
-from multikernel.estimators._parameters import SHARED_CHECKS
-from multikernel.estimators._tasks import (
-    MKLClassifier,
-    MKLRegressor,
-    class_weight_choice,
-)
+from multikernel.estimators._solve import Recipe
+from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
-from multikernel.losses import (
-    EpsilonInsensitiveLoss,
-    HingeLoss,
-    LogisticLoss,
-    Loss,
-    SquaredLoss,
-)
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
-from multikernel.solvers.spicy.solver import SpicyMKL
-
-CLASSIFIER_LOSSES: Mapping[str, type[Loss]] = {
-    "log_loss": LogisticLoss,
-    "hinge": HingeLoss,
-    "squared_error": SquaredLoss,
-}
+from multikernel.solvers import SpicyMKL
 
 SPICY_CHECKS: Mapping[str, Check] = {
     "alpha": POSITIVE,
     "l1_ratio": UNIT_INTERVAL,
     **SHARED_CHECKS,
-}
-
-CLASSIFIER_CHECKS: Mapping[str, Check] = {
-    "loss": OneOf(tuple(CLASSIFIER_LOSSES)),
-    "class_weight": class_weight_choice,
-}
-
-REGRESSOR_CHECKS: Mapping[str, Check] = {
-    "loss": OneOf(("squared_error", "epsilon_insensitive")),
-    "epsilon": NON_NEGATIVE,
 }
 
 
@@ -71,12 +43,7 @@ def sparse_regularizer(alpha: float, l1_ratio: float) -> BlockRegularizer:
     return BlockElasticNet(alpha, l1_ratio)
 
 
-def regression_loss(loss: str, epsilon: float) -> Loss:
-    """Return a regression loss by name."""
-    return SquaredLoss() if loss == "squared_error" else EpsilonInsensitiveLoss(epsilon)
-
-
-class SpicyMKLClassifier(MergesCopies, MKLClassifier):
+class SpicyMKLClassifier(ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -199,7 +166,7 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
         *,
         loss: str = "log_loss",
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -226,14 +193,14 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
-            CLASSIFIER_LOSSES[self.loss](),
+            find_loss(self.loss),
             sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
             SpicyMKL(tol=self.tol, max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
 
-class SpicyMKLRegressor(MergesCopies, MKLRegressor):
+class SpicyMKLRegressor(RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -349,7 +316,7 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
         loss: str = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -375,7 +342,7 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
-            regression_loss(self.loss, self.epsilon),
+            find_loss(self.loss, self.epsilon),
             sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
             SpicyMKL(tol=self.tol, max_iter=self.max_iter),
             1.0 / total_weight,

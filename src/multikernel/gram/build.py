@@ -132,15 +132,12 @@ def build_part(
 ) -> BuiltStack | None:
     """Normalise some samples of a stack in memory by what these say alone.
 
-    That is what `build_stack` gives for these samples, because a single step gives
-    the same on a normalised matrix as on the kernel itself: the means that centring
-    subtracts and the factors of scaling do not depend on what was subtracted or
-    multiplied before.
+    That is what `build_stack` gives for these samples.
 
     Parameters
     ----------
     whole : GramStack
-        The matrices of all samples, as `build_stack` left them for these steps.
+        The matrices of all samples, not normalised.
     samples : ndarray of shape (n_chosen,)
         The samples, ascending.
     normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
@@ -157,8 +154,8 @@ def build_part(
     -------
     built : BuiltStack or None
         A view where kernels are at most scaled, a copy where they are centred or
-        divided. None where kernels must be computed anew, by `build_stack`: the stack
-        is not in memory, or several steps do more than scale.
+        divided. None where the stack is not in memory, so that kernels must be
+        computed anew, by `build_stack`.
 
     Raises
     ------
@@ -174,20 +171,18 @@ def build_part(
     >>> part.stack.diagonals()
     array([[0.4, 1.6]])
     """
-    # A part learns its own factors, so those of the whole do not matter.
-    held = whole.stack if isinstance(whole, ScaledStack) else whole
-    if not isinstance(held, DenseStack):
+    if not isinstance(whole, DenseStack):
         return None
-    learnt = empty_normalization(normalize, held.shape[0], samples.size, sample_weight)
+    n_kernels, n_all, _ = whole.shape
+    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
     if learnt.only_scales:
-        stack = learnt.learn_scales(PartStack(held, samples))
-    elif len(learnt.steps) == 1:
-        _check_copies(held, samples.size, max_bytes, n_copies)
-        copy = held.copied(np.arange(held.shape[0]), samples, samples)
+        part = whole if samples.size == n_all else PartStack(whole, samples)
+        stack = learnt.learn_scales(part)
+    else:
+        _check_copies(whole, samples.size, max_bytes, n_copies)
+        copy = whole.copied(np.arange(n_kernels), samples, samples)
         normalize_in_place(copy.array, learnt)
         stack = copy
-    else:
-        return None
     return BuiltStack(stack, learnt, degenerate_kernels(stack))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -89,7 +90,8 @@ class PartStack:
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
-        images = self._images(coefs.reshape(*coefs.shape[:2], -1))
+        n_outputs = prod(coefs.shape[2:])
+        images = self._images(coefs.reshape(*coefs.shape[:2], n_outputs))
         return images.reshape(coefs.shape)
 
     def combine(self, weights: Array) -> GramMatrix:

@@ -80,6 +80,73 @@ def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
 
 
 @singledispatch
+def diagonals_of(stack: GramStack, kernels: Indices) -> Array:
+    """Return the diagonals of the chosen kernels, shape (n_chosen, n_samples)."""
+    return stack.take(kernels).diagonals()
+
+
+@diagonals_of.register
+def _(stack: DenseStack, kernels: Indices) -> Array:
+    every = np.arange(stack.shape[1])
+    chosen = stack.array[np.asarray(kernels)[:, None], every, every]
+    return np.asarray(chosen, dtype=np.float64)
+
+
+@diagonals_of.register
+def _(stack: LazyStack, kernels: Indices) -> Array:
+    return stack.part(np.asarray(kernels)).diagonals()
+
+
+@diagonals_of.register
+def _(stack: ScaledStack, kernels: Indices) -> Array:
+    return stack.scales[kernels][:, None] * diagonals_of(stack.stack, kernels)
+
+
+@singledispatch
+def block_products(stack: GramStack, kernels: Indices, coefs: Array) -> Array:
+    """Return K_m coefs[k] for the chosen kernels m = kernels[k] only.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Indices of kernels.
+    coefs : ndarray of shape (n_chosen, n_samples[, n_outputs])
+        A vector, or some, for each of them.
+
+    Returns
+    -------
+    images : ndarray of the shape of `coefs`
+    """
+    return stack.take(kernels).block_matvec(coefs)
+
+
+@block_products.register
+def _(stack: DenseStack, kernels: Indices, coefs: Array) -> Array:
+    # Kernel by kernel, because `take` would copy them for a single product.
+    images = np.empty(coefs.shape)
+
+    def multiply(k: int) -> None:
+        matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
+        images[k] = matrix @ coefs[k]
+
+    run_blocks(multiply, range(len(kernels)))
+    return images
+
+
+@block_products.register
+def _(stack: LazyStack, kernels: Indices, coefs: Array) -> Array:
+    return stack.part(np.asarray(kernels)).block_matvec(coefs)
+
+
+@block_products.register
+def _(stack: ScaledStack, kernels: Indices, coefs: Array) -> Array:
+    scales = stack.scales[kernels].reshape((-1,) + (1,) * (coefs.ndim - 1))
+    return scales * block_products(stack.stack, kernels, coefs)
+
+
+@singledispatch
 def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array:
     """Return K_m v for every m and a vector v with few entries other than zero.
 
@@ -155,58 +222,3 @@ def _(stack: PartStack, weights: Array, rows: Indices) -> Array:
     every = np.zeros(stack.whole.shape[0])
     np.add.at(every, stack.kernels, weights)
     return combined_rows(stack.whole, every, stack.samples[rows])[:, stack.samples]
-
-
-def check_gram(K: Array, name: str = "The Gram matrix") -> None:
-    """Raise unless a matrix is finite, symmetric and positive semidefinite.
-
-    The eigenvalues cost more than any pass of a solver, so this is for users who
-    want to know, not a step of a fit.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        The matrix.
-    name : str, default="The Gram matrix"
-        What to call it in a message.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong, where, and what can be done.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    Traceback (most recent call last):
-        ...
-    ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
-is -1, its largest 3. Add 1 to its diagonal, or clip its negative eigenvalues.
-    """
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"{name} must be square, got shape {K.shape}.")
-    bad = np.argwhere(~np.isfinite(K))
-    if bad.size:
-        i, j = bad[0]
-        raise ValueError(
-            f"{name} has {len(bad)} values that are not finite, the first at "
-            f"[{i}, {j}]: impute or leave out these samples."
-        )
-    size = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
-    difference = np.abs(K - K.T)
-    i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
-    if difference[i, j] > 1e-8 * size:
-        raise ValueError(
-            f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] are "
-            f"{K[i, j]:g} and {K[j, i]:g}. Use (K + K.T) / 2 if that is rounding, and "
-            "check how it was computed if not."
-        )
-    eigenvalues = np.linalg.eigvalsh(K)
-    lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
-    if lowest < -1e-8 * max(highest, size):
-        raise ValueError(
-            f"{name} is not positive semidefinite: its smallest eigenvalue is "
-            f"{lowest:.3g}, its largest {highest:.3g}. Add {-lowest:.3g} to its "
-            "diagonal, or clip its negative eigenvalues."
-        )

@@ -8,7 +8,7 @@ from _thread import start_new_thread
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from threading import Lock, current_thread, main_thread
+from threading import Lock, get_ident, main_thread
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ def uninterrupted(
     result : object
         What `work` returned.
     """
-    if current_thread() is not main_thread():
+    if get_ident() != main_thread().ident:
         return work()
     outcome: Future[Result] = Future()
     running = Lock()

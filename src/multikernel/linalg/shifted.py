@@ -48,8 +48,11 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
         system *= scale[:, None]
         diagonal: Array | float = 1.0
     else:
-        scale, factor, diagonal = np.ones_like(shift), low_rank, shift
+        fixed = np.isinf(shift)
+        scale, diagonal = np.where(fixed, 0.0, 1.0), np.where(fixed, 1.0, shift)
+        factor = None if low_rank is None else low_rank * scale[:, None]
         system = K.copy(order="C")
+        system[fixed], system[:, fixed] = 0.0, 0.0
     if factor is not None:
         _add_outer(system, factor)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal

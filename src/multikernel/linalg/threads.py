@@ -1,8 +1,9 @@
 """Threads of the storage layer: blocks over a pool, and BLAS held to one thread."""
 
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
+from queue import SimpleQueue
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -121,6 +122,7 @@ def run_blocks(
     work: Callable[[Block], None],
     blocks: Iterable[Block],
     n_threads: int | None = None,
+    stop: Callable[[], None] | None = None,
 ) -> None:
     """Call a function on every block, on several threads.
 
@@ -129,59 +131,74 @@ def run_blocks(
     work : callable
         Writes its results itself; blocks may run in any order.
     blocks : iterable
-        The blocks.
+        The blocks, taken one by one, so that they need not be stored.
     n_threads : int, optional
         Threads; as many as BLAS may use when left out.
+    stop : callable, optional
+        Asks `work` to end early, where that takes long; called on an interrupt.
 
     Raises
     ------
     Exception
-        The first one that `work` raised; later blocks are not started.
+        One that `work` raised; later blocks are not started.
     """
     threads = available_threads() if n_threads is None else n_threads
-    queue = _Queue(iter(blocks))
+    queue = _Queue(work, iter(blocks))
 
-    def work_off() -> None:
-        queue.work_off(work)
-
-    def share() -> None:
-        with ThreadPoolExecutor(threads) as pool:
-            for worker in [pool.submit(work_off) for _ in range(threads)]:
-                worker.result()
+    def halt() -> None:
+        queue.open = False
+        if stop is not None:
+            stop()
 
     if threads == 1:
-        with_one_blas_thread(work_off)
+        with_one_blas_thread(queue.work_off)
     else:
-        uninterrupted(lambda: with_one_blas_thread(share), stop=queue.close)
+        share = partial(with_one_blas_thread, partial(_share, queue.work_off, threads))
+        uninterrupted(share, halt)
+    for error in queue.errors:
+        raise error
+
+
+def _share(work: Callable[[], None], n_threads: int) -> None:
+    """Call a function that raises nothing on several threads, this one included."""
+    ended: SimpleQueue[None] = SimpleQueue()
+
+    def run() -> None:
+        work()
+        ended.put(None)
+
+    for _ in range(n_threads - 1):
+        start_new_thread(run, ())
+    work()
+    for _ in range(n_threads - 1):
+        ended.get()
 
 
 class _Queue(Generic[Block]):
-    """Blocks that several threads take from one iterator, so that none is stored."""
+    """Blocks that several threads take from one iterator."""
 
-    def __init__(self, blocks: Iterator[Block]) -> None:
-        self._blocks = blocks
+    def __init__(self, work: Callable[[Block], None], blocks: Iterator[Block]) -> None:
+        self.open = True
+        self.errors: list[BaseException] = []
+        self._work, self._blocks = work, blocks
         self._lock = Lock()
-        self._open = True
 
-    def work_off(self, work: Callable[[Block], None]) -> None:
+    def work_off(self) -> None:
         """Work until no block is left, or until one has failed."""
         try:
-            while self._open:
+            while self.open:
                 with self._lock:
-                    block = next(self._blocks, _NO_BLOCK)
-                if isinstance(block, _NoBlock):
+                    block = next(self._blocks, _END)
+                if isinstance(block, _End):
                     return
-                work(block)
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Give out no more blocks."""
-        self._open = False
+                self._work(block)
+        except BaseException as error:
+            self.open = False
+            self.errors.append(error)
 
 
-class _NoBlock:
+class _End:
     """Marks the end of the blocks."""
 
 
-_NO_BLOCK = _NoBlock()
+_END = _End()

@@ -1,29 +1,44 @@
-"""What solvers over kernel weights share: the best model, the best proof, the end."""
+"""What all certified solvers share: the best model, the best proof, and the end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     DualCertificate,
+    Terms,
     best_intercept,
     certify,
     check_forms,
     check_gap,
+    enlarged_gap,
+    evaluate,
+    evaluate_terms,
     primal_value,
     project_dual,
     relative_gap,
+    rounding_floor,
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem, Solution, Status
-from multikernel.regularizers.base import VariationalRegularizer
+from multikernel.regularizers.base import BlockRegularizer, VariationalRegularizer
 from multikernel.solvers.recorder import Recorder
 
-PATIENCE = 10  # iterations without progress before giving up
-SMALLEST = 1e-100  # relative size of a weight that counts
-PROGRESS = 1e-6  # share of the gap, in that many iterations: less is rounding
+PATIENCE = 10
+"""Iterations without progress before giving up: a solver that is about to converge
+gains in every one, and one that rounding holds gains in none."""
+
+PROGRESS = 1e-6
+"""Share of the gap that counts as progress in that many iterations. Slow methods, of
+closed-form weights for p near 1, gain some 1e-4; what rounding does is far less."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+SMALLEST = 1e-100
+"""Relative size of a weight that counts: squares of smaller ones underflow, and their
+norms could not be checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,23 +84,29 @@ class Model:
 
     Parameters
     ----------
+    kernels : ndarray of shape (n_terms,)
+        The kernels of its terms, ascending.
     norms : ndarray of shape (n_kernels,)
-        Block norms.
+        Block norms of all kernels.
     intercept : ndarray of shape (n_outputs,)
         The intercept.
     objective : float
         Primal objective.
-    weights : ndarray of shape (n_kernels,)
+    weights : ndarray of shape (n_terms,)
         By what the expansions are multiplied.
-    expansions : ndarray of shape (n_active or 1, n_samples[, n_outputs])
-        Of the active kernels, those with a non-zero norm, or one for all.
+    expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
+        Of the terms, or one for all.
+    terms : Terms, optional
+        The terms as `evaluate_terms` finds them; norms and objective are theirs then.
     """
 
+    kernels: Indices
     norms: Array
     intercept: Array
     objective: float
     weights: Array
     expansions: Array
+    terms: Terms | None = None
 
     @property
     def active(self) -> Indices:
@@ -94,14 +115,47 @@ class Model:
 
     @property
     def coefs(self) -> Array:
-        """Return the expansions, shape (n_active, n_samples[, n_outputs])."""
-        shape = (-1,) + (1,) * (self.expansions.ndim - 1)
-        return np.asarray(self.weights[self.active].reshape(shape) * self.expansions)
+        """Return those of the active kernels, shape (n_active, n_samples[, ...])."""
+        active = self.norms[self.kernels] > 0.0
+        weights = self.weights[active]
+        chosen = (
+            self.expansions if len(self.expansions) == 1 else self.expansions[active]
+        )
+        return np.asarray(weights.reshape((-1,) + (1,) * (chosen.ndim - 1)) * chosen)
+
+
+def evaluated(problem: Problem, model: Model) -> Model:
+    """Return a model with norms and objective of its own expansions.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    model : Model
+        What a solver believes in; or one with its terms, for another penalty.
+
+    Returns
+    -------
+    model : Model
+    """
+    terms = model.terms
+    if terms is None:
+        terms = evaluate_terms(
+            problem.gram, model.kernels, model.expansions, model.weights
+        )
+    norms = np.zeros(problem.gram.shape[0])
+    norms[model.kernels] = terms.norms
+    worth = evaluate(problem, model.kernels, terms, model.intercept)
+    return replace(model, norms=norms, terms=terms, objective=worth.objective)
 
 
 @dataclass
-class Tracker:
+class Incumbent:
     """Keeps the best primal and the best dual point, and the convergence history.
+
+    Models are offered with what the solver believes of them, which is cheap. Before
+    one is published, or counts as converged, it is evaluated from its own expansions,
+    and objective and gap are those of the model that is handed out.
 
     Parameters
     ----------
@@ -123,15 +177,21 @@ class Tracker:
     model: Model = field(init=False)
     certificate: DualCertificate = field(init=False)
     _last: Model = field(init=False)
+    _proved: Model | None = None
     _bound: float = -np.inf
-    _bounded_gaps: list[float] = field(default_factory=list)
+    _floor: float = field(init=False)
+    _in_vain: int = -1
+    _milestone: float = np.inf
     _stopped: bool = False
 
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
+        none, nothing = np.empty(0, dtype=np.intp), np.zeros_like(y)
         b = np.zeros(1 if y.ndim == 1 else y.shape[1])
-        self.model = self._last = Model(zero, b, np.inf, zero, np.zeros_like(y)[None])
-        self.certificate = DualCertificate(np.zeros_like(y), zero, -np.inf)
+        self.model = Model(none, zero, b, np.inf, np.empty(0), nothing[None])
+        self._last = self.model
+        self.certificate = DualCertificate(nothing, zero, -np.inf)
+        self._floor = rounding_floor(self.problem)
 
     def start(self, init: Solution | None) -> Expansion | None:
         """Begin at the best constant model, or at a solution, and record that.
@@ -145,10 +205,9 @@ class Tracker:
             self.offer_model(none, zero, zero, none)
             self.offer_dual(none, zero)
         else:
-            self._adopt(init)
+            self.offer(self.refreshed(init.active, init.coefs))
             rho = project_dual(self.problem, init.dual)
             expansion = self._best_multiple(expand(self.problem.gram, rho))
-            self.recorder.passes += 1 + init.active.size / n_kernels
             self.offer_dual(expansion.rho, expansion.forms)
         self.record()
         return expansion
@@ -164,20 +223,16 @@ class Tracker:
             scale * point.rho, scale * point.images, scale**2 * point.forms
         )
 
-    def _adopt(self, init: Solution) -> None:
-        """Take over the model of a solution, with the norms of its own expansions."""
-        gram, y = self.problem.gram, self.problem.y
-        norms, f = np.zeros(gram.shape[0]), np.zeros_like(y)
-        if init.active.size:
-            images = gram.take(init.active).block_matvec(init.coefs)
-            axes = tuple(range(1, images.ndim))
-            forms = np.sum(init.coefs * images, axis=axes)
-            norms[init.active] = np.sqrt(np.maximum(forms, 0.0))
-            f = images.sum(axis=0)
-        b = self._intercept(f)
-        objective = primal_value(self.problem, norms, f + b)
-        kept = init.coefs[norms[init.active] > 0.0]
-        self.model = Model(norms, b, objective, np.ones_like(norms), kept)
+    def refreshed(
+        self, kernels: Indices, coefs: Array, held: GramStack | None = None
+    ) -> Model:
+        """Return the model of some expansions, evaluated, with its best intercept."""
+        ones, norms = np.ones(kernels.size), np.zeros(0)
+        terms = evaluate_terms(self.problem.gram, kernels, coefs, ones, held)
+        b = self._intercept(terms.f)
+        return evaluated(
+            self.problem, Model(kernels, norms, b, np.nan, ones, coefs, terms)
+        )
 
     def _intercept(self, f: Array) -> Array:
         """Return the best intercept of every output, zero without one."""
@@ -205,37 +260,53 @@ class Tracker:
         -------
         objective : float
         """
-        # Squares of smaller weights underflow, and their norms could not be checked.
         weights = np.where(weights > SMALLEST * weights.max(initial=0.0), weights, 0.0)
         norms = weights * np.sqrt(forms)
         b = self._intercept(f)
         objective = primal_value(self.problem, norms, f + b)
-        self._last = Model(norms, b, objective, weights, rho[None])
-        if objective < self.model.objective:
-            self.model = self._last
+        # A norm may have been lost to rounding; what its kernel adds to f has not.
+        kernels = np.flatnonzero(weights)
+        model = Model(kernels, norms, b, objective, weights[kernels], rho[None])
+        self.offer(model)
         return objective
+
+    def offer(self, model: Model) -> None:
+        """Keep a model if it is the best."""
+        self._last = model
+        if not model.objective >= self.model.objective:
+            self.model = model
 
     def exchange(self, tol: float) -> bool:
         """Take the model offered last, not the best one, where its gap is at most tol.
 
         Returns whether it was taken.
         """
-        good = relative_gap(self._last.objective, self.certificate.value) <= tol
+        last = evaluated(self.problem, self._last)
+        good = self._enlarged_gap(last) <= tol
         if good:
-            self.model = self._last
+            self.model = self._proved = last
         return good
 
     def offer_dual(self, rho: Array, forms: Array) -> float:
-        """Return the dual value of a feasible point; keep it if it is best."""
+        """Return the dual value of a feasible point; keep it if it is best.
+
+        Its quadratic forms may be upper bounds.
+        """
         certificate = certify(self.problem, rho, self.model.norms, np.sqrt(forms))
-        if certificate.value > self.certificate.value:
+        if not certificate.value <= self.certificate.value:
             self.certificate = certificate
         return certificate.value
 
+    def _relative(self, bound: float) -> float:
+        return relative_gap(self.model.objective, bound, self._floor)
+
     @property
     def gap(self) -> float:
-        """Return the relative gap between the best primal and the best dual point."""
-        return relative_gap(self.model.objective, self.certificate.value)
+        """Return the relative gap between the best primal and the best dual point.
+
+        As far as the solver knows: it is not enlarged, and never below rounding.
+        """
+        return max(self._relative(self.certificate.value), EPS)
 
     def raise_bound(self, value: float) -> None:
         """Take note of a lower bound on the optimum without a dual point of its own."""
@@ -244,47 +315,77 @@ class Tracker:
     @property
     def bounded_gap(self) -> float:
         """Return the relative gap to the best lower bound known, proved or not."""
-        return min(self.gap, relative_gap(self.model.objective, self._bound))
+        return min(self.gap, max(self._relative(self._bound), EPS))
 
-    def record(self) -> None:
-        """Add a line to the history, and ask the callback."""
-        self._bounded_gaps.append(max(self.bounded_gap, 0.0))
+    def record(self, afresh: bool = False) -> None:
+        """Add a line to the history, and ask the callback.
+
+        Parameters
+        ----------
+        afresh : bool, default=False
+            Whether patience starts again, as the solver has something new to try.
+        """
+        gap = self.bounded_gap
+        if afresh or not gap >= (1.0 - self.progress) * self._milestone:
+            self._milestone, self._in_vain = gap, -1
+        self._in_vain += 1
         self._stopped = self.recorder.add(
             self.model.objective, self.gap, self.model.active.size
         )
 
     def status(self, tol: float, max_iter: int) -> Status | None:
         """Return why to stop, or None to go on."""
-        check_gap(self.gap)
-        if self.gap <= tol:
-            return Status.CONVERGED
+        if self._relative(self.certificate.value) <= tol:
+            gap = self._publish()
+            check_gap(gap)
+            if gap <= tol:
+                return Status.CONVERGED
         if self._stopped:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
             return Status.MAX_ITER
-        return Status.STALLED if self._stalls() else None
+        return Status.STALLED if self._in_vain >= self.patience else None
 
-    def _stalls(self) -> bool:
-        """Return whether the last iterations were in vain."""
-        gaps = self._bounded_gaps
-        if len(gaps) <= self.patience:
-            return False
-        return gaps[-1] >= (1.0 - self.progress) * gaps[-1 - self.patience]
+    def _enlarged_gap(self, model: Model) -> float:
+        """Return the gap of an evaluated model, rounding included."""
+        assert model.terms is not None
+        worth = evaluate(self.problem, model.kernels, model.terms, model.intercept)
+        return enlarged_gap(self.problem, worth, self.certificate, model.norms)
+
+    def _publish(self) -> float:
+        """Evaluate the best model from its expansions, and return its gap.
+
+        One that was better by rounding only gives way to the best one that is sure.
+        """
+        self.model = evaluated(self.problem, self.model)
+        if self._proved is not None and self._proved.objective < self.model.objective:
+            self.model = self._proved
+        self._proved = self.model
+        return self._enlarged_gap(self.model)
 
     def solution(self, status: Status) -> Solution:
-        """Return the best points found; kernel weights in closed form of the norms."""
-        model, regularizer = self.model, self.problem.regularizer
-        assert isinstance(regularizer, VariationalRegularizer)
+        """Return the best points found, evaluated."""
+        gap = self._publish()
+        model = self.model
+        self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
-            kernel_weights=regularizer.kernel_weights(model.norms),
+            kernel_weights=kernel_weights(self.problem.regularizer, model.norms),
             norms=model.norms,
             active=model.active,
             coefs=model.coefs,
             intercept=model.intercept,
             dual=self.certificate.dual,
             objective=model.objective,
-            duality_gap=self.gap,
+            duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,
             status=status,
             history=tuple(self.recorder.history),
         )
+
+
+def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
+    """Return weights in closed form of the norms: shares where no other is known."""
+    if isinstance(regularizer, VariationalRegularizer):
+        return regularizer.kernel_weights(norms)
+    total = float(norms.sum())
+    return norms / total if total > 0.0 else norms.copy()

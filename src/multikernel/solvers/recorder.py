@@ -1,9 +1,11 @@
-"""What all solvers share around their loops: the clock, the history, the callback."""
+"""What all solvers share around their loops: the clock, the meter, the history."""
 
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from multikernel.problem import Callback, Progress
+from multikernel.gram.metered import Meter, MeteredStack
+from multikernel.problem import Callback, Problem, Progress
 
 
 @dataclass
@@ -14,24 +16,61 @@ class Recorder:
     ----------
     callback : Callback or None
         Called with every new line.
+    meter : Meter, optional
+        Counts what is read of the Gram matrices; see `metered`.
     """
 
     callback: Callback | None
-    passes: float = 0.0
+    meter: Meter = field(default_factory=lambda: Meter(1))
     inner_steps: int = 0
     history: list[Progress] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
+    _passes: float = field(init=False)
 
-    def add(self, objective: float, duality_gap: float, n_active: int) -> bool:
-        """Append a line; return whether the callback asks to stop."""
-        line = Progress(
+    def __post_init__(self) -> None:
+        self._passes = self.meter.passes
+
+    def _line(self, objective: float, duality_gap: float, n_active: int) -> Progress:
+        return Progress(
             iteration=len(self.history),
             seconds=time.perf_counter() - self._start,
             objective=objective,
             duality_gap=duality_gap,
             n_active=n_active,
-            passes=self.passes,
+            passes=self.meter.passes - self._passes,
             inner_steps=self.inner_steps,
         )
+
+    def add(self, objective: float, duality_gap: float, n_active: int) -> bool:
+        """Append a line; return whether the callback asks to stop."""
+        line = self._line(objective, duality_gap, n_active)
         self.history.append(line)
         return self.callback is not None and bool(self.callback(line))
+
+    def close(self, objective: float, duality_gap: float, n_active: int) -> None:
+        """Put what is published in place of the figures of the last line."""
+        last = self.history.pop()
+        line = self._line(objective, duality_gap, n_active)
+        self.history.append(replace(line, iteration=last.iteration))
+
+
+def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:
+    """Return the problem on a stack that counts what is read of it, and a recorder.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    callback : Callback or None
+        Of the recorder.
+
+    Returns
+    -------
+    problem : Problem
+        All parts of its stack count as well.
+    recorder : Recorder
+        Its passes are what they count.
+    """
+    meter = Meter(math.prod(problem.gram.shape))
+    watched = replace(problem, gram=MeteredStack(problem.gram, meter))
+    return watched, Recorder(callback, meter)

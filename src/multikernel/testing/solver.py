@@ -1,5 +1,6 @@
 """Conformance of a solver: certified solutions, warm starts, callbacks, symmetry."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -18,6 +19,7 @@ from multikernel.certificates import (
 )
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
+from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Progress, Solution, Status
 from multikernel.regularizers import REGULARIZERS
@@ -65,7 +67,8 @@ def check_solver(
     On every problem that it supports: the solution is certified (`check_solution`);
     solving again gives the same numbers; a warm start from the solution is at least
     as good; a callback sees every line of the history, can stop the solver, and its
-    exceptions pass through; reordering the kernels reorders the solution.
+    exceptions pass through; its passes are all reads of the Gram
+    matrices; reordering the kernels reorders the solution.
 
     Parameters
     ----------
@@ -301,9 +304,18 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
         lines.append(line)
         return False
 
-    watched = solver.solve(problem, callback=collect)
-    assert tuple(lines) == watched.history, (
+    meter = Meter(math.prod(problem.gram.shape))
+    counted = replace(problem, gram=MeteredStack(problem.gram, meter))
+    watched = solver.solve(counted, callback=collect)
+    history = watched.history
+    # The last line is that of the model that is published, evaluated once more.
+    assert tuple(lines[:-1]) == history[:-1] and _close(lines[-1:], history[-1]), (
         "The callback must see exactly the lines of the history."
+    )
+    passes = history[-1].passes
+    assert abs(passes - meter.passes) <= 1e-9 * (1.0 + passes), (
+        f"The history counts {passes:.6g} passes, and {meter.passes:.6g} were made: "
+        "every read of a Gram matrix counts."
     )
 
     def stop(_: Progress) -> bool:
@@ -325,6 +337,14 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     except KeyboardInterrupt:
         return
     raise AssertionError("A KeyboardInterrupt in the callback must pass through.")
+
+
+def _close(lines: list[Progress], last: Progress) -> bool:
+    """Return whether the callback's last line is the published one but for rounding."""
+    if [line.iteration for line in lines] != [last.iteration]:
+        return False
+    figures = [(line.objective, line.duality_gap) for line in (*lines, last)]
+    return bool(np.allclose(*figures, rtol=1e-6, atol=1e-9, equal_nan=True))
 
 
 def _check_permutation(

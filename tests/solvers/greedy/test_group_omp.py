@@ -17,6 +17,7 @@ from multikernel.exceptions import (
 )
 from multikernel.gram import STACKS, DenseStack, LowRankStack, ScaledStack, chosen
 from multikernel.gram.factors import low_rank_form
+from multikernel.linalg.quadrature import QuadratureBounds
 from multikernel.losses import SquaredLoss
 from multikernel.machines import SMO
 from multikernel.problem import Problem, Status
@@ -427,3 +428,31 @@ def test_a_refit_that_stops_early_warns():
 def test_bad_settings(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         GroupOMP(**settings)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3)])
+def test_the_subsample_may_be_a_number_of_numpys(number):
+    problem = make_problem()
+    found = GroupOMP(subsample=number, random_state=1).path(problem)
+    expected = GroupOMP(subsample=3, random_state=1).path(problem)
+    np.testing.assert_array_equal(found.order, expected.order)
+
+
+def test_bounds_that_never_meet_do_not_loop_forever(monkeypatch):
+    steps = []
+    monkeypatch.setattr(QuadratureBounds, "advance", lambda self, _: steps.append(1))
+    path = GroupOMP(max_kernels=2).path(make_problem())
+    assert len(path) == 2
+    assert 0 < len(steps) <= 2 * 3 * 8 * (2 * 20 + 2)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_matrix_that_is_not_finite_is_not_called_indefinite(fit_intercept):
+    problem = make_problem(fit_intercept=fit_intercept)
+    array = problem.gram.array.copy()
+    array[3, 5, 6] = array[3, 6, 5] = np.nan
+    broken = replace(problem, gram=DenseStack(array))
+    with pytest.raises(IndefiniteKernelError, match=r"matrix 3 .*not finite") as error:
+        GroupOMP(max_kernels=2).path(broken)
+    assert "semidefinite" not in str(error.value)
+    assert error.value.kernel == 3

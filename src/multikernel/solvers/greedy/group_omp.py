@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +109,7 @@ class GroupOMP:
             raise ValueError(f"max_kernels must be at least 1, got {self.max_kernels}.")
         if not self.tol >= 0.0:
             raise ValueError(f"tol must be zero or positive, got {self.tol}.")
-        whole = isinstance(self.subsample, int)
+        whole = isinstance(self.subsample, Integral)
         if not (self.subsample >= 1 if whole else 0.0 < self.subsample <= 1.0):
             raise ValueError(
                 "subsample must be a fraction in (0, 1] or a number of kernels (int) "
@@ -233,7 +234,7 @@ class GroupOMP:
             for path, kernel, improvement in zip(
                 growing, choice.kernels, choice.improvements, strict=True
             ):
-                path.recorder.passes += choice.passes
+                path.recorder.meter.read += choice.passes
                 path.extend(int(kernel), float(improvement))
         return [path.finish() for path in all_paths]
 
@@ -247,8 +248,8 @@ class GroupOMP:
     def _draw(self, problem: Problem, step: int) -> "_Subsample":
         """Return the subsample of one step."""
         n_kernels = problem.gram.shape[0]
-        if isinstance(self.subsample, int):
-            size = min(self.subsample, n_kernels)
+        if isinstance(self.subsample, Integral):
+            size = min(int(self.subsample), n_kernels)
         else:
             size = math.ceil(self.subsample * n_kernels)
         if size == n_kernels:

@@ -7,10 +7,10 @@ import numpy as np
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.base import VariationalRegularizer
-from multikernel.solvers.incumbent import Tracker
+from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against_loss
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.recorder import metered
 
 FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
 SHARPENING = 0.3  # of the machine's share of the gap, after an iteration in vain
@@ -109,7 +109,7 @@ class Alternating:
             raise UnsupportedProblemError(reason)
         regularizer = problem.regularizer
         assert isinstance(regularizer, VariationalRegularizer)
-        tracker = Tracker(problem, Recorder(callback))
+        tracker = Incumbent(*metered(problem, callback))
         tracker.start(init)
         oracle = WeightOracle(tracker, self.cache_bytes)
         norms = np.ones(problem.gram.shape[0])

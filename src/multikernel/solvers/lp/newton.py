@@ -12,7 +12,7 @@ from multikernel.gram.updated import add_low_rank
 from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Expansion, Tracker, expand
+from multikernel.solvers.incumbent import Expansion, Incumbent, expand
 from multikernel.solvers.lp.inner_ball import InnerBall
 from multikernel.solvers.lp.weighted_machine import (
     CACHE_BYTES,
@@ -21,7 +21,7 @@ from multikernel.solvers.lp.weighted_machine import (
     machine_within,
     reason_against,
 )
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.recorder import metered
 
 FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
 SMOOTHEST = 0.3  # P - 1 at first, where p is smaller
@@ -147,8 +147,8 @@ class InterleavedNewton:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        tracker = Tracker(problem, Recorder(callback), STEPS_IN_VAIN, PROGRESS)
-        search = _Search(problem, tracker, self)
+        tracker = Incumbent(*metered(problem, callback), STEPS_IN_VAIN, PROGRESS)
+        search = _Search(tracker.problem, tracker, self)
         search.start(init)
         status = search.tracker.status(self.tol, self.max_iter)
         while status is None:
@@ -162,7 +162,7 @@ class _Search:
     """The state of the iteration."""
 
     problem: Problem
-    tracker: Tracker
+    tracker: Incumbent
     settings: InterleavedNewton
     point: Expansion = field(init=False)
     center: Array = field(init=False)
@@ -246,7 +246,6 @@ class _Search:
         weights = np.where(weights > VANISHED * weights.max(), weights, 0.0)
         alpha = self._regularizer.alpha
         matrix: GramMatrix = problem.gram.combine(weights / alpha)
-        tracker.recorder.passes += np.count_nonzero(weights) / weights.size
         factor = ball.curvature_factor(point.images, point.forms, weights)
         matrix = add_low_rank(matrix, factor / np.sqrt(alpha))
         f = point.decision_values(weights / alpha)
@@ -261,7 +260,6 @@ class _Search:
         fit = fit_machine(machine, problem, matrix, start)
         self.solved = fit.converged
         tracker.recorder.inner_steps += fit.n_steps
-        tracker.recorder.passes += 1
         return expand(problem.gram, feasible(problem, matrix, fit)[0])
 
     def _offer(self, ball: InnerBall, old: Expansion, weights: Array) -> Array:

@@ -18,7 +18,7 @@ from multikernel.gram.dense import DenseMatrix
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.machines import warm_start
 from multikernel.problem import Problem
-from multikernel.solvers.incumbent import Tracker
+from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.weighted_machine import (
     feasible,
     fit_machine,
@@ -79,13 +79,13 @@ class WeightOracle:
 
     Parameters
     ----------
-    tracker : Tracker
+    tracker : Incumbent
         Keeps the best points, and counts passes and steps.
     cache_bytes : int
         Memory of SMO for rows of a combined kernel that is not held.
     """
 
-    tracker: Tracker
+    tracker: Incumbent
     cache_bytes: int
     last_rho: Array | None = None
 
@@ -124,7 +124,6 @@ class WeightOracle:
         check_forms(problem.gram, forms, rho)
         forms = np.maximum(forms, 0.0)
         recorder.inner_steps += fit.n_steps
-        recorder.passes += 1 + np.count_nonzero(weights) / weights.size
         self.last_rho = rho
         tracker.offer_model(rho, weights / alpha, forms, f)
         tracker.offer_dual(rho, forms)
@@ -150,7 +149,6 @@ class WeightOracle:
         hessian : ndarray of shape (n_kernels, n_kernels)
         """
         problem = self.problem
-        self.tracker.recorder.passes += 1
         free, curvature = _free_samples(problem, point.rho)
         if free.size == 0:
             return np.zeros((point.weights.size, point.weights.size))

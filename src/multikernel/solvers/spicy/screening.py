@@ -49,7 +49,6 @@ class DualNorms:
     """
 
     gram: GramStack
-    passes: float = 0.0
     _span: Span | None = field(init=False)
     _last: Array = field(init=False)  # of the span: the last vector remembered
 
@@ -80,7 +79,6 @@ class DualNorms:
         if size > 1e-9 * float(np.linalg.norm(v)):
             q = rest / size
             span.append(q, self.gram.matvec(q))
-            self.passes += 1.0
 
     def __call__(self, rho: Array, level: float) -> Array:
         """Return upper bounds on ||rho||_{K_m}, exact above `level`.
@@ -98,7 +96,6 @@ class DualNorms:
         """
         if self._span is None:
             forms = self.gram.quadratic_forms(rho)
-            self.passes += 1.0
             check_forms(self.gram, forms, rho)
             return np.sqrt(np.maximum(forms, 0.0))
         forms = self._sharp_bounds(self._span, rho, level)
@@ -107,7 +104,6 @@ class DualNorms:
         # kernels that decide a late certificate.
         if 0 < doubtful.size <= SUBSET * forms.size:
             exact = quadratic_forms_of(self.gram, doubtful, rho)
-            self.passes += doubtful.size / forms.size
             if exact.min() < 0.0:
                 check_forms(self.gram.take(doubtful), exact, rho, doubtful)
             forms[doubtful] = exact
@@ -149,7 +145,6 @@ class DualNorms:
         images = images_of_sparse(self.gram, entries, change[entries])
         span.append(rest / size, (images - span.images_of(coordinates)) / size)
         self._last = self._last + change
-        self.passes += entries.size / rho.size
 
     def _make_room(self, span: Span) -> None:
         """Forget all but the last vector where there is no room for another."""

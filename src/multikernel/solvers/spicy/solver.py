@@ -9,8 +9,9 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
-from multikernel.solvers.recorder import Recorder
-from multikernel.solvers.spicy.outer import WorkingSet
+from multikernel.solvers.incumbent import Incumbent
+from multikernel.solvers.recorder import Recorder, metered
+from multikernel.solvers.spicy.outer import PATIENCE, PROGRESS, WorkingSet
 from multikernel.solvers.spicy.screening import DualNorms
 
 
@@ -108,7 +109,8 @@ class SpicyMKL:
             If a negative quadratic form is met.
         """
         self._check(problem)
-        search = WorkingSet(problem, Recorder(callback), DualNorms(problem.gram))
+        incumbent = Incumbent(*metered(problem, callback), PATIENCE, PROGRESS)
+        search = WorkingSet(incumbent, DualNorms(incumbent.problem.gram))
         search.start(init)
         return self._run(search)
 
@@ -137,23 +139,25 @@ class SpicyMKL:
         -------
         solutions : list of Solution
         """
+        problem, recorder = metered(problem, callback)
         bounds = DualNorms(problem.gram)
-        if problem.fit_intercept:
-            bounds.remember(np.ones(problem.gram.shape[1]))
         solutions: list[Solution] = []
         last: WorkingSet | None = None
         for regularizer in regularizers:
             step = replace(problem, regularizer=regularizer)
             self._check(step)
-            search = WorkingSet(step, Recorder(callback), bounds)
-            if last is None:
-                search.start(None)
-            else:
+            incumbent = Incumbent(step, recorder, PATIENCE, PROGRESS)
+            search = WorkingSet(incumbent, bounds)
+            if last is not None:
                 search.follow(last)
+            else:
+                if problem.fit_intercept:
+                    bounds.remember(np.ones(problem.gram.shape[1]))
+                search.start(None)
             solutions.append(self._run(search))
             if solutions[-1].status is Status.STOPPED:
                 break
-            last = search
+            last, recorder = search, Recorder(callback, recorder.meter)
         return solutions
 
     def _check(self, problem: Problem) -> None:
@@ -164,8 +168,9 @@ class SpicyMKL:
 
     def _run(self, search: WorkingSet) -> Solution:
         """Step until there is a reason to stop."""
-        status = search.status(self.tol, self.max_iter)
+        incumbent = search.incumbent
+        status = incumbent.status(self.tol, self.max_iter)
         while status is None:
             search.step(self.tol)
-            status = search.status(self.tol, self.max_iter)
-        return search.solution(status)
+            status = incumbent.status(self.tol, self.max_iter)
+        return incumbent.solution(status)

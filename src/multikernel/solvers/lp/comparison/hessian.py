@@ -9,12 +9,12 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
 from multikernel.problem import Callback, Problem, Solution
-from multikernel.solvers.incumbent import Tracker
+from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.comparison.planes import reason_against_p
 from multikernel.solvers.lp.comparison.simple import first_weights
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.recorder import metered
 
 ARMIJO = 1e-4
 HALVINGS = 20
@@ -88,7 +88,7 @@ class HessianMKL:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        tracker = Tracker(problem, Recorder(callback))
+        tracker = Incumbent(*metered(problem, callback))
         weights = first_weights(tracker, init)
         status = tracker.status(self.tol, self.max_iter)
         oracle = WeightOracle(tracker, self.cache_bytes)

@@ -9,7 +9,7 @@ from multikernel.certificates import TINY, check_forms, project_dual, relative_g
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Tracker
+from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.comparison.corner_weights import corner_weights
 from multikernel.solvers.lp.comparison.master import Master, central_master
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
@@ -18,7 +18,7 @@ from multikernel.solvers.lp.weighted_machine import (
     SMALLEST_GAP,
     reason_against,
 )
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.recorder import metered
 
 FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
 PROOF = 0.5  # of the gap: a lower one is worth the pass that proves it
@@ -116,7 +116,7 @@ class CuttingPlane:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        tracker = Tracker(problem, Recorder(callback), PATIENCE)
+        tracker = Incumbent(*metered(problem, callback), PATIENCE)
         search = _Search(tracker, WeightOracle(tracker, self.cache_bytes), FIRST_GAP)
         return search.run(init, self.tol, self.max_iter)
 
@@ -185,7 +185,7 @@ class SILP:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        tracker = Tracker(problem, Recorder(callback), PATIENCE)
+        tracker = Incumbent(*metered(problem, callback), PATIENCE)
         search = _Search(tracker, WeightOracle(tracker, self.cache_bytes), self.tol)
         return search.run(init, self.tol, self.max_iter)
 
@@ -200,7 +200,7 @@ def reason_against_p(problem: Problem, name: str) -> str | None:
 class _Search:
     """The planes so far, and where to look next."""
 
-    tracker: Tracker
+    tracker: Incumbent
     oracle: WeightOracle
     precision: float
     heights: list[float] = field(default_factory=list)
@@ -301,5 +301,4 @@ class _Search:
         rho = project_dual(problem, master.multipliers @ np.stack(self.points))
         forms = problem.gram.quadratic_forms(rho)
         check_forms(problem.gram, forms, rho)
-        tracker.recorder.passes += 1
         tracker.offer_dual(rho, np.maximum(forms, 0.0))

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from multikernel._typing import Array
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.solvers.incumbent import Tracker
+from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.comparison.planes import reason_against_p
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weighted_machine import (
@@ -16,7 +16,7 @@ from multikernel.solvers.lp.weighted_machine import (
     SMALLEST_GAP,
     reason_against,
 )
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.recorder import metered
 
 # Of the line search, relative to its longest step: finer where nothing was found.
 STEP_TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
@@ -92,7 +92,7 @@ class SimpleMKL:
             raise UnsupportedProblemError(reason)
         # The value may fall for long before the gap shows it: the search tells when it
         # does not any more.
-        tracker = Tracker(problem, Recorder(callback), patience=self.max_iter)
+        tracker = Incumbent(*metered(problem, callback), patience=self.max_iter)
         weights = first_weights(tracker, init)
         status = tracker.status(self.tol, self.max_iter)
         search = _Search(WeightOracle(tracker, self.cache_bytes), PRECISION * self.tol)
@@ -175,7 +175,7 @@ class _Search:
         return best
 
 
-def first_weights(tracker: Tracker, init: Solution | None) -> Array:
+def first_weights(tracker: Incumbent, init: Solution | None) -> Array:
     """Start the tracker, and return the weights of a solution, or equal ones."""
     tracker.start(init)
     n_kernels = tracker.problem.gram.shape[0]
