@@ -4,7 +4,6 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
-
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.problem import Callback, Problem, Progress
 
