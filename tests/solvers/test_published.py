@@ -160,7 +160,7 @@ def test_no_gap_is_below_the_true_one(seed):
     [
         (EpsilonInsensitiveLoss(1.0), np.random.default_rng(0).uniform(-1, 1, N)),
         (EpsilonInsensitiveLoss(0.0), np.full(N, 0.1)),
-        (SquaredLoss(), np.full(N, 1.0)),
+        *((SquaredLoss(), np.full(N, level)) for level in (0.9, 2.0)),
     ],
 )
 def test_an_optimum_of_zero_is_recognised(solver, loss, y):
