@@ -5,13 +5,19 @@ BIN := $(VENV)/bin
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test lint docs bench-smoke bench-spicymkl clean
+.PHONY: demo test test-slow test-lowest attack lint docs bench-smoke bench-spicymkl clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
+
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist worksteal -m slow
+
+attack: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m attack --write docs/reliability_table.txt
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -36,7 +36,7 @@ from multikernel.losses import (
 )
 from multikernel.problem import Problem, Solution, Status
 
-SMOOTH = ("logistic", "squared")
+SMOOTH = ("log_loss", "squared_error")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 each_ratio = pytest.mark.parametrize("l1_ratio", [1.0, 0.6, 0.0])
 each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -194,12 +194,12 @@ def test_project_dual_is_the_euclidean_projection(
             cp.multiply(problem.y, point) >= 0,
             cp.multiply(problem.y, point) <= w,
         ],
-        "logistic": [
+        "log_loss": [
             cp.multiply(problem.y, point) >= 0,
             cp.multiply(problem.y, point) <= w,
         ],
         "epsilon_insensitive": [cp.abs(point) <= w],
-        "squared": [],
+        "squared_error": [],
     }[loss]
     centred = [cp.sum(point) == 0] if fit_intercept else []
     distance = cp.sum_squares(point - candidate)
@@ -217,7 +217,7 @@ def test_project_dual_with_one_class_is_zero():
 
 
 def test_project_dual_treats_outputs_separately():
-    problem = make_problem("logistic", n_outputs=3)
+    problem = make_problem("log_loss", n_outputs=3)
     rho = np.random.default_rng(4).normal(size=(24, 3))
     columns = [
         project_dual(replace(problem, y=problem.y[:, k].copy()), rho[:, k])
@@ -227,7 +227,7 @@ def test_project_dual_treats_outputs_separately():
 
 
 def test_gap_of_a_dual_point_that_is_not_finite_is_infinite():
-    problem = make_problem("squared")
+    problem = make_problem("squared_error")
     solution = random_solution(problem, np.random.default_rng(5), 1.0)
     assert duality_gap(problem, replace(solution, dual=np.full(24, np.nan))) == np.inf
 
@@ -287,13 +287,13 @@ def test_constant_model_is_certified(loss, fit_intercept):
 
 
 def test_constant_models_have_their_closed_forms():
-    y = toy_targets("squared")
-    squared = constant_model(replace(make_problem("squared"), y=y))
+    y = toy_targets("squared_error")
+    squared = constant_model(replace(make_problem("squared_error"), y=y))
     assert squared.intercept[0] == pytest.approx(y.mean())
     np.testing.assert_allclose(squared.dual, y - y.mean(), atol=1e-12)
-    labels = toy_targets("logistic")
+    labels = toy_targets("log_loss")
     share = np.mean(labels > 0)
-    logistic = constant_model(make_problem("logistic"))
+    logistic = constant_model(make_problem("log_loss"))
     assert logistic.intercept[0] == pytest.approx(np.log(share / (1 - share)))
     other_class = np.where(labels > 0, 1 - share, share)
     np.testing.assert_allclose(logistic.dual, labels * other_class, atol=1e-12)
@@ -349,13 +349,13 @@ def test_constant_model_of_balanced_classes():
 
 
 def test_constant_model_of_large_targets():
-    y = 1e9 + toy_targets("squared")
-    model = constant_model(replace(make_problem("squared"), y=y))
+    y = 1e9 + toy_targets("squared_error")
+    model = constant_model(replace(make_problem("squared_error"), y=y))
     assert model.intercept[0] == pytest.approx(y.mean(), rel=1e-14)
 
 
 def test_constant_model_of_one_class_is_refused():
-    problem = replace(make_problem("logistic"), y=np.ones(24))
+    problem = replace(make_problem("log_loss"), y=np.ones(24))
     with pytest.raises(ValueError, match="one class only"):
         constant_model(problem)
 
@@ -421,7 +421,7 @@ def test_a_matrix_that_bends_down_is_found_in_a_sum(n):
 
 
 def test_alpha_max_scales_with_the_kernels():
-    problem = make_problem("squared")
+    problem = make_problem("squared_error")
     louder = replace(problem, gram=DenseStack(4.0 * toy_grams()))
     assert alpha_max(louder) == pytest.approx(2.0 * alpha_max(problem))
 
@@ -429,7 +429,7 @@ def test_alpha_max_scales_with_the_kernels():
 def test_weights_equal_repetition_in_every_value():
     counts = np.random.default_rng(8).integers(1, 4, 24)
     rows = np.repeat(np.arange(24), counts)
-    problem = make_problem("squared", sample_weight=counts.astype(float))
+    problem = make_problem("squared_error", sample_weight=counts.astype(float))
     repeated = replace(
         problem,
         gram=problem.gram.restrict(rows, rows),

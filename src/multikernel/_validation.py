@@ -12,6 +12,14 @@ Check = Callable[[object], str | None]
 """Returns what was expected where the value is wrong, None where it is right."""
 
 
+def as_float(value: Real) -> float:
+    """Return a real number as a float, infinity where it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
 @dataclass(frozen=True)
 class Number:
     """A finite real number in an interval.
@@ -35,7 +43,7 @@ class Number:
         """Return what was expected, or None."""
         kind = Integral if self.integer else Real
         if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
-            number = float(value)
+            number = as_float(value)
             low = number > self.low if self.above else number >= self.low
             if np.isfinite(number) and low and number <= self.high:
                 return None
@@ -119,6 +127,8 @@ NON_NEGATIVE = Number(0.0)
 UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
+LONGEST_TEXT = 200
+"""Characters of a value that a message repeats."""
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""
 
@@ -152,7 +162,16 @@ def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
     """
     expected = check(value)
     if expected is not None:
-        raise ValueError(f"{owner}: {name} must be {expected}, got {value!r}.")
+        raise ValueError(f"{owner}: {name} must be {expected}, got {shown(value)}.")
+
+
+def shown(value: object) -> str:
+    """Return what a message says of a value: its text, or the start of a long one."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4300 digits.
+        text = f"a long {type(value).__name__}"
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
 
 def check_weights(sample_weight: object, n_samples: int) -> Array | None:
@@ -177,13 +196,22 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     """
     if sample_weight is None:
         return None
-    given = np.asanyarray(sample_weight)
+    try:
+        given = np.asanyarray(sample_weight)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(
+            "sample_weight must hold one number per sample; its parts have different "
+            "lengths."
+        ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         raise ValueError("sample_weight must hold real numbers, none of them masked.")
     try:
         weights = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers ({error}).") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        first = shown(given.flat[0]) if given.size else "none"
+        raise ValueError(
+            f"sample_weight must hold numbers that fit a float, got {first} first."
+        ) from error
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.ndim != 1:

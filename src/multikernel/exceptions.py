@@ -5,8 +5,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 __all__ = [
     "ConvergenceWarning",
     "DegenerateKernelWarning",
+    "DictionaryWarning",
     "IndefiniteKernelError",
     "NotFittedError",
+    "SearchWarning",
     "StackTooLargeError",
     "UnsupportedProblemError",
     "UntrustedTypesError",
@@ -41,5 +43,13 @@ class DegenerateKernelWarning(UserWarning):
     """A kernel is zero (or constant after centring) on the training data."""
 
 
+class DictionaryWarning(UserWarning):
+    """A dictionary was cut to size, or some of its kernels can only memorise."""
+
+
 class UntrustedTypesError(ValueError):
     """A model file holds types that are not trusted; the message lists them."""
+
+
+class SearchWarning(UserWarning):
+    """A search ended at an end of its grid, or with a model without kernels."""

@@ -40,9 +40,9 @@ def test_task_of_targets(y, task):
     ("loss", "task"),
     [
         ("hinge", "classification"),
-        ("logistic", "classification"),
+        ("log_loss", "classification"),
         ("epsilon_insensitive", "regression"),
-        ("squared", "regression"),
+        ("squared_error", "regression"),
     ],
 )
 def test_loss_settles_the_task_or_leaves_it_to_the_targets(loss, task):
@@ -52,15 +52,19 @@ def test_loss_settles_the_task_or_leaves_it_to_the_targets(loss, task):
 def test_what_is_asked_for_wins():
     y = np.array([0, 1, 1])
     assert find_task("regression", None, y) == "regression"
-    assert find_task("regression", "squared", y) == "regression"
-    assert find_task(None, "squared", y) == "classification"
+    assert find_task("regression", "squared_error", y) == "regression"
+    assert find_task(None, "squared_error", y) == "classification"
 
 
 @pytest.mark.parametrize(
     ("task", "loss", "message"),
     [
         ("ranking", None, "--task must be one of classification, regression"),
-        (None, "cubic", "--loss must be one of logistic, hinge, squared, epsilon"),
+        (
+            None,
+            "cubic",
+            "--loss must be one of log_loss, hinge, squared_error, epsilon",
+        ),
         ("regression", "hinge", "--loss hinge is for classification, not for regress"),
     ],
 )

@@ -66,7 +66,7 @@ def test_fit_chooses_alpha_by_cross_validation(run, csv):
 
 
 def test_fit_selects_kernels_greedily(run, csv):
-    settings = ("--method", "gomp", "--set", "n_kernels=3")
+    settings = ("--method", "gomp", "--set", "max_kernels=3")
     report = answer(run("fit", csv, *FIT, *settings, "--json"))
     assert report["estimator"] == "GroupOMPClassifier"
     assert report["n_active"] == len(report["kernels"]) == 3

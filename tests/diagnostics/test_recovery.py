@@ -94,7 +94,7 @@ def test_recovery_below_one():
         f = stack.array[:2].sum(axis=0) @ rng.standard_normal(12)
         ridge = BlockElasticNet(alpha, l1_ratio=0.0)
         problem = Problem(stack, f, SquaredLoss(), ridge, fit_intercept=False)
-        order = GroupOMP(n_kernels=2, tol=0.0).path(problem).order
+        order = GroupOMP(max_kernels=2, tol=0.0).path(problem).order
         assert sorted(order) == [0, 1]
         recovered += 1
     assert recovered >= 10

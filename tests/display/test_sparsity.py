@@ -55,25 +55,26 @@ def test_scores_of_a_search(search):
     model = search[-1]
     assert display.best_alpha == model.alpha_
     results = model.cv_results_
-    own = results["alpha"] == model.alpha_
+    own = results["param_alpha"] == model.alpha_
     np.testing.assert_array_equal(display.line_.get_xdata(), results["n_kernels"][own])
     np.testing.assert_allclose(
         display.line_.get_ydata(), results["mean_test_score"][own]
     )
-    assert display.point_.get_xdata() == [model.n_kernels_]
+    assert display.point_.get_xdata() == [model.max_kernels_]
     assert display.point_.get_ydata() == pytest.approx(model.best_score_)
     for alpha, line in zip(
         model.alphas_[model.alphas_ != model.alpha_], display.other_lines_, strict=True
     ):
         np.testing.assert_allclose(
-            line.get_ydata(), results["mean_test_score"][results["alpha"] == alpha]
+            line.get_ydata(),
+            results["mean_test_score"][results["param_alpha"] == alpha],
         )
 
 
 def test_models_without_a_choice_are_refused():
     X, y = make_additive_regression(40, n_features=4, random_state=0)
     model = SpicyMKLRegressor(per_column(GaussianKernel(0.5), 4)).fit(X, y)
-    with pytest.raises(TypeError, match="SpicyMKLRegressor has no n_kernels_"):
+    with pytest.raises(TypeError, match="SpicyMKLRegressor has no max_kernels_"):
         SparsityPathDisplay.from_estimator(model)
 
 

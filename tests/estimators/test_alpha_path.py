@@ -20,7 +20,7 @@ def test_every_point_is_the_fit_at_its_alpha(l1_ratio):
     X = np.random.default_rng(0).standard_normal((50, 2))
     y = np.sin(2 * X[:, 0])
     model = SpicyMKLRegressor(KERNELS, l1_ratio=l1_ratio, tol=1e-8)
-    found = regularization_path(model, X, y, n_alphas=5, ratio=0.05)
+    found = regularization_path(model, X, y, n_alphas=5, alpha_min_ratio=0.05)
     assert not hasattr(model, "kernel_weights_")
     assert not found.norms()[0].any()
     for k, alpha in enumerate(found.path.alphas):
@@ -57,7 +57,7 @@ def test_a_callback_ends_the_path():
     ("settings", "message"),
     [
         ({"n_alphas": 1}, "n_alphas must be an integer of at least 2, got 1"),
-        ({"ratio": 1.0}, "ratio must lie between 0 and 1"),
+        ({"alpha_min_ratio": 1.0}, "alpha_min_ratio must lie between 0 and 1"),
     ],
 )
 def test_bad_settings_get_a_sentence(settings, message):

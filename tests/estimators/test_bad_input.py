@@ -44,7 +44,7 @@ PARAMETERS = [
     ({"alpha": True}, "alpha must be a finite number above 0, got True"),
     ({"l1_ratio": 1.5}, r"l1_ratio must be a finite number in \[0, 1\], got 1.5"),
     ({"l1_ratio": -0.1}, r"l1_ratio must be a finite number in \[0, 1\]"),
-    ({"loss": "log"}, "loss must be one of '.*', got 'log'"),
+    ({"loss": "log"}, "loss must be one of '.*', or a loss object, got 'log'"),
     ({"loss": None}, "loss must be one of"),
     ({"normalize": "norm"}, "normalize must be None, one of 'trace', .*, got 'norm'"),
     ({"normalize": ["trace", 3]}, "normalize must be None"),
@@ -80,8 +80,12 @@ def test_bad_parameters(kind, settings, message):
     ("kind", "settings", "message"),
     [
         (SpicyMKLRegressor, {"epsilon": -0.1}, "epsilon must be a finite number of at"),
-        (SpicyMKLRegressor, {"loss": "hinge"}, "one of 'squared', 'epsilon_insens"),
-        (SpicyMKLClassifier, {"loss": "epsilon_insensitive"}, "one of 'logistic', 'hi"),
+        (
+            SpicyMKLRegressor,
+            {"loss": "hinge"},
+            "one of 'squared_error', 'epsilon_insens",
+        ),
+        (SpicyMKLClassifier, {"loss": "epsilon_insensitive"}, "one of 'log_loss', 'hi"),
         (
             SpicyMKLClassifier,
             {"class_weight": "equal"},

@@ -23,6 +23,7 @@ from multikernel.kernels import (
     ParameterGrid,
     PolynomialKernel,
 )
+from multikernel.problem import Status
 
 KERNELS = ParameterGrid(
     [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],
@@ -283,9 +284,36 @@ def test_constant_targets_leave_nothing_to_choose():
         SpicyMKLRegressorCV(KERNELS).fit(X, np.ones(len(X)))
 
 
-def test_a_callback_that_stops_leaves_the_search_unfitted():
+def test_a_callback_that_stops_a_search_keeps_what_is_done():
     X, y = binary()
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3)
-    with pytest.raises(RuntimeError, match="stopped the path before its end"):
+    lines = []
+    whole = clone(search).fit(X, y, callback=lambda line: lines.append(line))
+    seen = []
+
+    def stop(line):
+        seen.append(line)
+        return len(seen) == len(lines) // 2
+
+    with pytest.warns(ConvergenceWarning, match="stopped above tol"):
+        search.fit(X, y, callback=stop)
+    assert len(seen) == len(lines) // 2
+    done = np.isfinite(split_scores(search))
+    assert done[0].all()
+    assert not done[2].any()
+    np.testing.assert_array_equal(split_scores(search)[0], split_scores(whole)[0])
+    finished = done.all(axis=1)
+    expected = split_scores(search)[finished].mean(axis=0)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
+    assert search.best_score_ == expected.max()
+    assert search.status_ == Status.STOPPED.value
+    assert search.duality_gap_ > search.tol
+    assert search.predict(X).shape == y.shape
+
+
+def test_a_search_that_is_stopped_before_a_score_is_unfitted():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3)
+    with pytest.raises(RuntimeError, match="before any candidate was scored"):
         search.fit(X, y, callback=lambda line: True)
     assert not hasattr(search, "alpha_")

@@ -29,7 +29,7 @@ KERNELS = ParameterGrid(
     [slice(None), 0, 1, 2, 3],
 )
 LINEAR = ParameterGrid([LinearKernel()], [0, 1, 2, 3, slice(0, 2)])
-LOSSES = {"squared": SquaredLoss, "logistic": LogisticLoss, "hinge": HingeLoss}
+LOSSES = {"squared_error": SquaredLoss, "log_loss": LogisticLoss, "hinge": HingeLoss}
 FITTED = (
     "selection_order_",
     "improvements_",
@@ -64,18 +64,18 @@ def three_classes():
 
 
 def solver_path(X, targets, loss, alpha, n_kernels, weights=None):
-    stack = build_stack(KERNELS, X, normalize="trace", sample_weight=weights).stack
+    stack = build_stack(KERNELS, X, normalize="variance", sample_weight=weights).stack
     total = len(X) if weights is None else weights.sum()
     problem = Problem(
         stack, targets, weighted(loss, weights), BlockElasticNet(alpha * total, 0.0)
     )
-    return GroupOMP(n_kernels=n_kernels).path(problem), total
+    return GroupOMP(max_kernels=n_kernels).path(problem), total
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_classifier_follows_the_path_of_the_solver(loss):
     X, y = binary()
-    model = GroupOMPClassifier(KERNELS, 0.03, n_kernels=4, loss=loss).fit(X, y)
+    model = GroupOMPClassifier(KERNELS, 0.03, max_kernels=4, loss=loss).fit(X, y)
     path, total = solver_path(X, 2.0 * y - 1.0, LOSSES[loss](), 0.03, 4)
     np.testing.assert_array_equal(model.selection_order_, path.order)
     np.testing.assert_allclose(model.improvements_, path.improvements / total)
@@ -88,7 +88,7 @@ def test_classifier_follows_the_path_of_the_solver(loss):
 def test_weights_are_those_of_the_problem():
     X, y = regression()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-    model = GroupOMPRegressor(KERNELS, 0.03, n_kernels=4).fit(X, y, weights)
+    model = GroupOMPRegressor(KERNELS, 0.03, max_kernels=4).fit(X, y, weights)
     kept = weights > 0
     path, total = solver_path(X[kept], y[kept], SquaredLoss(), 0.03, 4, weights[kept])
     np.testing.assert_array_equal(model.selection_order_, path.order)
@@ -102,7 +102,7 @@ def test_weights_are_those_of_the_problem():
 
 def test_predictions_are_those_of_the_expansion():
     X, y = regression()
-    model = GroupOMPRegressor(KERNELS, 0.03, n_kernels=3, normalize=None).fit(X, y)
+    model = GroupOMPRegressor(KERNELS, 0.03, max_kernels=3, normalize=None).fit(X, y)
     new = X[:7] + 0.1
     expansion = model.dual_coef_ / (0.03 * len(y))
     terms = [KERNELS[m](new, X) @ expansion for m in model.active_kernels_]
@@ -112,7 +112,7 @@ def test_predictions_are_those_of_the_expansion():
 
 def test_several_targets_share_one_selection():
     X, y = regression(n_outputs=3)
-    model = GroupOMPRegressor(KERNELS, 0.03, n_kernels=5).fit(X, y)
+    model = GroupOMPRegressor(KERNELS, 0.03, max_kernels=5).fit(X, y)
     path, _ = solver_path(X, y, SquaredLoss(), 0.03, 5)
     np.testing.assert_array_equal(model.selection_order_, path.order)
     assert model.kernel_weights_.shape == (15,)
@@ -122,21 +122,21 @@ def test_several_targets_share_one_selection():
     # the fit of its own.
     alone = [KERNELS[m] for m in model.active_kernels_]
     for k in range(3):
-        single = GroupOMPRegressor(alone, 0.03, n_kernels=5, tol=0.0).fit(X, y[:, k])
+        single = GroupOMPRegressor(alone, 0.03, max_kernels=5, tol=0.0).fit(X, y[:, k])
         np.testing.assert_allclose(single.predict(X), model.predict(X)[:, k], atol=1e-8)
 
 
 def test_one_column_of_targets_is_a_vector():
     X, y = regression()
     with pytest.warns(match="column-vector y was passed"):
-        model = GroupOMPRegressor(KERNELS, n_kernels=2).fit(X, y[:, None])
+        model = GroupOMPRegressor(KERNELS, max_kernels=2).fit(X, y[:, None])
     assert model.predict(X).shape == (50,)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_several_classes_share_one_selection(loss):
     X, y = three_classes()
-    model = GroupOMPClassifier(KERNELS, 0.03, n_kernels=3, loss=loss).fit(X, y)
+    model = GroupOMPClassifier(KERNELS, 0.03, max_kernels=3, loss=loss).fit(X, y)
     signs = np.where(y[:, None] == np.array(["a", "b", "c"]), 1.0, -1.0)
     path, _ = solver_path(X, signs, LOSSES[loss](), 0.03, 3)
     np.testing.assert_array_equal(model.selection_order_, path.order)
@@ -147,16 +147,16 @@ def test_several_classes_share_one_selection(loss):
 
 
 def cases():
-    yield GroupOMPRegressor(KERNELS, 0.03, n_kernels=5), regression()
-    yield GroupOMPRegressor(KERNELS, 0.03, n_kernels=5), regression(n_outputs=3)
-    yield GroupOMPRegressor(LINEAR, 0.03, n_kernels=4, tol=0.0), regression()
+    yield GroupOMPRegressor(KERNELS, 0.03, max_kernels=5), regression()
+    yield GroupOMPRegressor(KERNELS, 0.03, max_kernels=5), regression(n_outputs=3)
+    yield GroupOMPRegressor(LINEAR, 0.03, max_kernels=4, tol=0.0), regression()
     yield (
-        GroupOMPRegressor(KERNELS, 0.03, n_kernels=4, normalize="center"),
+        GroupOMPRegressor(KERNELS, 0.03, max_kernels=4, normalize="center"),
         (regression()),
     )
     for loss in LOSSES:
-        yield GroupOMPClassifier(KERNELS, 0.03, n_kernels=4, loss=loss), binary()
-    yield GroupOMPClassifier(KERNELS, 0.03, n_kernels=4), three_classes()
+        yield GroupOMPClassifier(KERNELS, 0.03, max_kernels=4, loss=loss), binary()
+    yield GroupOMPClassifier(KERNELS, 0.03, max_kernels=4), three_classes()
 
 
 @pytest.mark.parametrize(("model", "data"), list(cases()))
@@ -166,7 +166,7 @@ def test_prefixes_equal_refits(model, data):
     staged = list(model.staged_predict(X + 0.1))
     assert len(staged) == len(model.selection_order_) + 1
     for k in range(1, len(staged)):
-        refit = clone(model).set_params(n_kernels=k).fit(X, y)
+        refit = clone(model).set_params(max_kernels=k).fit(X, y)
         view = model.prefix(k)
         for name in FITTED:
             np.testing.assert_allclose(
@@ -186,7 +186,7 @@ def test_prefixes_equal_refits(model, data):
 
 def test_the_model_without_kernels_is_constant():
     X, y = regression(n_outputs=3)
-    model = GroupOMPRegressor(KERNELS, n_kernels=2).fit(X, y)
+    model = GroupOMPRegressor(KERNELS, max_kernels=2).fit(X, y)
     empty = model.prefix(0)
     np.testing.assert_allclose(
         empty.predict(X), np.broadcast_to(y.mean(axis=0), y.shape), atol=1e-12
@@ -199,7 +199,7 @@ def test_the_model_without_kernels_is_constant():
 
 def test_prefixes_that_were_not_selected_are_refused():
     X, y = regression()
-    model = GroupOMPRegressor(KERNELS, n_kernels=2).fit(X, y)
+    model = GroupOMPRegressor(KERNELS, max_kernels=2).fit(X, y)
     for wrong in (3, -1):
         with pytest.raises(ValueError, match=rf"0 to 2 kernels, got n_kernels={wrong}"):
             model.prefix(wrong)
@@ -207,14 +207,14 @@ def test_prefixes_that_were_not_selected_are_refused():
 
 def test_stages_of_a_classifier():
     X, y = three_classes()
-    model = GroupOMPClassifier(KERNELS, n_kernels=3, loss="logistic").fit(X, y)
+    model = GroupOMPClassifier(KERNELS, max_kernels=3, loss="log_loss").fit(X, y)
     values = list(model.staged_decision_function(X))
     chances = list(model.staged_predict_proba(X))
     for k in range(4):
         view = model.prefix(k)
         np.testing.assert_allclose(values[k], view.decision_function(X), atol=1e-12)
         np.testing.assert_allclose(chances[k], view.predict_proba(X), atol=1e-12)
-    hinge = GroupOMPClassifier(KERNELS, n_kernels=1, loss="hinge").fit(X, y)
+    hinge = GroupOMPClassifier(KERNELS, max_kernels=1, loss="hinge").fit(X, y)
     assert not hasattr(hinge, "staged_predict_proba")
 
 
@@ -243,7 +243,7 @@ def test_callbacks_see_every_model_and_may_stop():
 
 def test_progress_lines_have_no_gap(capsys):
     X, y = regression()
-    GroupOMPRegressor(KERNELS, n_kernels=1, verbose=1).fit(X, y)
+    GroupOMPRegressor(KERNELS, max_kernels=1, verbose=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[1].endswith("1 active kernels")
@@ -251,7 +251,7 @@ def test_progress_lines_have_no_gap(capsys):
 
 
 @pytest.mark.parametrize("normalize", [None, "trace", "variance", ["center", "trace"]])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_low_rank_equals_dense(normalize, loss):
     X, y = binary()
     model = GroupOMPClassifier(LINEAR, 0.03, loss=loss, normalize=normalize, tol=0.0)
@@ -273,9 +273,9 @@ def test_low_rank_is_refused_where_kernels_have_no_factors():
 def test_precomputed_kernels_equal_kernels():
     X, y = regression()
     train, test = np.arange(40), np.arange(40, 50)
-    plain = GroupOMPRegressor(KERNELS, n_kernels=4).fit(X[train], y[train])
+    plain = GroupOMPRegressor(KERNELS, max_kernels=4).fit(X[train], y[train])
     grams = stack_grams([KERNELS[m](X, X) for m in range(15)])
-    model = GroupOMPRegressor("precomputed", n_kernels=4)
+    model = GroupOMPRegressor("precomputed", max_kernels=4)
     model.fit(grams[np.ix_(train, train)], y[train])
     np.testing.assert_array_equal(model.selection_order_, plain.selection_order_)
     cross = grams[np.ix_(test, train)]
@@ -293,9 +293,9 @@ def test_data_frames(library):
     frame = frames.DataFrame({name: X[:, k] for k, name in enumerate(names)})
     targets = frames.DataFrame({"first": y[:, 0], "second": y[:, 1]})
     kernels = [ColumnKernel(GaussianKernel(0.7), name) for name in names]
-    model = GroupOMPRegressor(kernels, n_kernels=2).fit(frame, targets)
+    model = GroupOMPRegressor(kernels, max_kernels=2).fit(frame, targets)
     plain = GroupOMPRegressor(
-        ParameterGrid([GaussianKernel(0.7)], range(4)), n_kernels=2
+        ParameterGrid([GaussianKernel(0.7)], range(4)), max_kernels=2
     ).fit(X, y)
     np.testing.assert_array_equal(
         model.prefix(1).predict(frame), plain.prefix(1).predict(X)
@@ -308,7 +308,7 @@ def test_data_frames(library):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_models_survive_a_file(tmp_path, n_classes):
     X, y = binary() if n_classes == 2 else three_classes()
-    model = GroupOMPClassifier(KERNELS, n_kernels=3, loss="logistic").fit(X, y)
+    model = GroupOMPClassifier(KERNELS, max_kernels=3, loss="log_loss").fit(X, y)
     save(model, tmp_path / "model.skops")
     loaded = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -322,14 +322,14 @@ def test_models_survive_a_file(tmp_path, n_classes):
 def test_searches_over_the_number_of_kernels():
     X, y = regression()
     pipeline = make_pipeline(StandardScaler(), GroupOMPRegressor(KERNELS))
-    grid = {"groupompregressor__n_kernels": [1, 4]}
+    grid = {"groupompregressor__max_kernels": [1, 4]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(pd.DataFrame(X), y)
     assert search.best_estimator_[-1].n_iter_ == search.best_params_[next(iter(grid))]
 
 
 def test_subsamples_of_the_dictionary():
     X, y = regression()
-    model = GroupOMPRegressor(KERNELS, n_kernels=4, random_state=0)
+    model = GroupOMPRegressor(KERNELS, max_kernels=4, random_state=0)
     full = clone(model).fit(X, y).selection_order_
     drawn = [
         clone(model).set_params(subsample=0.2, random_state=seed).fit(X, y)
@@ -347,12 +347,15 @@ def test_subsamples_of_the_dictionary():
     ("parameters", "message"),
     [
         ({"alpha": 0.0}, "alpha must be a finite number above 0, got 0"),
-        ({"n_kernels": 0}, "n_kernels must be None, or an integer of at least 1"),
-        ({"n_kernels": 1.5}, "n_kernels must be None, or an integer of at least 1"),
+        ({"max_kernels": 0}, "max_kernels must be None, or an integer of at least 1"),
+        ({"max_kernels": 1.5}, "max_kernels must be None, or an integer of at least 1"),
         ({"tol": -1.0}, "tol must be a finite number of at least 0"),
         ({"subsample": 0.0}, r"subsample must be a finite number in \(0, 1\], or an"),
         ({"subsample": 1.5}, r"subsample must be a finite number in \(0, 1\], or an"),
-        ({"loss": "absolute"}, "loss must be one of 'squared', 'epsilon_insensitive'"),
+        (
+            {"loss": "absolute"},
+            "loss must be one of 'squared_error', 'epsilon_insensitive'",
+        ),
         ({"storage": "sparse"}, "storage must be one of .*'low_rank', got 'sparse'"),
     ],
 )

@@ -18,6 +18,7 @@ from multikernel import (
     save,
 )
 from multikernel.estimators import stack_grams
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.kernels import (
     GaussianKernel,
     LinearKernel,
@@ -56,7 +57,7 @@ def by_hand(model, X, y, splits, most, weights=None):
         row = []
         for k in range(most + 1):
             for alpha in sorted(ALPHAS, reverse=True):
-                fit = clone(model).set_params(alpha=alpha, n_kernels=max(k, 1))
+                fit = clone(model).set_params(alpha=alpha, max_kernels=max(k, 1))
                 fit = fit.fit(X[train], y[train], own)
                 fit = fit.prefix(min(k, fit.n_iter_))
                 seen = None if weights is None else weights[test]
@@ -77,7 +78,7 @@ def assert_chosen(search, expected):
     mean = expected.mean(axis=0)
     assert search.best_score_ == pytest.approx(mean.max())
     k, a = np.argwhere(mean >= mean.max() - 1e-12)[0]
-    assert (search.n_kernels_, search.alpha_) == (k, search.alphas_[a])
+    assert (search.max_kernels_, search.alpha_) == (k, search.alphas_[a])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_weights_enter_folds_fits_and_scores():
     assert_chosen(search, by_hand(model, X, y, splits, 3, weights))
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_other_losses(loss):
     X, y = binary()
     splits = list(StratifiedKFold(2).split(X, y))
@@ -131,7 +132,7 @@ def test_several_classes_and_a_score_of_probabilities():
         max_kernels=3,
         cv=3,
         scoring="neg_log_loss",
-        loss="logistic",
+        loss="log_loss",
     ).fit(X, y)
     assert search.best_score_ > -0.5
     assert search.predict_proba(X).shape == (50, 3)
@@ -143,7 +144,7 @@ def test_several_targets():
     search = GroupOMPRegressorCV(
         KERNELS, alphas=ALPHAS, max_kernels=4, cv=[(train, test)]
     ).fit(X, y)
-    fit = GroupOMPRegressor(KERNELS, search.alpha_, n_kernels=search.n_kernels_)
+    fit = GroupOMPRegressor(KERNELS, search.alpha_, max_kernels=search.max_kernels_)
     expected = r2_score(y[test], fit.fit(X[train], y[train]).predict(X[test]))
     assert search.best_score_ == pytest.approx(expected)
     assert search.predict(X).shape == (60, 2)
@@ -152,7 +153,7 @@ def test_several_targets():
 def test_the_model_is_that_of_the_choice():
     X, y = regression()
     search = GroupOMPRegressorCV(KERNELS, alphas=ALPHAS, cv=3).fit(X, y)
-    model = GroupOMPRegressor(KERNELS, search.alpha_, n_kernels=search.n_kernels_)
+    model = GroupOMPRegressor(KERNELS, search.alpha_, max_kernels=search.max_kernels_)
     model.fit(X, y)
     np.testing.assert_array_equal(search.selection_order_, model.selection_order_)
     np.testing.assert_allclose(search.predict(X), model.predict(X), atol=1e-10)
@@ -168,7 +169,7 @@ def test_paths_that_end_early_count_with_their_last_model():
     search = GroupOMPRegressorCV(
         KERNELS, alphas=ALPHAS, cv=splits, tol=0.1, max_kernels=None
     ).fit(X, y)
-    reached = search.cv_results_["n_kernels"].max()
+    reached = search.cv_results_["param_max_kernels"].max()
     assert 1 <= reached < 15
     model = GroupOMPRegressor(KERNELS, tol=0.1)
     assert_chosen(search, by_hand(model, X, y, splits, reached))
@@ -181,7 +182,7 @@ def test_nothing_to_learn_selects_no_kernel():
     random = np.random.default_rng(0)
     X, y = random.standard_normal((80, 4)), random.standard_normal(80)
     search = GroupOMPRegressorCV(KERNELS, alphas=[1e-3], cv=4).fit(X, y)
-    assert search.n_kernels_ == search.n_iter_ == 0
+    assert search.max_kernels_ == search.n_iter_ == 0
     np.testing.assert_allclose(search.predict(X), y.mean())
 
 
@@ -197,7 +198,7 @@ def test_precomputed_kernels_equal_kernels():
 def test_without_a_refit_there_is_a_choice_and_no_model():
     X, y = regression()
     search = GroupOMPRegressorCV(KERNELS, alphas=ALPHAS, cv=3, refit=False).fit(X, y)
-    assert search.n_kernels_ >= 1
+    assert search.max_kernels_ >= 1
     for use in (search.predict, search.staged_predict, lambda _: search.prefix(1)):
         with pytest.raises(NotFittedError, match="refit=False"):
             use(X)
@@ -209,14 +210,27 @@ def test_models_survive_a_file(tmp_path):
     save(search, tmp_path / "model.skops")
     loaded = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
-    assert loaded.n_kernels_ == search.n_kernels_
+    assert loaded.max_kernels_ == search.max_kernels_
     np.testing.assert_array_equal(split_scores(loaded), split_scores(search))
 
 
-def test_a_callback_may_not_stop_a_search():
+def test_a_callback_that_stops_a_search_keeps_what_is_done():
     X, y = regression()
-    with pytest.raises(RuntimeError, match="number of kernels cannot be chosen"):
-        GroupOMPRegressorCV(KERNELS, cv=2).fit(X, y, callback=lambda line: True)
+    search = GroupOMPRegressorCV(KERNELS, alphas=ALPHAS, max_kernels=4, cv=2)
+    whole = clone(search).fit(X, y)
+    seen = []
+
+    def stop(line):
+        seen.append(line)
+        return len(seen) == 20  # a path has four lines, and a fold three paths
+
+    with pytest.warns(ConvergenceWarning, match="stopped with . kernels. A callback"):
+        search.fit(X, y, callback=stop)
+    np.testing.assert_array_equal(split_scores(search)[0], split_scores(whole)[0])
+    assert np.isnan(split_scores(search)[1]).any()
+    assert search.best_score_ == split_scores(search)[0].max()
+    with pytest.raises(RuntimeError, match="before any candidate was scored"):
+        clone(search).fit(X, y, callback=lambda line: True)
 
 
 @pytest.mark.parametrize(

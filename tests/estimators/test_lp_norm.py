@@ -61,7 +61,7 @@ def p_norm(weights, p):
 
 
 @pytest.mark.parametrize("p", P_VALUES)
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_error"])
 def test_the_classifier_reaches_the_optimum_of_its_problem(p, loss):
     X, y = binary(30)
     weights = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
@@ -76,7 +76,7 @@ def test_the_classifier_reaches_the_optimum_of_its_problem(p, loss):
 
 
 @pytest.mark.parametrize("p", [1.0, 4 / 3, np.inf])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared"])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_error"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_regressor_reaches_the_optimum_of_its_problem(p, loss, fit_intercept):
     X, y = regression(30)
@@ -165,7 +165,7 @@ def test_p_goes_from_a_few_kernels_to_all():
 
 
 @pytest.mark.parametrize("kind", [LpMKLClassifier, UniformMKLClassifier])
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_integer_weights_equal_repetition_to_the_last_digits(kind, loss):
     X, y = binary()
     rng = np.random.default_rng(1)
@@ -257,7 +257,7 @@ def test_one_vs_rest_equals_separate_binary_fits():
 
 def test_probabilities_are_those_of_the_logistic_model():
     X, y = binary()
-    model = LpMKLClassifier(KERNELS, 0.5, loss="logistic").fit(X, y)
+    model = LpMKLClassifier(KERNELS, 0.5, loss="log_loss").fit(X, y)
     f = model.decision_function(X)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f)))
     for kind in (LpMKLClassifier, UniformMKLClassifier, LpMKLClassifierCV):
@@ -316,8 +316,8 @@ def test_the_search_equals_refits_by_hand(ps):
     np.testing.assert_allclose(split_scores(search), expected, atol=1e-3)
     best = np.argmax(np.mean(expected, axis=0))
     assert (search.C_, search.p_) == (
-        search.cv_results_["C"][best],
-        search.cv_results_["p"][best],
+        search.cv_results_["param_C"][best],
+        search.cv_results_["param_p"][best],
     )
     alone = LpMKLRegressor(KERNELS, search.C_, search.p_, tol=1e-9).fit(X, y)
     assert search.objective_ == pytest.approx(alone.objective_, rel=1e-8)
@@ -331,7 +331,7 @@ def test_weights_and_probabilities_enter_the_search():
     X, y = binary()
     weights = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     splits = list(StratifiedKFold(3).split(X, y))
-    settings = {"loss": "logistic", "class_weight": "balanced", "tol": 1e-8}
+    settings = {"loss": "log_loss", "class_weight": "balanced", "tol": 1e-8}
     search = LpMKLClassifierCV(
         KERNELS, Cs=[0.3, 3.0], ps=[2.0], cv=splits, scoring="neg_log_loss", **settings
     ).fit(X, y, weights)
@@ -363,12 +363,29 @@ def test_a_search_without_refit_has_a_choice_but_no_model():
         search.predict(X)
 
 
-def test_a_callback_that_stops_leaves_the_search_unfitted():
+def test_a_callback_that_stops_a_search_keeps_what_is_done():
     X, y = binary()
-    search = LpMKLClassifierCV(KERNELS, cv=2)
-    with pytest.raises(RuntimeError, match="stopped the grid before its end"):
-        search.fit(X, y, callback=lambda line: True)
-    assert not hasattr(search, "C_")
+    search = LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0, 10.0], ps=[1.0, 2.0], cv=2)
+    lines = []
+    search.fit(X, y, callback=lambda line: lines.append(line))
+    half = len(lines) // 3
+    seen = []
+
+    def stop(line):
+        seen.append(line)
+        return len(seen) == half
+
+    with pytest.warns(ConvergenceWarning, match="stopped above tol"):
+        stopped = clone(search).fit(X, y, callback=stop)
+    assert len(seen) == half
+    scores = split_scores(stopped)
+    np.testing.assert_array_equal(scores[0], split_scores(search)[0])
+    assert np.isnan(scores[1]).any()
+    assert stopped.best_score_ == scores[0].max()
+    assert stopped.status_ == Status.STOPPED.value
+    assert np.isfinite(stopped.duality_gap_)
+    with pytest.raises(RuntimeError, match="before any candidate was scored"):
+        clone(search).fit(X, y, callback=lambda line: True)
 
 
 def test_grid_search_chooses_p():
@@ -383,7 +400,9 @@ def test_displays_show_the_fitted_model():
     search = LpMKLClassifierCV(KERNELS, Cs=[0.1, 1.0, 10.0], ps=[1.0, 2.0], cv=2)
     search.fit(X, y)
     path = RegularizationPathDisplay.from_estimator(search)
-    scores = search.cv_results_["mean_test_score"][search.cv_results_["p"] == search.p_]
+    scores = search.cv_results_["mean_test_score"][
+        search.cv_results_["param_p"] == search.p_
+    ]
     np.testing.assert_allclose(path.scores.mean(axis=1), scores)
     assert path.score_ax_.get_xlabel().startswith("1 / C")
     assert path.best_alpha == 1.0 / search.C_
@@ -396,9 +415,9 @@ def test_displays_show_the_fitted_model():
 @pytest.mark.parametrize(
     "model",
     [
-        LpMKLClassifier(KERNELS, loss="logistic"),
-        LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[1.0, 2.0], cv=2, loss="logistic"),
-        UniformMKLClassifier(KERNELS, loss="logistic"),
+        LpMKLClassifier(KERNELS, loss="log_loss"),
+        LpMKLClassifierCV(KERNELS, Cs=[1.0], ps=[1.0, 2.0], cv=2, loss="log_loss"),
+        UniformMKLClassifier(KERNELS, loss="log_loss"),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -423,7 +442,10 @@ BAD = [
     ({"solver": "silp"}, "solver='silp' is for p=1 only, got p=2. For any p there are"),
     ({"solver": "simple", "p": np.inf}, "solver='simple' is for p=1 only, got p=inf"),
     ({"max_iter": 0}, "max_iter must be None, or an integer of at least 1, got 0"),
-    ({"loss": "absolute"}, "loss must be one of '.*', got 'absolute'"),
+    (
+        {"loss": "absolute"},
+        "loss must be one of '.*', or a loss object, got 'absolute'",
+    ),
     ({"tol": -1.0}, "tol must be a finite number above 0"),
 ]
 
@@ -441,9 +463,12 @@ def test_bad_parameters_get_a_sentence(kind, settings, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"Cs": []}, "Cs must be a sequence of finite numbers above 0, got"),
-        ({"Cs": [1.0, -1.0]}, "Cs must be a sequence of finite numbers above 0"),
-        ({"Cs": 1.0}, "Cs must be a sequence of finite numbers above 0"),
+        ({"Cs": []}, "Cs must be None, or a sequence of finite numbers above 0, got"),
+        (
+            {"Cs": [1.0, -1.0]},
+            "Cs must be None, or a sequence of finite numbers above 0",
+        ),
+        ({"Cs": 1.0}, "Cs must be None, or a sequence of finite numbers above 0"),
         ({"ps": [2.0, 0.5]}, r"ps must be a sequence of numbers of at least 1 \(or"),
         ({"solver": "hessian"}, "solver='hessian' is for p=1 only, got p=1.33"),
         ({"scoring": lambda *data: np.nan}, "No C and p has a finite score in every"),

@@ -223,7 +223,7 @@ def test_the_built_stack_equals_the_normalized_kernels():
     built = build_stack(ListDictionary(KERNELS), X, normalize="variance")
     m = int(model.active_kernels_[0])
     K = built.stack.columns(np.arange(60))[m]
-    term = K @ model._model.coefs[0, :, 0]
+    term = K @ model._state.model.coefs[0, :, 0]
     np.testing.assert_allclose(
         model.contributions(stack_grams(grams(X)))[:, 0], term, atol=1e-10
     )
@@ -247,7 +247,7 @@ def test_a_matrix_that_is_indefinite_along_constants_is_named(kind):
     ]
     numbers = np.arange(60.0)[:, None]
     with pytest.raises(IndefiniteKernelError, match=r"shifted: .* Shift its diagonal"):
-        kind(kernels).fit(numbers, y)
+        kind(kernels, normalize="trace").fit(numbers, y)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_matrix_that_is_indefinite_along_constants_is_named(kind):
     [
         SpicyMKLRegressor(),
         SpicyMKLRegressorCV(n_alphas=3, cv=3),
-        LpMKLRegressor(C=100.0, loss="squared"),
+        LpMKLRegressor(C=100.0, loss="squared_error"),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -12,7 +12,6 @@ from multikernel.gram import (
     ScaledStack,
     check_gram,
     lazy_stack,
-    spectral_bounds,
     traces,
 )
 from multikernel.gram.products import (
@@ -21,7 +20,11 @@ from multikernel.gram.products import (
     quadratic_forms_of,
 )
 from multikernel.kernels import random_subset_gaussians
-from multikernel.linalg.threads import available_threads, one_blas_thread, run_blocks
+from multikernel.linalg.threads import (
+    available_threads,
+    run_blocks,
+    with_one_blas_thread,
+)
 
 
 @pytest.fixture(name="array")
@@ -31,12 +34,9 @@ def matrices():
 
 
 @pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
-def test_traces_and_bounds(make, array):
-    stack = make(array)
-    largest = np.linalg.eigvalsh(array)[:, -1]
-    np.testing.assert_allclose(traces(stack), np.einsum("mii->m", array), rtol=1e-5)
-    assert np.all(spectral_bounds(stack) >= (1.0 - 1e-5) * largest)
-    assert np.all(spectral_bounds(stack) <= (1.0 + 1e-5) * traces(stack))
+def test_traces(make, array):
+    found = traces(make(array))
+    np.testing.assert_allclose(found, np.einsum("mii->m", array), rtol=1e-5)
 
 
 @pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
@@ -79,11 +79,6 @@ def test_traces_of_many_scaled_kernels_need_no_diagonals():
     np.testing.assert_array_equal(traces(stack), 800.0)
     assert tracemalloc.get_traced_memory()[1] < 8 * 400 * 5000 / 4
     tracemalloc.stop()
-
-
-def test_row_sums_improve_the_bound_of_near_identities():
-    K = np.eye(50)[None] + 0.001
-    assert spectral_bounds(DenseStack(K))[0] == pytest.approx(1.05)
 
 
 @pytest.mark.parametrize(
@@ -142,5 +137,4 @@ def test_an_error_stops_the_other_blocks(n_threads):
 
 
 def test_threads_follow_the_limit_of_blas():
-    with one_blas_thread():
-        assert available_threads() == 1
+    assert with_one_blas_thread(available_threads) == 1

@@ -72,3 +72,33 @@ def test_conformance_of_a_stack_that_returns_float32():
     array = psd_stack(2, 4)
     with pytest.raises(AssertionError, match="matvec with outputs"):
         check_gram_stack(Single(array), array)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("finite", [0.5, 0.0], ids=["shifted", "bare"])
+def test_infinite_shifts_fix_their_unknowns(make, finite):
+    n, rng = 8, np.random.default_rng(0)
+    array = psd_stack(2, n)
+    weights, U = np.array([1.0, 0.5]), rng.normal(size=(n, 2))
+    rhs, shift = rng.normal(size=(n, 3)), np.full(n, finite)
+    shift[[1, 6]] = np.inf
+    kept = np.isfinite(shift)
+    full = np.tensordot(weights, array, axes=1) + U @ U.T + finite * np.eye(n)
+    expected = np.zeros((n, 3))
+    expected[kept] = np.linalg.solve(full[np.ix_(kept, kept)], rhs[kept])
+    for low_rank in (U, None):
+        if low_rank is None:
+            full -= U @ U.T
+            expected[kept] = np.linalg.solve(full[np.ix_(kept, kept)], rhs[kept])
+        matrix = make(array).combine(weights)
+        found = matrix.solve(rhs, shift=shift, low_rank=low_rank)
+        np.testing.assert_array_equal(found[~kept], 0.0)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
+def test_a_stack_without_kernels_has_empty_products(make):
+    empty = make(psd_stack(3, 6)).take(np.arange(0))
+    assert empty.quadratic_forms(np.ones(6)).shape == (0,)
+    assert empty.block_matvec(np.empty((0, 6))).shape == (0, 6)
+    assert empty.block_matvec(np.empty((0, 6, 2))).shape == (0, 6, 2)

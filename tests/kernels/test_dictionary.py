@@ -215,3 +215,10 @@ def test_an_unknown_dictionary_is_resolved_as_it_is_read():
             return ColumnKernel(LinearKernel(), "b")
 
     assert resolve_columns(Own(), 3, NAMES)[0].columns == (1,)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.int32(3), np.uint8(3)])
+def test_numbers_of_columns_may_be_numpys(number):
+    assert len(per_column(LinearKernel(), number)) == 3
+    assert len(spicy_dictionary(number)) == 27 * 4
+    assert per_column(LinearKernel(), number)[2].name == "linear()[x2]"

@@ -1,13 +1,16 @@
 """BLAS is held to one thread while any thread asks for it, and given back after."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 from threadpoolctl import threadpool_limits
 
-from multikernel.linalg.threads import available_threads, one_blas_thread, run_blocks
+from multikernel.linalg.threads import (
+    available_threads,
+    run_blocks,
+    with_one_blas_thread,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -18,26 +21,28 @@ def two_blas_threads() -> Iterator[None]:
         yield
 
 
-def test_overlapping_users_give_the_threads_back():
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
+def hold(entered: Event, leave: Event) -> None:
+    def work() -> None:
+        entered.set()
+        leave.wait()
+
+    with_one_blas_thread(work)
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_the_last_of_overlapping_users_gives_the_threads_back(first_out):
+    users = [(Event(), Event()) for _ in range(2)]
+    threads = [Thread(target=hold, args=user) for user in users]
+    for thread, (entered, _) in zip(threads, users, strict=True):
+        thread.start()
+        entered.wait()
     assert available_threads() == 1
-    first.__exit__(None, None, None)
+    users[first_out][1].set()
+    threads[first_out].join()
     assert available_threads() == 1, "one user is still inside"
-    second.__exit__(None, None, None)
+    users[1 - first_out][1].set()
+    threads[1 - first_out].join()
     assert available_threads() == 2
-
-
-def test_the_last_to_leave_may_be_another_thread_than_the_first_to_enter():
-    limit = one_blas_thread()
-    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-        one.submit(limit.__enter__).result()
-        other.submit(limit.__enter__).result()
-        one.submit(limit.__exit__, None, None, None).result()
-        assert available_threads() == 1, "one user is still inside"
-        other.submit(limit.__exit__, None, None, None).result()
-        assert available_threads() == 2
 
 
 def test_concurrent_users_give_the_threads_back():
@@ -46,8 +51,7 @@ def test_concurrent_users_give_the_threads_back():
     def use():
         barrier.wait()
         for _ in range(50):
-            with one_blas_thread():
-                pass
+            with_one_blas_thread(available_threads)
 
     threads = [Thread(target=use) for _ in range(4)]
     for thread in threads:
@@ -59,8 +63,7 @@ def test_concurrent_users_give_the_threads_back():
 
 def test_a_limit_of_somebody_else_stays_theirs():
     with threadpool_limits(1, user_api="blas"):
-        with one_blas_thread():
-            assert available_threads() == 1
+        assert with_one_blas_thread(available_threads) == 1
         assert available_threads() == 1
     assert available_threads() == 2
 

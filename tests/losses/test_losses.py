@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from multikernel.losses import LOSSES, EpsilonInsensitiveLoss, SquaredLoss, weighted
 from multikernel.testing import check_loss
 
-CLASSIFICATION = ("hinge", "logistic")
+CLASSIFICATION = ("hinge", "log_loss")
 REGRESSION = tuple(name for name in LOSSES if name not in CLASSIFICATION)
 
 
@@ -45,20 +45,20 @@ def test_fenchel_young_for_any_numbers(name, label, target, f, share):
     assert np.all(total - product >= -1e-12 * scale)
 
 
-@pytest.mark.parametrize("name", ["logistic", "hinge"])
+@pytest.mark.parametrize("name", ["log_loss", "hinge"])
 def test_margins_of_any_size_neither_overflow_nor_lose_digits(name):
     loss = LOSSES[name]()
     margins = np.array([-1e300, -800.0, 0.0, 800.0, 1e300])
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         values = loss.value(np.ones(5), margins)
         slopes = loss.gradient(np.ones(5), margins)
-    offset = {"logistic": 0.0, "hinge": 1.0}[name]
+    offset = {"log_loss": 0.0, "hinge": 1.0}[name]
     np.testing.assert_allclose(values[:2], -margins[:2] + offset, rtol=1e-14)
     np.testing.assert_array_equal(slopes[[0, 1, 4]], [-1.0, -1.0, 0.0])
 
 
 def test_logistic_tail_keeps_its_relative_precision():
-    values = LOSSES["logistic"]().value(np.ones(1), np.array([40.0]))
+    values = LOSSES["log_loss"]().value(np.ones(1), np.array([40.0]))
     np.testing.assert_allclose(values, np.exp(-40.0), rtol=1e-12)
 
 

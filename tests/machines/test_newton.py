@@ -13,7 +13,7 @@ from multikernel.machines import Newton, Ridge, machine_for, warm_start
 
 K = toy_grams(n_kernels=1)[0]
 GRAM = DenseMatrix(K)
-Y = toy_targets("logistic")
+Y = toy_targets("log_loss")
 WEIGHTS = np.random.default_rng(0).uniform(0.2, 5.0, len(K))
 
 
@@ -21,7 +21,7 @@ WEIGHTS = np.random.default_rng(0).uniform(0.2, 5.0, len(K))
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 def test_agrees_with_a_conic_solver(C, fit_intercept):
     expected = reference_lp_optimum(
-        K[None], Y, "logistic", C, 1.0,
+        K[None], Y, "log_loss", C, 1.0,
         fit_intercept=fit_intercept, sample_weight=WEIGHTS,
     )  # fmt: skip
     loss = weighted(LogisticLoss(), C * WEIGHTS)
@@ -56,7 +56,7 @@ def test_agrees_with_logistic_regression_on_features():
 
 
 def test_on_the_squared_loss_it_is_ridge_in_one_step():
-    y = toy_targets("squared", n_outputs=2)
+    y = toy_targets("squared_error", n_outputs=2)
     loss = weighted(SquaredLoss(), WEIGHTS)
     newton = Newton().fit(GRAM, y, loss, fit_intercept=True)
     ridge = Ridge().fit(GRAM, y, loss, fit_intercept=True)

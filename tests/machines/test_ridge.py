@@ -18,7 +18,7 @@ WEIGHTS = np.random.default_rng(0).uniform(0.2, 5.0, len(K))
 @pytest.mark.parametrize("n_outputs", [None, 3])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_without_an_intercept_it_is_scikit_learns(weights, n_outputs):
-    y = toy_targets("squared", n_outputs=n_outputs)
+    y = toy_targets("squared_error", n_outputs=n_outputs)
     fit = Ridge().fit(
         DenseMatrix(K), y, weighted(SquaredLoss(), weights), fit_intercept=False
     )
@@ -32,7 +32,7 @@ def test_without_an_intercept_it_is_scikit_learns(weights, n_outputs):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("n_outputs", [None, 2])
 def test_optimality_and_objective(fit_intercept, n_outputs):
-    y = toy_targets("squared", n_outputs=n_outputs)
+    y = toy_targets("squared_error", n_outputs=n_outputs)
     loss = weighted(SquaredLoss(), WEIGHTS)
     fit = Ridge().fit(DenseMatrix(K), y, loss, fit_intercept=fit_intercept)
     np.testing.assert_allclose(fit.dual, -loss.gradient(y, fit.f), atol=1e-12)
@@ -40,7 +40,7 @@ def test_optimality_and_objective(fit_intercept, n_outputs):
     if fit_intercept:
         np.testing.assert_allclose(fit.dual.sum(axis=0), 0.0, atol=1e-11)
     expected = reference_lp_optimum(
-        K[None], y, "squared", 1.0, 1.0,
+        K[None], y, "squared_error", 1.0, 1.0,
         fit_intercept=fit_intercept, sample_weight=WEIGHTS,
     )  # fmt: skip
     assert fit.objective == pytest.approx(expected.objective, rel=1e-8)
@@ -48,7 +48,7 @@ def test_optimality_and_objective(fit_intercept, n_outputs):
 
 
 def test_an_indefinite_matrix_and_other_losses_are_refused():
-    y = toy_targets("squared")
+    y = toy_targets("squared_error")
     with pytest.raises(IndefiniteKernelError, match="not positive semidefinite"):
         Ridge().fit(DenseMatrix(-K), 2.0 * y, SquaredLoss(), fit_intercept=True)
     with pytest.raises(UnsupportedProblemError, match="squared loss"):

@@ -18,7 +18,7 @@ from scipy.special import expit, xlogy
 
 Array = NDArray[np.float64]
 
-LOSS_NAMES = ("hinge", "logistic", "squared", "epsilon_insensitive")
+LOSS_NAMES = ("hinge", "log_loss", "squared_error", "epsilon_insensitive")
 
 # An interior-point method may break down just short of a very tight tolerance, so
 # looser ones follow; what counts is the gap that NumPy computes afterwards.
@@ -69,7 +69,7 @@ def reference_optimum(
     ----------
     grams : ndarray of shape (n_kernels, n_samples, n_samples)
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    loss_name : {"hinge", "logistic", "squared", "epsilon_insensitive"}
+    loss_name : {"hinge", "log_loss", "squared_error", "epsilon_insensitive"}
     alpha : float
         In the scale of summed losses.
     l1_ratio : float, default=1.0
@@ -134,11 +134,11 @@ class LossTerm:
     def expression(self, z: cp.Expression) -> cp.Expression:
         """Return the sum as a convex expression."""
         y, w = self.y, self._w
-        if self.name == "squared":
+        if self.name == "squared_error":
             return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(w), y - z))
         each = {
             "hinge": lambda: cp.pos(1 - cp.multiply(y, z)),
-            "logistic": lambda: cp.logistic(-cp.multiply(y, z)),
+            "log_loss": lambda: cp.logistic(-cp.multiply(y, z)),
             "epsilon_insensitive": lambda: cp.pos(cp.abs(y - z) - self.epsilon),
         }[self.name]()
         return cp.sum(cp.multiply(w, each))
@@ -148,8 +148,8 @@ class LossTerm:
         y = self.y
         each = {
             "hinge": lambda: np.maximum(0.0, 1.0 - y * z),
-            "logistic": lambda: np.logaddexp(0.0, -y * z),
-            "squared": lambda: 0.5 * (y - z) ** 2,
+            "log_loss": lambda: np.logaddexp(0.0, -y * z),
+            "squared_error": lambda: 0.5 * (y - z) ** 2,
             "epsilon_insensitive": lambda: np.maximum(0, np.abs(y - z) - self.epsilon),
         }[self.name]()
         return float(np.sum(self._w * each))
@@ -162,8 +162,8 @@ class LossTerm:
         boxed = np.clip(r, -1.0, 1.0)
         each = {
             "hinge": lambda: -a,
-            "logistic": lambda: xlogy(a, a) + xlogy(1.0 - a, 1.0 - a),
-            "squared": lambda: 0.5 * r**2 - y * r,
+            "log_loss": lambda: xlogy(a, a) + xlogy(1.0 - a, 1.0 - a),
+            "squared_error": lambda: 0.5 * r**2 - y * r,
             "epsilon_insensitive": lambda: -y * boxed + self.epsilon * np.abs(boxed),
         }[self.name]()
         return float(np.sum(w * each))
@@ -174,9 +174,9 @@ class LossTerm:
         The Lagrangian adds multiplier * (z - features), so the multiplier is minus a
         subgradient. Where the loss has a derivative, that is more accurate.
         """
-        if self.name == "squared":
+        if self.name == "squared_error":
             return self._w * (self.y - z)
-        if self.name == "logistic":
+        if self.name == "log_loss":
             return self._w * self.y * expit(-self.y * z)
         return np.asarray(multiplier, dtype=np.float64)
 

@@ -20,7 +20,7 @@ def test_penalised_optima_prove_themselves(loss, l1_ratio):
     assert -1e-12 <= optimum.relative_gap <= 1e-8
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_error"])
 @pytest.mark.parametrize("p", P_VALUES)
 def test_lp_optima_prove_themselves(loss, p):
     optimum = reference_lp_optimum(toy_grams(), toy_targets(loss), loss, 1.5, p)
@@ -28,9 +28,9 @@ def test_lp_optima_prove_themselves(loss, p):
 
 
 def test_one_kernel_with_squares_is_ridge():
-    K, y, alpha = toy_grams()[0], toy_targets("squared"), 0.7
+    K, y, alpha = toy_grams()[0], toy_targets("squared_error"), 0.7
     optimum = reference_optimum(
-        K[None], y, "squared", alpha, l1_ratio=0.0, fit_intercept=False
+        K[None], y, "squared_error", alpha, l1_ratio=0.0, fit_intercept=False
     )
     f = K @ np.linalg.solve(K + alpha * np.eye(len(y)), y)
     np.testing.assert_allclose(optimum.f, f, atol=1e-4)
@@ -49,9 +49,11 @@ def test_uniform_lp_optimum_is_the_svm_on_the_sum(C):
 
 
 def test_outputs_share_their_norms():
-    grams, y = toy_grams(), toy_targets("squared", n_outputs=1)
-    single = reference_optimum(grams, y[:, 0], "squared", 2.0)
-    column = reference_optimum(grams, y, "squared", 2.0)
-    twice = reference_optimum(grams, np.hstack([y, y]), "squared", 2.0 * np.sqrt(2.0))
+    grams, y = toy_grams(), toy_targets("squared_error", n_outputs=1)
+    single = reference_optimum(grams, y[:, 0], "squared_error", 2.0)
+    column = reference_optimum(grams, y, "squared_error", 2.0)
+    twice = reference_optimum(
+        grams, np.hstack([y, y]), "squared_error", 2.0 * np.sqrt(2.0)
+    )
     assert column.objective == pytest.approx(single.objective, rel=1e-7)
     assert twice.objective == pytest.approx(2.0 * single.objective, rel=1e-7)

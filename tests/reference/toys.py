@@ -8,7 +8,7 @@ from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 
 Array = NDArray[np.float64]
 
-CLASSIFICATION = ("hinge", "logistic")
+CLASSIFICATION = ("hinge", "log_loss")
 
 
 def toy_grams(n_samples: int = 24, n_kernels: int = 6, seed: int = 0) -> Array:

@@ -50,7 +50,7 @@ def test_a_path_starts_without_kernels(loss):
 
 
 def test_ascending_and_repeated_strengths_are_solved_too():
-    problem = make_problem("logistic")
+    problem = make_problem("log_loss")
     alphas = alpha_max(problem) * np.array([0.01, 0.1, 0.1, 1.0, 0.01])
     path = solve_path(problem, SOLVER, alphas)
     for alpha, solution in zip(alphas, path, strict=True):
@@ -60,14 +60,14 @@ def test_ascending_and_repeated_strengths_are_solved_too():
 
 
 def test_the_grid_spans_the_ratio_evenly():
-    problem = make_problem("squared", 0.5)
+    problem = make_problem("squared_error", 0.5)
     alphas = alpha_grid(problem, 5, 1e-2)
     assert alphas[0] == alpha_max(problem)
     np.testing.assert_allclose(alphas[1:] / alphas[:-1], 10**-0.5)
 
 
 def test_only_the_strength_of_the_regularizer_changes():
-    problem = make_problem("squared", 0.5)
+    problem = make_problem("squared_error", 0.5)
     other = with_alpha(problem, 3.0)
     assert other.regularizer == replace(problem.regularizer, alpha=3.0)
     assert other.gram is problem.gram
@@ -98,7 +98,7 @@ class WithoutPaths:
 
 
 def test_a_solver_without_paths_is_warm_started_from_point_to_point():
-    problem = make_problem("logistic")
+    problem = make_problem("log_loss")
     alphas = alpha_max(problem) * np.array([0.1, 0.1, 0.05])
     plain = solve_path(problem, WithoutPaths(), alphas)
     own = solve_path(problem, SOLVER, alphas)

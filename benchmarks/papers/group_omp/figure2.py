@@ -139,7 +139,7 @@ def sparse(split: Split, seed: int) -> Outcome:
         alpha_min_ratio=ALPHA_RATIO,
         cv=StratifiedKFold(3, shuffle=True, random_state=seed),
         scoring="matthews_corrcoef" if split.several_labels else "f1_macro",
-        loss="squared",
+        loss="squared_error",
         normalize=None,
     )
     y = split.y[split.train]

@@ -56,7 +56,7 @@ def greedy_paths(
 ) -> list[GreedyPath]:
     """Run MKL-GOMP for several strengths of the mean loss."""
     problem = Problem(stack, y, SquaredLoss(), BlockElasticNet(1.0, l1_ratio=0.0))
-    solver = GroupOMP(n_kernels=n_selections, tol=0.0)
+    solver = GroupOMP(max_kernels=n_selections, tol=0.0)
     return solver.paths(problem, len(y) * np.asarray(lambdas))
 
 

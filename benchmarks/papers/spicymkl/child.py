@@ -39,7 +39,7 @@ def million(n_kernels, n_samples, C, tol):
     build = time.perf_counter() - start
     loaded = peak_bytes()
     start = time.perf_counter()
-    solution = SpicyMKL(tol=tol).solve(problem(built.stack, split.y, "logistic", C))
+    solution = SpicyMKL(tol=tol).solve(problem(built.stack, split.y, "log_loss", C))
     solve = time.perf_counter() - start
     lines = solution.history
     peak = peak_bytes()

@@ -23,7 +23,7 @@ from problems import (
 )
 
 TOL = 0.01
-LOSSES = ("logistic", "hinge")
+LOSSES = ("log_loss", "hinge")
 MEASURES = {
     "cpu_seconds": "CPU time [s]",
     "accuracy": "test accuracy",
@@ -62,7 +62,7 @@ def one_split(split: Split) -> Iterator[dict[str, Any]]:
     """Solve for every loss and strength on one split."""
     dictionary = uci_dictionary(split.X)
     built = dense(dictionary, split.X)
-    solve(problem(built.stack, split.y, "logistic", 0.5), 0.5)  # loads compiled code
+    solve(problem(built.stack, split.y, "log_loss", 0.5), 0.5)  # loads compiled code
     for C in STRENGTHS:
         for loss in LOSSES:
             done = solve(problem(built.stack, split.y, loss, C), TOL, repeats=3)

@@ -13,7 +13,7 @@ from output import COLORS, STYLES, Options, Table, options
 from problems import STRENGTHS, dense, problem, uci_dictionary, uci_split
 
 TOL = 1e-6
-LOSSES = ("hinge", "logistic")
+LOSSES = ("hinge", "log_loss")
 COLUMNS = {
     "loss": "s",
     "C": "g",
@@ -30,7 +30,7 @@ def run(task: Options) -> None:
     name = "liver" if task.smoke else "ionosphere"
     split = uci_split(name, 0, 60 if task.smoke else None)
     stack = dense(uci_dictionary(split.X), split.X).stack
-    solve(problem(stack, split.y, "logistic", 0.5), 0.5)  # loads compiled code
+    solve(problem(stack, split.y, "log_loss", 0.5), 0.5)  # loads compiled code
     table = Table(COLUMNS)
     for loss in LOSSES:
         for C in STRENGTHS:

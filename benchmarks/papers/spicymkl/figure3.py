@@ -22,7 +22,7 @@ from problems import (
 
 TOL = 0.01
 N_TRAIN = 200
-LOSSES = ("logistic", "hinge")
+LOSSES = ("log_loss", "hinge")
 SETS = ("ringnorm", "splice")
 COLUMNS = {
     "data": "s",
@@ -54,7 +54,7 @@ def one_split(name: str, seed: int, sizes: Sequence[int]) -> Iterator[dict[str, 
     """Solve for every size, strength and loss on one split."""
     split = ida_split(name, N_TRAIN, seed)
     whole = dense(subset_dictionary(sizes[-1], split.X, seed), split.X).stack
-    solve(problem(whole, split.y, "logistic", 0.5), 0.5)  # loads compiled code
+    solve(problem(whole, split.y, "log_loss", 0.5), 0.5)  # loads compiled code
     for n_kernels in sizes:
         stack = first_kernels(whole, n_kernels)
         clock = PassClock(stack)

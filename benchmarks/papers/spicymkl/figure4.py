@@ -14,7 +14,7 @@ from problems import STRENGTHS, dense, ida_split, problem, subset_dictionary
 
 TOL = 0.01
 N_KERNELS = 20
-LOSSES = ("logistic", "hinge")
+LOSSES = ("log_loss", "hinge")
 SETS = ("ringnorm", "splice")
 COLUMNS = {
     "data": "s",
@@ -46,7 +46,7 @@ def one_size(name: str, seed: int, n_samples: int) -> Iterator[dict[str, Any]]:
     """Solve for every strength and loss on one training set."""
     split = ida_split(name, n_samples, seed)
     stack = dense(subset_dictionary(N_KERNELS, split.X, seed), split.X).stack
-    solve(problem(stack, split.y, "logistic", 0.5), 0.5)  # loads compiled code
+    solve(problem(stack, split.y, "log_loss", 0.5), 0.5)  # loads compiled code
     for C in STRENGTHS:
         for loss in LOSSES:
             done = solve(problem(stack, split.y, loss, C), TOL, repeats=3)

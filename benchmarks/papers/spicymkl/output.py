@@ -29,9 +29,9 @@ mpl.rcParams.update(
 )
 
 COLORS = {
-    "logistic": "#0072B2",
+    "log_loss": "#0072B2",
     "hinge": "#D55E00",
-    "squared": "#009E73",
+    "squared_error": "#009E73",
     "epsilon_insensitive": "#CC79A7",
 }
 STYLES = {0.005: ":", 0.05: "--", 0.5: "-"}

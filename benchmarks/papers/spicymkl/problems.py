@@ -37,9 +37,9 @@ SEED = 0
 NO_LIMIT = 2**50
 
 LOSSES: Mapping[str, Loss] = {
-    "logistic": LogisticLoss(),
+    "log_loss": LogisticLoss(),
     "hinge": HingeLoss(),
-    "squared": SquaredLoss(),
+    "squared_error": SquaredLoss(),
     "epsilon_insensitive": EpsilonInsensitiveLoss(0.1),
 }
 """The regression losses are given the labels -1 and +1 as targets."""

@@ -9,7 +9,7 @@ from figure1 import values_of
 from output import markdown
 
 Rows = Sequence[dict[str, Any]]
-LOSSES = ("logistic", "hinge")
+LOSSES = ("log_loss", "hinge")
 
 
 def statements(pairs: Sequence[tuple[str, str]]) -> str:
@@ -85,10 +85,10 @@ def _findings(rows: Rows) -> list[tuple[str, str]]:
         for pairs in [list(pairwise(strengths))]
     ]
     ratios = [
-        mean("seconds", *c, "hinge") / mean("seconds", *c, "logistic") for c in cells
+        mean("seconds", *c, "hinge") / mean("seconds", *c, "log_loss") for c in cells
     ]
     apart = max(
-        abs(mean("accuracy", *c, "hinge") - mean("accuracy", *c, "logistic"))
+        abs(mean("accuracy", *c, "hinge") - mean("accuracy", *c, "log_loss"))
         for c in cells
     )
     largest = strengths[-1]

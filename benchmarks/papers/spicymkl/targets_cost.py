@@ -97,7 +97,7 @@ def memory(smoke: bool) -> Rows:
         (("ringnorm", 100),) if smoke else (("breast_cancer", 0), ("ringnorm", 6000))
     )
     for data, n_kernels in cases:
-        for loss in ("logistic",) if smoke else ("logistic", "hinge"):
+        for loss in ("log_loss",) if smoke else ("log_loss", "hinge"):
             for C in (0.5,) if smoke else (0.005, 0.5):
                 case = {"data": data, "n_kernels": n_kernels, "C": C, "loss": loss}
                 found = child("dense_fit", **case)
@@ -132,7 +132,7 @@ def first_fit(smoke: bool) -> Rows:
             "limit": ".1f",
         }
     )
-    for loss in ("logistic",) if smoke else ("logistic", "hinge"):
+    for loss in ("log_loss",) if smoke else ("log_loss", "hinge"):
         with tempfile.TemporaryDirectory() as cache:
             for state in ("fresh",) if smoke else ("fresh", "filled"):
                 found = child_with_cache(cache, "first_fit", loss=loss)

@@ -30,8 +30,8 @@ from multikernel.solvers import SpicyMKL, alpha_grid, solve_path
 Rows = list[dict[str, Any]]
 
 LIMITS = {
-    ("logistic", 1e-2): (6.0, 0.15),
-    ("logistic", 1e-4): (8.0, 0.25),
+    ("log_loss", 1e-2): (6.0, 0.15),
+    ("log_loss", 1e-4): (8.0, 0.25),
     ("hinge", 1e-2): (8.0, 0.4),
     ("hinge", 1e-4): (12.0, 0.8),
 }
@@ -122,12 +122,12 @@ def cancer(smoke: bool) -> Rows:
     )
     stack, y = _cancer(smoke)
     for share, limit in CANCER_LIMITS.items():
-        for loss in ("logistic", "hinge"):
+        for loss in ("log_loss", "hinge"):
             posed = _at_share(stack, y, loss, share)
             done, one_pass = _timed(stack, posed, 1e-4, repeats=5)
             spent = done.seconds / one_pass
             facts = {"share": share, "loss": loss, "pass_seconds": one_pass}
-            if loss == "logistic":
+            if loss == "log_loss":
                 facts |= {"limit": limit, "ratio": spent / limit}
             table.add(**facts, in_passes=spent, **_effort(done, stack))
     return table.rows
@@ -150,7 +150,7 @@ def path(smoke: bool) -> Rows:
     )
     stack, y = _cancer(smoke)
     solver, points = SpicyMKL(tol=1e-4), 8 if smoke else 50
-    for loss in ("logistic", "hinge"):
+    for loss in ("log_loss", "hinge"):
         posed = _at_share(stack, y, loss, 1.0)
         alphas = alpha_grid(posed, points)
         whole = median_seconds(partial(solve_path, posed, solver, alphas), 3)

@@ -36,6 +36,14 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
     return np.sqrt(np.maximum(forms, 0.0))
 
 
+def not_finite(kernel: int) -> str:
+    """Return the sentence about a matrix that products cannot be taken with."""
+    return (
+        f"Gram matrix {kernel} has values that are not finite, or too large for "
+        "products with them: impute or scale the data, or leave it out."
+    )
+
+
 def check_forms(
     gram: GramStack, forms: Array, rho: Array, kernels: Indices | None = None
 ) -> None:
@@ -72,6 +80,8 @@ def check_forms(
     worst = int(np.argmax(np.where(bad, depth, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
     name = worst if kernels is None else int(kernels[worst])
+    if not np.isfinite(forms[worst]):
+        raise IndefiniteKernelError(not_finite(name), kernel=name)
     raise IndefiniteKernelError(
         f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
         f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "

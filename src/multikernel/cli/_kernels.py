@@ -22,8 +22,7 @@ def _linear_per_column(n_features: int) -> ParameterGrid:
     return ParameterGrid([LinearKernel()], range(n_features))
 
 
-# None is the estimators' own default: 24 Gaussian and 3 polynomial kernels on all
-# columns together and on each one alone.
+# None is the estimators' own default, whose widths the data decide.
 KERNELS: Mapping[str, Callable[[int], Any] | None] = {
     "default": None,
     "columns": _gaussians_per_column,

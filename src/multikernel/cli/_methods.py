@@ -27,9 +27,9 @@ from multikernel.estimators import (
 
 TASKS = ("classification", "regression")
 LOSS_TASKS: Mapping[str, tuple[str, ...]] = {
-    "logistic": ("classification",),
+    "log_loss": ("classification",),
     "hinge": ("classification",),
-    "squared": TASKS,
+    "squared_error": TASKS,
     "epsilon_insensitive": ("regression",),
 }
 MOST_CLASSES = 20
@@ -143,7 +143,7 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a pair has no equals sign, or looks like JSON and is none.
+        If a pair has no equals sign, looks like JSON and is none, or sets kernels.
 
     Examples
     --------
@@ -157,17 +157,19 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
         if not equals:
             raise ValueError(f"--set takes name=value, got {pair!r}.")
         parameters[name.strip()] = _value(name.strip(), value.strip())
+    if "kernels" in parameters:
+        raise ValueError("--set cannot make kernels: choose them by --kernels.")
     return parameters
 
 
 def _value(name: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         if text.startswith(("{", "[")):
             raise ValueError(
-                f"--set {name} looks like JSON and is none: {text!r} ({error}). Names "
-                'and words stand in double quotes: {"0": 2.5}.'
+                f"--set {name} looks like JSON and is none: {text[:80]!r} ({error}). "
+                'Names and words stand in double quotes: {"0": 2.5}.'
             ) from error
         return text
 

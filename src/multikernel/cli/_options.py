@@ -5,6 +5,14 @@ from typing import Annotated
 
 import typer
 
+from multikernel.persistence import MAX_BYTES as MAX_BYTES
+
+ModelFile = Annotated[
+    Path, typer.Argument(help="Model file written by fit.", show_default=False)
+]
+MaxBytes = Annotated[
+    int, typer.Option(help="Most memory that loading the model may take.", min=1)
+]
 DataFile = Annotated[
     Path, typer.Argument(help="CSV, Parquet or npz file.", show_default=False)
 ]
@@ -28,7 +36,7 @@ LossName = Annotated[
     str | None,
     typer.Option(
         "--loss",
-        help="logistic, hinge, squared or epsilon_insensitive.",
+        help="log_loss, hinge, squared_error or epsilon_insensitive.",
         metavar="NAME",
     ),
 ]
@@ -36,7 +44,7 @@ KernelChoice = Annotated[
     str,
     typer.Option(
         "--kernels",
-        help="default (27 kernels on all columns together and on each), columns "
+        help="default (linear, and Gaussians whose widths the data decide), columns "
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
         "linear kernel per column).",
     ),

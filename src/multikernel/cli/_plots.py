@@ -1,9 +1,11 @@
 """Pictures as files, without a screen."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 from multikernel.display._style import pyplot
+from multikernel.persistence import write_whole
 
 
 def off_screen() -> Any:
@@ -31,5 +33,7 @@ def save_plot(display: Any, path: Path) -> None:
     """
     plt = off_screen()
     figure = display.plot().figure_
-    figure.savefig(path, dpi=120)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
     plt.close(figure)
+    write_whole(path, picture.getvalue())

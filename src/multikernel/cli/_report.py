@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from multikernel.cli._console import console, say
 from multikernel.display.fitted import final_estimator
 
 MOST_ROWS = 20
@@ -98,8 +97,8 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, escape(_readable(value)))
-    Console().print(table)
+        table.add_row(name, _readable(value))
+    console().print(table)
 
 
 def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
@@ -122,15 +121,15 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
         table.add_column("class")
     table.add_column("kernel", overflow="fold")
     table.add_column("weight", justify="right")
-    table.add_column("", min_width=20)
+    table.add_column("", min_width=20, style="blue")
     largest = max((kernel["weight"] for kernel in kernels), default=1.0)
     for kernel in kernels[:most]:
         bar = "█" * max(1, round(20 * kernel["weight"] / largest))
-        cells = [escape(kernel["name"]), f"{kernel['weight']:.4f}", f"[blue]{bar}[/]"]
+        cells = [kernel["name"], f"{kernel['weight']:.4f}", bar]
         table.add_row(*([str(kernel["class"])] if several else []), *cells)
-    Console().print(table)
+    console().print(table)
     if len(kernels) > most:
-        Console().print(f"... and {len(kernels) - most} more; --json lists all.")
+        say(f"... and {len(kernels) - most} more; --json lists all.")
 
 
 def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,28 @@
 """Reading data files into features and targets, and writing predictions."""
 
+import io
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 from pandas.errors import ParserWarning
 
 from multikernel.estimators import stack_grams
+from multikernel.persistence import write_whole
 
 FORMATS = (".csv", ".parquet", ".npz")
+SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
+NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
+NUMBERS = "biuf"
+"""Kinds of arrays that hold real numbers, as numpy writes them."""
+WORDS = (str, bool, int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,68 +78,102 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
         )
     if path.suffix == ".npz":
         return _read_npz(path, target, drop)
-    frame = _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
-    if frame.empty:
-        raise ValueError(f"{path} has no rows.")
-    _require(path, frame.columns, [*drop, *([target] if target else [])])
-    y = None if target is None else frame[target].to_numpy()
-    features = frame.drop(columns=[*drop, *([target] if target else [])])
-    if features.columns.empty:
-        raise ValueError(f"{path} has no features: no other columns than those named.")
-    _require_numbers(path, features)
-    return Table(features.astype(np.float64), y)
+    frame = _read_frame(path)
+    named = [*drop, *([target] if target else [])]
+    _require(path, frame.columns, named)
+    y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
+    return Table(_features(path, frame.drop(columns=named)), y)
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    """Read a CSV file, without the repairs that pandas makes in silence."""
+@contextmanager
+def _readable(path: Path, kind: str) -> Iterator[None]:
+    """Turn what readers make of a damaged file into one sentence."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)  # rows beyond the header
-            header = pd.read_csv(path, header=None, nrows=1, dtype=str)
-            frame = pd.read_csv(path, index_col=False)
+        yield
+    except MemoryError:
+        raise
     except ParserWarning as error:
         raise ValueError(
             f"{path} has rows with more fields than its header."
         ) from error
-    except ValueError as error:
-        reason = str(error).strip()
-        raise ValueError(f"{path} is no CSV file with a header ({reason}).") from error
-    names = header.iloc[0].dropna().tolist()
-    doubled = [name for name, times in Counter(names).items() if times > 1]
-    if doubled:
-        raise ValueError(f"{path} has several columns named {doubled[0]!r}.")
+    except Exception as error:
+        if getattr(error, "filename", None) is not None:
+            raise  # the system says that it cannot be opened, and why
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is no {kind} ({reason}).") from error
+
+
+def _read_frame(path: Path) -> pd.DataFrame:
+    if path.suffix == ".parquet":
+        with _readable(path, "Parquet file"):
+            return pd.read_parquet(path)
+    # Without the repairs that pandas makes in silence.
+    with _readable(path, "CSV file with a header"), warnings.catch_warnings():
+        warnings.simplefilter("error", ParserWarning)  # rows beyond the header
+        header = pd.read_csv(path, header=None, nrows=1, dtype=str)
+        frame = pd.read_csv(path, index_col=False, low_memory=False)
+    doubled = _doubled(header.iloc[0].dropna())
+    if doubled is not None:
+        raise ValueError(f"{path} has several columns named {doubled!r}.")
     return frame
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except ValueError as error:
-        raise ValueError(f"{path} is no Parquet file ({error}).") from error
-
-
 def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
+    with _readable(path, "npz file of plain arrays"):
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array without a name")
+        with archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (AttributeError, BadZipFile, EOFError, ValueError) as error:
-        raise ValueError(f"{path} is no npz file of plain arrays ({error}).") from error
     _require(path, arrays, [target] if target else [])
-    y = None if target is None else arrays[target]
-    if "K" in arrays:
-        _require_axes(path, arrays, "K", 3, "(n_kernels, n_rows, n_samples)")
-        numbered = [f"gram {index}" for index in range(len(arrays["K"]))]
-        names = tuple(map(str, arrays.get("kernel_names", numbered)))
-        _require_names(path, "kernel_names", names, len(numbered))
-        return Table(stack_grams(arrays["K"]), y, names)
-    _require(path, arrays, ["X"])
-    _require_axes(path, arrays, "X", 2, "(n_rows, n_features)")
-    columns = [f"x{index}" for index in range(arrays["X"].shape[1])]
-    columns = [str(name) for name in arrays.get("feature_names", columns)]
-    _require_names(path, "feature_names", columns, arrays["X"].shape[1])
-    frame = pd.DataFrame(arrays["X"], columns=columns)
+    key = "K" if "K" in arrays else "X"
+    _require(path, arrays, [key])
+    _require_axes(path, arrays, key)
+    names_key, letter, axis = NAMED[key]
+    names = [f"{letter}{index}" for index in range(arrays[key].shape[axis])]
+    if names_key in arrays:
+        names = _names(path, names_key, arrays[names_key], len(names))
+    n_rows = arrays[key].shape[1 if key == "K" else 0]
+    y = None if target is None else _targets(path, arrays[target], n_rows)
+    if key == "K":
+        return Table(stack_grams(arrays["K"]), y, tuple(names))
+    frame = pd.DataFrame(arrays["X"], columns=names)
     _require(path, frame.columns, drop)
-    return Table(frame.drop(columns=drop).astype(np.float64), y)
+    return Table(_features(path, frame.drop(columns=drop)), y)
+
+
+def _features(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the features as numbers."""
+    if not len(frame):
+        raise ValueError(f"{path} has no rows.")
+    if frame.columns.empty:
+        raise ValueError(f"{path} has no features: no other columns than those named.")
+    wrong = [name for name in frame if frame[name].dtype.kind not in NUMBERS]
+    if wrong:
+        options = " ".join(f"--drop '{name}'" for name in wrong)
+        raise ValueError(
+            f"{path} has columns without numbers: {', '.join(map(str, wrong))}. "
+            f"Encode them as numbers first, or leave them out with {options}."
+        )
+    return frame.astype(np.float64)
+
+
+def _targets(path: Path, y: Any, n_rows: int) -> Any:
+    """Return the targets if they are real numbers or words, one per row."""
+    if y.shape != (n_rows,):
+        raise ValueError(
+            f"The targets of {path} have the shape {y.shape}, expected ({n_rows},): "
+            "one per row."
+        )
+    plain = y.dtype.kind in NUMBERS + "U" or (
+        y.dtype.kind == "O" and all(isinstance(label, WORDS) for label in y)
+    )
+    if not plain:
+        raise ValueError(
+            f"The targets of {path} must be real numbers, words or truth values, and "
+            "none may be missing."
+        )
+    return y
 
 
 def _require(path: Path, present: Any, wanted: list[str]) -> None:
@@ -147,33 +188,30 @@ def _require(path: Path, present: Any, wanted: list[str]) -> None:
         )
 
 
-def _require_axes(path: Path, arrays: Any, key: str, ndim: int, shape: str) -> None:
-    if arrays[key].ndim != ndim:
+def _require_axes(path: Path, arrays: Any, key: str) -> None:
+    array, shape = arrays[key], SHAPES[key]
+    if array.ndim != shape.count(",") + 1:
+        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
+    if array.dtype.kind not in NUMBERS:
+        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
+
+
+def _names(path: Path, key: str, given: Any, count: int) -> list[str]:
+    """Return the names if there is one for each, all different."""
+    if given.shape != (count,):
         raise ValueError(
-            f"{key} of {path} has shape {arrays[key].shape}, expected {shape}."
+            f"{key} of {path} holds {given.size} names, and there are {count} to name."
         )
+    names = [str(name) for name in given]
+    doubled = _doubled(names)
+    if doubled is not None:
+        raise ValueError(f"{key} of {path} holds {doubled!r} more than once.")
+    return names
 
 
-def _require_names(path: Path, key: str, names: Sequence[str], count: int) -> None:
-    """Raise unless there is one name for each, all different."""
-    if len(names) != count:
-        raise ValueError(
-            f"{key} of {path} holds {len(names)} names, and there are {count} to name."
-        )
-    doubled = [name for name, times in Counter(names).items() if times > 1]
-    if doubled:
-        raise ValueError(f"{key} of {path} holds {doubled[0]!r} more than once.")
-
-
-def _require_numbers(path: Path, features: pd.DataFrame) -> None:
-    wrong = features.select_dtypes(exclude=["number", "bool"]).columns
-    if len(wrong):
-        names = ", ".join(map(str, wrong))
-        options = " ".join(f"--drop '{name}'" for name in wrong)
-        raise ValueError(
-            f"{path} has columns without numbers: {names}. Encode them as numbers "
-            f"first, or leave them out with {options}."
-        )
+def _doubled(names: Iterable[str]) -> str | None:
+    """Return the first name that is there more than once."""
+    return next((name for name, n in Counter(names).items() if n > 1), None)
 
 
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
@@ -193,15 +231,18 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     """
     if path is None:
         frame.to_csv(sys.stdout, index=False)
-    elif path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif path.suffix == ".npz":
-        # By way of lists: words become arrays of text, which need no pickle.
-        arrays: dict[str, Any] = {str(k): np.array(frame[k].to_list()) for k in frame}
-        np.savez_compressed(path, **arrays)
-    else:
+        return
+    if path.suffix not in FORMATS:
         raise ValueError(
             f"Cannot write {path}: the name must end in one of {', '.join(FORMATS)}."
         )
+    data = io.BytesIO()
+    if path.suffix == ".csv":
+        frame.to_csv(data, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(data, index=False)
+    else:
+        # By way of lists: words become arrays of text, which need no pickle.
+        arrays: dict[str, Any] = {str(k): np.array(frame[k].to_list()) for k in frame}
+        np.savez_compressed(data, **arrays)
+    write_whole(path, data.getvalue())

@@ -1,7 +1,8 @@
 """From options to a fitted model, as `fit` and `path` need it."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,16 @@ class Training:
             settings["class_weight"] = label_keys(settings["class_weight"], table.y)
         kernels = find_kernels(self.kernels, table)
         return {"kernels": kernels} | given | settings
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Lay errors about types on the settings, the only values without a type."""
+        try:
+            yield
+        except TypeError as error:
+            if not self.settings:
+                raise
+            raise ValueError(f"A value of --set is of no use here: {error}") from error
 
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from multikernel.cli._errors import user_errors
-from multikernel.cli._options import Json
+from multikernel.cli import _options as options
+from multikernel.cli._console import say, user_errors
 from multikernel.cli._plots import off_screen, save_plot
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._report import (
@@ -38,7 +37,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the pictures.")
     ] = Path("multikernel-demo"),
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Train on the breast cancer data with 837 kernels, and draw what came out."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -60,9 +59,8 @@ def demo(
     if json:
         print_json(report)
         return
-    console = Console(soft_wrap=True)
     for path in report["plots"]:
-        console.print(f"Plot saved as {path}")
+        say(f"Plot saved as {path}")
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -82,9 +80,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     try:
         off_screen()
     except ImportError as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"No pictures: {error}", markup=False
-        )
+        say(f"No pictures: {error}", stderr=True)
         return []
     output.mkdir(parents=True, exist_ok=True)
     model = pipeline["model"]

@@ -5,22 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from multikernel.cli._errors import user_errors
-from multikernel.cli._options import (
-    DataFile,
-    Drop,
-    Json,
-    KernelChoice,
-    LossName,
-    MethodName,
-    Scale,
-    Settings,
-    Target,
-    TaskName,
-    Tolerance,
-)
+from multikernel.cli import _options as options
+from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import (
     diagnostics,
     model_report,
@@ -38,15 +25,15 @@ CHOSEN = ("alpha", "C", "p")
 
 @user_errors
 def fit(
-    data: DataFile,
-    target: Target,
+    data: options.DataFile,
+    target: options.Target,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Model file to write.")
     ] = None,
-    method: MethodName = "spicy",
-    task: TaskName = None,
-    loss: LossName = None,
-    kernels: KernelChoice = "default",
+    method: options.MethodName = "spicy",
+    task: options.TaskName = None,
+    loss: options.LossName = None,
+    kernels: options.KernelChoice = "default",
     alpha: Annotated[
         float | None, typer.Option(help="Regularization strength, on the mean loss.")
     ] = None,
@@ -64,11 +51,11 @@ def fit(
             help="Choose the strength by cross-validation with so many folds."
         ),
     ] = None,
-    tol: Tolerance = None,
-    settings: Settings = None,
-    scale: Scale = True,
-    drop: Drop = None,
-    json: Json = False,
+    tol: options.Tolerance = None,
+    settings: options.Settings = None,
+    scale: options.Scale = True,
+    drop: options.Drop = None,
+    json: options.Json = False,
 ) -> None:
     """Train a model on a CSV, Parquet or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
@@ -85,7 +72,8 @@ def fit(
     parameters = training.parameters(table) | strength
     estimator = make_estimator(kinds[training.chosen_task(table)], parameters)
     pipeline = with_scaling(estimator, table, scale)
-    seconds = fit_live(pipeline, table, chosen.title)
+    with training.blamed():
+        seconds = fit_live(pipeline, table, chosen.title)
     if output is not None:
         save(pipeline, output)
     report = _report(pipeline, table, seconds) | {
@@ -130,4 +118,4 @@ def _show(report: dict[str, Any]) -> None:
     print_facts(facts, report["estimator"])
     print_kernels(report)
     if report["model_file"] is not None:
-        Console(soft_wrap=True).print(f"Model saved as {report['model_file']}")
+        say(f"Model saved as {report['model_file']}")

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from multikernel.cli._errors import user_errors
-from multikernel.cli._options import Json
+from multikernel.cli import _options as options
+from multikernel.cli._console import user_errors
 from multikernel.cli._report import (
     MOST_ROWS,
     diagnostics,
@@ -14,23 +14,24 @@ from multikernel.cli._report import (
     print_json,
     print_kernels,
 )
-from multikernel.cli.predict import ModelFile
-from multikernel.persistence import load
+from multikernel.cli.predict import opened
 
 
 @user_errors
 def inspect(
-    model: ModelFile,
+    model: options.ModelFile,
     rows: Annotated[
         int, typer.Option(help="Kernels listed at most.", min=1)
     ] = MOST_ROWS,
-    json: Json = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    json: options.Json = False,
 ) -> None:
     """Show the kernels, weights, parameters and certificate of a saved model."""
-    report = model_report(load(model))
-    if json:
-        print_json(report)
-        return
-    print_facts(diagnostics(report), report["estimator"])
-    print_facts(report["parameters"], "parameters")
-    print_kernels(report, rows)
+    with opened(model, max_bytes) as estimator:
+        report = model_report(estimator)
+        if json:
+            print_json(report)
+            return
+        print_facts(diagnostics(report), report["estimator"])
+        print_facts(report["parameters"], "parameters")
+        print_kernels(report, rows)

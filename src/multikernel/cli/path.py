@@ -7,24 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as RichTable
 
-from multikernel.cli._errors import user_errors
-from multikernel.cli._options import (
-    DataFile,
-    Drop,
-    Json,
-    KernelChoice,
-    LossName,
-    MethodName,
-    Scale,
-    Settings,
-    Target,
-    TaskName,
-    Tolerance,
-)
+from multikernel.cli import _options as options
+from multikernel.cli._console import console, say, user_errors
 from multikernel.cli._plots import off_screen, save_plot
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._report import print_json
@@ -36,26 +22,26 @@ from multikernel.estimators import NamedPath, regularization_path
 
 @user_errors
 def path(
-    data: DataFile,
-    target: Target,
-    method: MethodName = "spicy",
-    task: TaskName = None,
-    loss: LossName = None,
-    kernels: KernelChoice = "default",
+    data: options.DataFile,
+    target: options.Target,
+    method: options.MethodName = "spicy",
+    task: options.TaskName = None,
+    loss: options.LossName = None,
+    kernels: options.KernelChoice = "default",
     n_alphas: Annotated[
         int, typer.Option("--n-alphas", help="Number of strengths.")
     ] = 20,
-    ratio: Annotated[
+    alpha_min_ratio: Annotated[
         float, typer.Option(help="Weakest strength over the strongest.")
     ] = 1e-2,
     plot: Annotated[
         Path | None, typer.Option(help="Picture to write (PNG, PDF or SVG).")
     ] = None,
-    tol: Tolerance = None,
-    settings: Settings = None,
-    scale: Scale = True,
-    drop: Drop = None,
-    json: Json = False,
+    tol: options.Tolerance = None,
+    settings: options.Settings = None,
+    scale: options.Scale = True,
+    drop: options.Drop = None,
+    json: options.Json = False,
 ) -> None:
     """Follow the regularization path from where the first kernel comes in."""
     if plot is not None:
@@ -67,9 +53,15 @@ def path(
     estimator = make_estimator(kind, training.parameters(table))
     X = scaled(table) if scale else table.X
     start = time.perf_counter()
-    with LiveFit(chosen.title, tol=estimator.tol, n_samples=len(table.y)) as watch:
+    watch = LiveFit(chosen.title, tol=estimator.tol, n_samples=len(table.y))
+    with training.blamed(), watch:
         found = regularization_path(
-            estimator, X, table.y, n_alphas=n_alphas, ratio=ratio, callback=watch
+            estimator,
+            X,
+            table.y,
+            n_alphas=n_alphas,
+            alpha_min_ratio=alpha_min_ratio,
+            callback=watch,
         )
     seconds = time.perf_counter() - start
     if table.kernel_names is not None:
@@ -108,7 +100,6 @@ def _lines(found: NamedPath) -> list[dict[str, Any]]:
 
 
 def _show(report: dict[str, Any]) -> None:
-    console = Console()
     table = RichTable(
         title=f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
         title_justify="left",
@@ -124,8 +115,8 @@ def _show(report: dict[str, Any]) -> None:
             f"{line['objective']:.5g}",
             f"{line['duality_gap']:.1e}",
             str(line["n_active"]),
-            escape(", ".join(entered[:2]) + more),
+            ", ".join(entered[:2]) + more,
         )
-    console.print(table)
+    console().print(table)
     if report["plot"] is not None:
-        Console(soft_wrap=True).print(f"Plot saved as {report['plot']}")
+        say(f"Plot saved as {report['plot']}")

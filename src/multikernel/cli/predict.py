@@ -1,27 +1,47 @@
 """``multikernel predict``: apply a saved model to a file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
-from rich.console import Console
 
-from multikernel.cli._errors import user_errors
-from multikernel.cli._options import DataFile, Drop, Json
+from multikernel.cli import _options as options
+from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
 from multikernel.cli._tables import read_table, write_table
 from multikernel.persistence import load
 
-ModelFile = Annotated[
-    Path, typer.Argument(help="Model file written by fit.", show_default=False)
-]
+
+@contextmanager
+def opened(path: Path, max_bytes: int) -> Iterator[Any]:
+    """Lend a saved model; what fails because the file holds no such is a user's error.
+
+    Parameters
+    ----------
+    path : Path
+        The model file.
+    max_bytes : int
+        Most memory that loading it may take.
+
+    Raises
+    ------
+    ValueError
+        If it is no model file, or holds something else than a fitted model.
+    """
+    model = load(path, max_bytes=max_bytes)
+    try:
+        yield model
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"{path} holds no fitted model ({error}).") from error
 
 
 @user_errors
 def predict(
-    model: ModelFile,
-    data: DataFile,
+    model: options.ModelFile,
+    data: options.DataFile,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -37,26 +57,26 @@ def predict(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option(help="Add a probability per class.")] = False,
-    drop: Drop = None,
-    json: Json = False,
+    drop: options.Drop = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    json: options.Json = False,
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
-    estimator = load(model)
     table = read_table(data, target, drop or [])
-    frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
-    if proba:
-        for label, column in _probabilities(estimator, table.X).items():
-            frame[f"probability_{label}"] = column
-    score = None if target is None else estimator.score(table.X, table.y)
+    with opened(model, max_bytes) as estimator:
+        frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
+        if proba:
+            for label, column in _probabilities(estimator, table.X).items():
+                frame[f"probability_{label}"] = column
+        score = None if target is None else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})
         return
     write_table(frame, output)
-    console = Console(stderr=True, soft_wrap=True)
     if output is not None:
-        console.print(f"{len(frame)} predictions written to {output}")
+        say(f"{len(frame)} predictions written to {output}", stderr=True)
     if score is not None:
-        console.print(f"score: {score:.6g}")
+        say(f"score: {score:.6g}", stderr=True)
 
 
 def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:

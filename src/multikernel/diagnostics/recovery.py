@@ -126,7 +126,7 @@ def recovery_coefficient(
     ...     problem = Problem(gram, y, SquaredLoss(), ridge, fit_intercept=False)
     ...     coefficient = recovery_coefficient(gram, np.array([0, 1]), alpha)
     ...     print(f"mu = {coefficient.value:.2f} ({coefficient.kind})")
-    ...     return GroupOMP(n_kernels=2).path(problem).order
+    ...     return GroupOMP(max_kernels=2).path(problem).order
     >>> first_two(features(0.3))
     mu = 0.60 (exact)
     array([0, 1])

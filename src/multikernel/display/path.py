@@ -313,7 +313,7 @@ def _path_scores(model: Any) -> Array:
     names = [f"split{fold}_test_score" for fold in range(model.n_splits_)]
     scores = np.column_stack([results[name] for name in names])
     # Where p was chosen as well, the path is that of the chosen one.
-    return scores[results["p"] == model.p_] if "p" in results else scores
+    return scores[results["param_p"] == model.p_] if "param_p" in results else scores
 
 
 def _without_idle_stretches(values: Array) -> Array:

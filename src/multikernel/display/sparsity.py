@@ -131,10 +131,10 @@ class SparsityPathDisplay:
             If the model has not chosen a number of kernels.
         """
         model = final_estimator(estimator)
-        if not hasattr(model, "n_kernels_"):
+        if not hasattr(model, "max_kernels_"):
             raise TypeError(
-                f"{type(model).__name__} has no n_kernels_: expected an estimator that "
-                "chooses the number of kernels by cross-validation."
+                f"{type(model).__name__} has no max_kernels_: expected an estimator "
+                "that chooses the number of kernels by cross-validation."
             )
         results = model.cv_results_
         folds = [results[f"split{k}_test_score"] for k in range(model.n_splits_)]
@@ -144,7 +144,7 @@ class SparsityPathDisplay:
             grid.T,
             model.alphas_,
             best_alpha=model.alpha_,
-            best_n_kernels=model.n_kernels_,
+            best_n_kernels=model.max_kernels_,
         )
         return display.plot(ax=ax, **line_kwargs)
 

@@ -1,7 +1,7 @@
 """The regularization path of an estimator on all training samples, without folds."""
 
-import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators._base import BaseMKL
-from multikernel.estimators._grams import build_grams, naming_the_kernel
 from multikernel.estimators._greedy import GreedyMKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
+from multikernel.estimators._progress import Watch
+from multikernel.estimators._solve import Recipe, Training
 from multikernel.problem import Callback
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers.path import solve_path
@@ -49,7 +50,7 @@ def regularization_path(
     y: Any,
     *,
     n_alphas: int = 50,
-    ratio: float = 1e-2,
+    alpha_min_ratio: float = 1e-2,
     callback: Callback | None = None,
 ) -> NamedPath:
     """Solve an estimator's problem for strengths from ``alpha_max`` downwards.
@@ -67,7 +68,7 @@ def regularization_path(
         Targets.
     n_alphas : int, default=50
         Number of strengths, at least 2.
-    ratio : float, default=1e-2
+    alpha_min_ratio : float, default=1e-2
         The last strength over the first, in (0, 1).
     callback : callable, default=None
         Called with a `Progress` once per outer iteration of every solve. Where it
@@ -102,43 +103,40 @@ def regularization_path(
     check_parameter(
         "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
     )
-    if not 0.0 < ratio < 1.0:
-        raise ValueError(f"ratio must lie between 0 and 1, got {ratio}.")
+    if not 0.0 < alpha_min_ratio < 1.0:
+        raise ValueError(
+            f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
+        )
     if isinstance(estimator, GreedyMKL):
         raise ValueError(
             f"{type(estimator).__name__} has a path over numbers of kernels, not over "
             "strengths: one fit holds it, see selection_order_ and prefix."
         )
-    estimator._check_parameters()
-    if isinstance(estimator._build(1.0).regularizer, SquaredBlockNorm):
+    solve = partial(_solved_path, estimator, n_alphas, alpha_min_ratio)
+    found: NamedPath = estimator._learn(X, y, None, callback, solve=solve)["path"]
+    return found
+
+
+def _solved_path(
+    estimator: BaseMKL,
+    n_alphas: int,
+    alpha_min_ratio: float,
+    recipe: Recipe,
+    training: Training,
+    watch: Watch,
+) -> dict[str, Any]:
+    """Solve for all strengths."""
+    if isinstance(recipe.regularizer, SquaredBlockNorm):
         raise ValueError(
             f"{type(estimator).__name__} keeps kernels in use at every C, so there is "
             "no strength to start a path from: LpMKLClassifierCV and LpMKLRegressorCV "
             "solve for a grid of C, and their path_ holds it."
         )
-    return _solved_path(estimator, X, y, n_alphas, ratio, callback)
-
-
-def _solved_path(
-    estimator: BaseMKL,
-    X: Any,
-    y: Any,
-    n_alphas: int,
-    ratio: float,
-    callback: Callback | None,
-) -> NamedPath:
-    """Read the data and solve for all strengths."""
-    probe = copy.copy(estimator)
-    samples = estimator._read(probe, X, y, None)
-    weights = estimator._weights(samples)
-    grams = build_grams(probe, samples.X, samples.rows, weights)
-    total = estimator._total_weight(samples)
-    recipe = estimator._build(total)
-    problems = estimator._problems(recipe, grams.stack, samples)
-    with naming_the_kernel(grams):
-        strengths = strength_grid(problems, n_alphas, ratio)
-        paths = [solve_path(p, recipe.solver, strengths, callback) for p in problems]
+    problems = training.problems(recipe)
+    strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
+    paths = [solve_path(p, recipe.solver, strengths, watch) for p in problems]
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
-    path = path_arrays(strengths[:n_solved] / total, paths, recipe.objective_scale)
-    return NamedPath(path, grams.names())
+    alphas = strengths[:n_solved] / training.samples.total_weight
+    path = path_arrays(alphas, paths, recipe.objective_scale)
+    return {"path": NamedPath(path, training.grams.names())}

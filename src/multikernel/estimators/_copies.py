@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Indices
-from multikernel.estimators._base import BaseMKL
-from multikernel.estimators._grams import Grams
 from multikernel.estimators._samples import Copies, Samples
 
 
@@ -70,10 +68,10 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     order = np.argsort(firsts)
     place[order] = np.arange(firsts.size)
     firsts, owners = firsts[order], place[owners]
-    weights = np.ones(chosen.size) if part.weights is None else part.weights
+    weights = np.ones(chosen.size) if part.sample_weight is None else part.sample_weight
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])
-    merged = replace(part.subset(firsts), weights=totals, copies=copies)
+    merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
     return chosen[firsts], merged
 
 
@@ -84,29 +82,18 @@ def _keys(samples: Samples) -> Any:
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 
 
-class MergesCopies(BaseMKL):
-    """A model of distinct samples; goes first among the bases."""
+def distinct(samples: Samples) -> Samples:
+    """Return the samples in an order of their own, with copies made one.
 
-    def _read(self, probe: BaseMKL, X: Any, y: Any, sample_weight: Any) -> Samples:
-        """Check the data, leave out weights of zero, and make copies one."""
-        samples = in_order(super()._read(probe, X, y, sample_weight))
-        firsts, merged = made_one(samples, np.arange(samples.rows.size))
-        return replace(merged, X=samples.X[firsts]) if samples.X.ndim == 2 else samples
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
 
-
-class MergesInFolds(BaseMKL):
-    """A search whose models are of distinct samples; goes first among the bases.
-
-    Copies are made one in every fold on its own, as folds may tell them apart.
+    Returns
+    -------
+    samples : Samples
     """
-
-    def _read(self, probe: BaseMKL, X: Any, y: Any, sample_weight: Any) -> Samples:
-        """Check the data and leave out weights of zero; copies stay apart."""
-        return in_order(super()._read(probe, X, y, sample_weight))
-
-    def _distinct(self, samples: Samples, grams: Grams) -> tuple[Samples, Grams]:
-        """Return the distinct samples and their Gram matrices."""
-        firsts, distinct = made_one(samples, np.arange(samples.rows.size))
-        if firsts.size < samples.rows.size:
-            grams = grams.rebuilt(firsts, self._weights(distinct))
-        return distinct, grams
+    samples = in_order(samples)
+    firsts, merged = made_one(samples, np.arange(samples.rows.size))
+    return replace(merged, X=samples.X[firsts]) if samples.X.ndim == 2 else samples

@@ -1,6 +1,7 @@
 """What comes in: arrays, data frames and precomputed Gram matrices, checked."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Number
 from typing import Any
 
@@ -23,14 +24,48 @@ from multikernel.estimators._finite import (
 )
 
 
-def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
-    """Check training data, and note the features on `probe`.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Training data as they came in, checked.
 
     Parameters
     ----------
-    probe : estimator
-        A throw-away copy of the estimator: it receives ``n_features_in_`` and, for a
-        data frame, ``feature_names_in_``.
+    X : ndarray of shape (n_rows, ...)
+        Float64, or float32 where precomputed matrices come so.
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        Targets; a single column is a vector.
+    columns : Columns
+        What predictions check new data against.
+    given : array-like or data frame
+        X as the user gave it.
+    """
+
+    X: Array
+    y: Array
+    columns: "Columns"
+    given: Any
+
+    @property
+    def feature_names(self) -> Array | None:
+        """Return the names of the columns, where X was a data frame."""
+        names: Array | None = vars(self.columns).get("feature_names_in_")
+        return names
+
+
+class Columns(BaseEstimator):
+    """Receives ``n_features_in_`` and ``feature_names_in_`` while data are checked.
+
+    The estimator itself gets them at the end of its fit, with everything else.
+    """
+
+
+def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
+    """Check training data.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its tags and its ``kernels`` say what data must look like; not changed.
     X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
             (n_samples, n_samples, n_kernels) for precomputed kernels
         Training data.
@@ -40,10 +75,7 @@ def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
 
     Returns
     -------
-    X : ndarray
-        Float64, or float32 where precomputed matrices come so.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A single column comes back as a vector.
+    table : Table
 
     Raises
     ------
@@ -52,25 +84,27 @@ def check_fit_data(probe: BaseEstimator, X: Any, y: Any) -> tuple[Array, Array]:
     """
     if y is None:
         raise ValueError(
-            f"{type(probe).__name__} requires y to be passed, but the target y is None."
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None."
         )
-    checked = _check_samples(probe, X, reset=True)
-    targets = _check_targets(probe, y)
-    check_consistent_length(checked, targets)
-    return checked, targets
-
-
-def _check_targets(probe: BaseEstimator, y: Any) -> Array:
-    """Return the targets, those of a regression as numbers."""
-    targets = _target_columns(probe, y)
+    columns, owner = Columns(), type(estimator).__name__
+    precomputed = is_precomputed(estimator.kernels)
+    checked = _check_samples(columns, owner, X, precomputed, reset=True)
+    if precomputed:
+        _check_square(checked)
+        columns.n_features_in_ = checked.shape[1]
+    targets = _target_columns(estimator, y)
     check_finite_targets(targets)
-    return number_targets(targets) if is_regressor(probe) else targets
+    if is_regressor(estimator):
+        targets = number_targets(targets)
+    check_consistent_length(checked, targets)
+    return Table(checked, targets, columns, X)
 
 
-def _target_columns(probe: BaseEstimator, y: Any) -> Array:
+def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     _refuse_other_arrays(y, "y")
-    if get_tags(probe).target_tags.multi_output:
+    if get_tags(estimator).target_tags.multi_output:
         several = check_array(
             y,
             dtype=None,
@@ -111,7 +145,7 @@ def check_groups(groups: Any, n_samples: int) -> Array:
     return labels
 
 
-def check_predict_data(estimator: BaseEstimator, X: Any) -> Array:
+def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> Array:
     """Check data at prediction against what the estimator was fitted on.
 
     Parameters
@@ -121,6 +155,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any) -> Array:
     X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
             (n_samples, n_fit_samples, n_kernels) for precomputed kernels
         New data.
+    precomputed : bool
+        Whether it was fitted on precomputed kernels.
 
     Returns
     -------
@@ -131,7 +167,17 @@ def check_predict_data(estimator: BaseEstimator, X: Any) -> Array:
     ValueError
         With a sentence that says what is wrong.
     """
-    return _check_samples(estimator, X, reset=False)
+    owner = type(estimator).__name__
+    checked = _check_samples(estimator, owner, X, precomputed, reset=False)
+    expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
+    if precomputed and checked.shape[1:] != expected:
+        raise ValueError(
+            f"X holds kernels of shape {checked.shape[:2]} for {checked.shape[2]} "
+            f"kernels, but {owner} was fitted on {expected[0]} samples and "
+            f"{expected[1]} kernels: X must have shape (n_samples, {expected[0]}, "
+            f"{expected[1]})."
+        )
+    return checked
 
 
 def is_precomputed(kernels: object) -> bool:
@@ -139,58 +185,30 @@ def is_precomputed(kernels: object) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-def _check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
+def _check_samples(
+    estimator: BaseEstimator, owner: str, X: Any, precomputed: bool, *, reset: bool
+) -> Array:
+    """Return samples as finite numbers; Gram matrices without a copy."""
     _refuse_other_arrays(X, "X")
-    if is_precomputed(estimator.kernels):
-        return _check_grams(estimator, X, reset=reset)
-    _refuse_other_columns(X)
-    table = np.asarray(
-        validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-        )
-    )
-    check_finite_table(table, getattr(estimator, "feature_names_in_", None))
-    return table
-
-
-def _check_grams(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
-    """Check a samples-first block of Gram matrices, without a copy."""
-    grams = np.asarray(
-        validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_all_finite=False,
-        )
-    )
-    if grams.ndim != 3:
+    settings: dict[str, Any] = {"reset": reset, "ensure_all_finite": False}
+    if precomputed:
+        settings |= {"ensure_2d": False, "allow_nd": True}
+        settings |= {"dtype": [np.float64, np.float32]}
+    else:
+        _refuse_other_columns(X)
+        settings |= {"dtype": np.float64, "order": "C"}
+    checked = np.asarray(validate_data(estimator, X, estimator=owner, **settings))
+    if not precomputed:
+        check_finite_table(checked, vars(estimator).get("feature_names_in_"))
+        return checked
+    if checked.ndim != 3:
         raise ValueError(
             'With kernels="precomputed", X must have three dimensions, (n_samples, '
-            f"n_fit_samples, n_kernels); got shape {grams.shape}. stack_grams makes "
+            f"n_fit_samples, n_kernels); got shape {checked.shape}. stack_grams makes "
             "such an X from a list of Gram matrices."
         )
-    check_finite_grams(grams)
-    if reset:
-        _check_square(grams)
-        estimator.n_features_in_ = grams.shape[1]
-        return grams
-    expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
-    if grams.shape[1:] != expected:
-        raise ValueError(
-            f"X holds kernels of shape {grams.shape[:2]} for {grams.shape[2]} kernels, "
-            f"but {type(estimator).__name__} was fitted on {expected[0]} samples and "
-            f"{expected[1]} kernels: X must have shape (n_samples, {expected[0]}, "
-            f"{expected[1]})."
-        )
-    return grams
+    check_finite_grams(checked)
+    return checked
 
 
 def _check_square(grams: Array) -> None:

@@ -1,122 +1,249 @@
-"""The Gram matrices of cross-validation folds, cut from one stack where possible."""
+"""The folds of a search: which samples, and Gram matrices cut from one stack."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators._grams import Grams, additive_model
+from multikernel.estimators._copies import made_one
+from multikernel.estimators._data import check_groups
 from multikernel.estimators._one_vs_rest import Expansion
-from multikernel.estimators._precomputed import normalize_in_place
-from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows
-from multikernel.gram import DenseStack, GramStack, Normalization
-from multikernel.gram.normalization import empty_normalization
-from multikernel.gram.scaled import ScaledStack
+from multikernel.estimators._samples import Samples
+from multikernel.estimators._solve import Training
+from multikernel.gram import DenseStack
 
-
-@dataclass(frozen=True, eq=False)
-class StackGrams:
-    """Kernels cut from the stack of all samples, where new samples are row numbers.
-
-    Parameters
-    ----------
-    whole : GramStack
-        The matrices of all samples, normalised or not.
-    indices : ndarray of shape (n_active,)
-        The active kernels.
-    train : ndarray of shape (n_train,)
-        The fold's training samples.
-    normalization : Normalization
-        What was learnt on them.
-    """
-
-    whole: GramStack
-    indices: Indices
-    train: Indices
-    normalization: Normalization
-
-    def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, n_train)."""
-        m = int(self.indices[position])
-        rows = X.astype(np.intp)
-        one = self.whole.take(np.array([m]))
-        K: Array = (
-            one.restrict(rows, self.train).columns(np.arange(self.train.size))[0].copy()
-        )
-        diagonal = one.diagonals()[0]
-        row_diagonal, diagonal = diagonal[rows], diagonal[self.train]
-        for step in self.normalization.steps:
-            step.apply(m, K, row_diagonal, diagonal)
-        return K
+Split = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The training Gram matrices of a fold, and its validation samples.
+    """One side of a split to learn from, and the other to score on.
 
     Parameters
     ----------
-    stack : GramStack
-        On the fold's training samples, normalised by what they say alone.
+    training : Training
+        The training samples, their matrices normalised by what they say alone.
+    outside : Samples
+        The validation samples.
     cross : callable
-        As `Grams.cross`: the kernels between validation and training samples.
-    inputs : ndarray of shape (n_test, ...)
-        The validation samples, as those kernels take them.
+        From the number of a kernel to its matrix between validation and training
+        samples, shape (n_test, n_train).
     """
 
-    stack: GramStack
-    cross: Callable[[Indices, Indices], tuple[CrossGrams, Indices]]
-    inputs: Rows
+    training: Training
+    outside: Samples
+    cross: Callable[[int], Array]
 
-    def model(self, expansion: Expansion) -> AdditiveModel:
-        """Return the model of coefficients over the training samples."""
-        return additive_model(self.cross, expansion)
+    def decision_values(self, expansions: Sequence[Expansion]) -> Array:
+        """Return the decision values of several models on the validation samples.
+
+        Every kernel is read once for all models.
+
+        Parameters
+        ----------
+        expansions : sequence of Expansion
+            Coefficients over the training samples.
+
+        Returns
+        -------
+        f : ndarray of shape (n_models, n_test, n_outputs)
+        """
+        n_test = self.outside.rows.size
+        f = np.repeat([[e.intercept] for e in expansions], n_test, axis=1)
+        users: dict[int, list[tuple[int, int]]] = {}
+        for model, expansion in enumerate(expansions):
+            for position, kernel in enumerate(expansion.active.tolist()):
+                users.setdefault(kernel, []).append((model, position))
+        for kernel, places in users.items():
+            coefs = [expansions[model].coefs[position] for model, position in places]
+            images = self.cross(kernel) @ np.concatenate(coefs, axis=1)
+            models = [model for model, _ in places]
+            images = images.reshape(n_test, len(models), f.shape[2])
+            f[models] += np.moveaxis(images, 1, 0)
+        return f
+
+    def inputs(self, whole: bool) -> Any:
+        """Return the validation samples as the user gave them.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether somebody may look into precomputed matrices, which are copied for
+            that; otherwise their numbers stand for them.
+
+        Returns
+        -------
+        X : array-like of shape (n_test, ...)
+        """
+        table, rows = self.outside.table, self.outside.rows
+        if table.X.ndim == 2:
+            return _safe_indexing(table.given, rows)
+        if whole:
+            return table.X[np.ix_(rows, self.training.samples.rows)]
+        return rows
 
 
 def make_fold(
-    full: Grams, train: Indices, test: Indices, weights: Array | None
+    whole: Training, train: Indices, test: Indices, merge: bool, n_jobs: int
 ) -> Fold:
-    """Return the Gram matrices of a fold, the same as if it were fitted alone.
+    """Return a fold, the same as if its training samples were fitted alone.
 
-    A single step of normalisation gives the same on a normalised matrix as on the
-    kernel itself: the means that centring subtracts and the factors of scaling do not
-    depend on what was subtracted or multiplied before. So kernels are computed once
-    for all folds, unless several steps are applied or the stack is not in memory.
+    Kernels that are held in memory were computed once, for all folds.
 
     Parameters
     ----------
-    full : Grams
-        The matrices of all samples.
+    whole : Training
+        All samples, and Gram matrices that are not normalised.
     train, test : ndarray of int
-        The fold's samples, as positions among those of `full`.
-    weights : ndarray of shape (n_train,) or None
-        Weights of the normalisation's statistics.
+        The fold's samples, as positions among those of `whole`.
+    merge : bool
+        Whether copies among the training samples are made one.
+    n_jobs : int
+        How many folds are held at a time.
 
     Returns
     -------
     fold : Fold
     """
-    several = len(full.built.normalization.steps) > 1
-    # Folds learn their own factors, so those of the whole do not matter.
-    whole = full.stack.stack if isinstance(full.stack, ScaledStack) else full.stack
-    if several or not isinstance(whole, DenseStack):
-        grams = full.rebuilt(train, weights)
-        return Fold(grams.stack, grams.cross, full.X[test])
-    stack = whole.restrict(train, train)
-    assert isinstance(stack, DenseStack)
-    normalization = empty_normalization(
-        full.options.normalize, stack.shape[0], train.size, weights
-    )
-    if normalization.steps:
-        shared = np.shares_memory(stack.array, whole.array)
-        array = stack.array.copy() if shared else stack.array
-        normalize_in_place(array, normalization)
-        stack = DenseStack(array)
+    # Where folds need copies, so does the model on all samples, which is held already.
+    training, train = part_of(whole, train, merge, n_jobs + 1)
+    outside = whole.samples.subset(test)
+    normalization = training.grams.built.normalization
+    stack, everyone = whole.stack, np.arange(train.size)
+    if not isinstance(stack, DenseStack):
+        X = whole.grams.X[test]
 
-    everyone = np.arange(train.size)
+        def computed(m: int) -> Array:
+            grams, _ = training.grams.cross(np.array([m]), everyone)
+            return grams(X, 0)
 
-    def cross(active: Indices, used: Indices) -> tuple[CrossGrams, Indices]:
-        return StackGrams(whole, active, train, normalization), everyone
+        return Fold(training, outside, computed)
 
-    return Fold(stack, cross, test)
+    def cut(m: int) -> Array:
+        one = stack.array[m]
+        K = np.asarray(one[np.ix_(test, train)], dtype=np.float64)
+        diagonal = np.asarray(one.diagonal(), dtype=np.float64)
+        normalization.apply(m, K, diagonal[test], diagonal[train])
+        return K
+
+    return Fold(training, outside, cut)
+
+
+def part_of(
+    whole: Training, chosen: Indices, merge: bool, n_copies: int = 1
+) -> tuple[Training, Indices]:
+    """Return some of the samples with their normalised Gram matrices.
+
+    Parameters
+    ----------
+    whole : Training
+        All samples, and Gram matrices that are not normalised.
+    chosen : ndarray of int
+        The samples to take.
+    merge : bool
+        Whether copies among them are made one.
+    n_copies : int, default=1
+        How many parts are held at a time, where each needs a copy.
+
+    Returns
+    -------
+    training : Training
+    chosen : ndarray of int
+        Those of the samples that are left.
+    """
+    if merge:
+        chosen, samples = made_one(whole.samples, chosen)
+    else:
+        samples = whole.samples.subset(chosen)
+    grams = whole.grams.part(chosen, samples.weights, n_copies)
+    return Training(samples, grams, whole.fit_intercept), chosen
+
+
+def make_splits(cv: Any, samples: Samples) -> list[Split]:
+    """Return the folds as positions among the samples of non-zero weight.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of (train, test) or None
+        As everywhere in scikit-learn.
+    samples : Samples
+        The samples, with the groups that folds keep together.
+
+    Returns
+    -------
+    splits : list of (ndarray of int, ndarray of int)
+
+    Raises
+    ------
+    ValueError
+        If a side is empty, a training side lacks a class, or the splitter gives no
+        positions.
+    """
+    from sklearn.model_selection import check_cv
+
+    y, groups = samples.y, samples.groups
+    if groups is not None:
+        groups = check_groups(groups, len(y))
+    splitter = check_cv(cv, y, classifier=samples.classes is not None)
+    if groups is None and _asks_for_groups(splitter):
+        raise ValueError(
+            f"cv={splitter!r} keeps groups together and got none: call "
+            "fit(X, y, groups=groups) with one label per sample."
+        )
+    place = np.full(y.shape[0], -1)
+    place[samples.rows] = np.arange(samples.rows.size)
+    splits = []
+    everyone = np.zeros((y.shape[0], 1))
+    for number, sides in enumerate(splitter.split(everyone, y, groups)):
+        rows = [_checked_rows(side, y.shape[0], number) for side in sides]
+        train, test = (place[side][place[side] >= 0] for side in rows)
+        if not (train.size and test.size):
+            raise ValueError(f"Fold {number} of cv has an empty side.")
+        _check_classes(samples, train, number)
+        # The samples' own order, as in a fit on this side alone.
+        splits.append((np.sort(train), test))
+    return splits
+
+
+def _asks_for_groups(splitter: Any) -> bool:
+    """Return whether a splitter cannot do without groups."""
+    request = get_routing_for_object(splitter)
+    return "split" in vars(request) and bool(request.split.requests.get("groups"))
+
+
+def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
+    """Return one side of a split, or say why it does not choose among the samples."""
+    rows = np.asarray(side)
+    if rows.dtype.kind == "b" and rows.shape == (n_rows,):
+        return rows
+    if rows.size == 0:
+        return rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"Fold {number} of cv must give its samples as a vector of positions or of "
+            f"{n_rows} truth values, got an array of {rows.dtype} of shape "
+            f"{rows.shape}."
+        )
+    if rows.max() >= n_rows or rows.min() < -n_rows:
+        raise ValueError(
+            f"Fold {number} of cv asks for sample {rows.max()}, but there are "
+            f"{n_rows}, numbered from 0."
+        )
+    return rows
+
+
+def _check_classes(samples: Samples, train: Indices, number: int) -> None:
+    """Raise if a fold's training samples lack a class."""
+    if samples.classes is None:
+        return
+    codes = np.arange(samples.classes.size)
+    missing = samples.classes[~np.isin(codes, samples.labels[train])]
+    if missing.size:
+        raise ValueError(
+            f"The training side of fold {number} of cv holds no sample of class "
+            f"{missing.tolist()[0]!r}: use fewer or stratified folds."
+        )

@@ -3,14 +3,15 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
-from multikernel.estimators._data import is_precomputed, listed
+from multikernel.estimators._data import Table, is_precomputed, listed
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import GramOptions, precomputed_stack
 from multikernel.estimators._predict import (
@@ -19,8 +20,15 @@ from multikernel.estimators._predict import (
     KernelGrams,
     PrecomputedGrams,
 )
+from multikernel.estimators._samples import Samples
 from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack, build_stack
+from multikernel.gram import (
+    BuiltStack,
+    DenseStack,
+    GramStack,
+    build_part,
+    build_stack,
+)
 from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
@@ -39,9 +47,28 @@ class KernelNames(Protocol):
         """Return the names of the chosen kernels, of all by default."""
         ...
 
+    @property
+    def everything(self) -> tuple[str, ...]:
+        """Return the names of all kernels, made once."""
+        ...
+
+
+class Cached:
+    """Computes its names once, and leaves them out of model files."""
+
+    @cached_property
+    def everything(self) -> tuple[str, ...]:
+        """Return the names of all kernels."""
+        names: list[str] = self()  # type: ignore[operator]
+        return tuple(names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a model file holds."""
+        return {k: v for k, v in vars(self).items() if k != "everything"}
+
 
 @dataclass(frozen=True)
-class DictionaryNames:
+class DictionaryNames(Cached):
     """Names from a dictionary.
 
     Parameters
@@ -58,7 +85,7 @@ class DictionaryNames:
 
 
 @dataclass(frozen=True)
-class NumberedNames:
+class NumberedNames(Cached):
     """Names of precomputed matrices: their numbers.
 
     Parameters
@@ -101,7 +128,7 @@ class Grams:
 
     @property
     def stack(self) -> GramStack:
-        """Return the normalised stack."""
+        """Return the stack."""
         return self.built.stack
 
     @property
@@ -111,8 +138,13 @@ class Grams:
             return NumberedNames(self.stack.shape[0])
         return DictionaryNames(self.dictionary)
 
-    def rebuilt(self, chosen: Indices, weights: Array | None) -> "Grams":
-        """Return the Gram matrices on some of the samples, computed anew.
+    def part(
+        self, chosen: Indices, weights: Array | None, n_copies: int = 1
+    ) -> "Grams":
+        """Return the Gram matrices on some of the samples, as if fitted on them alone.
+
+        Matrices in memory, which must not be normalised yet, are looked at without a
+        copy where kernels are at most scaled; lazy ones are computed anew.
 
         Parameters
         ----------
@@ -120,16 +152,28 @@ class Grams:
             The samples.
         weights : ndarray of shape (n_chosen,) or None
             Weights of the normalisation's statistics.
+        n_copies : int, default=1
+            How many parts are held at a time, where each needs a copy.
 
         Returns
         -------
         grams : Grams
-            Its models take rows of ``self.X``.
+            Its models take new samples as those of a fit do.
         """
-        rows = self.X[chosen]
-        X = rows if self.dictionary is not None else rows[:, chosen]
-        built = _build(self.dictionary, X, self.options, weights)
-        return Grams(built, X, chosen, self.dictionary, self.options)
+        built = build_part(
+            self.stack,
+            chosen,
+            normalize=self.options.normalize,
+            sample_weight=weights,
+            max_bytes=self.options.max_bytes,
+            n_copies=n_copies,
+        )
+        if built is None:
+            X = self.X[chosen]
+            built = _build(self.dictionary, X, self.options, weights)
+        else:
+            X = self.X if self.dictionary is None else self.X[chosen]
+        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
 
     def model(self, expansion: Expansion) -> AdditiveModel:
         """Return a model that predicts, with no more training data than it needs.
@@ -166,7 +210,7 @@ class Grams:
         steps = self.built.normalization.steps
         if any(isinstance(step, CenterStep) for step in steps):
             # A new sample is centred by its similarity to every training sample.
-            kept = np.arange(self.X.shape[0])
+            kept = np.arange(self.rows.size)
         normalization = self.built.normalization.take(active)
         if self.dictionary is None:
             return PrecomputedGrams(active, self.rows[kept], normalization), kept
@@ -197,49 +241,46 @@ def additive_model(
 
 
 def build_grams(
-    estimator: Any, X: Array, rows: Indices, weights: Array | None
+    dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
 ) -> Grams:
     """Compute the training Gram matrices of an estimator.
 
     Parameters
     ----------
-    estimator : estimator
-        Gives ``kernels``, ``normalize``, ``storage``, ``max_bytes``,
-        ``random_state``, ``n_features_in_`` and, where data has them,
-        ``feature_names_in_``.
-    X : ndarray of shape (n_samples, ...)
-        Checked training samples.
-    rows : ndarray of shape (n_samples,)
-        Their positions in the input of the fit.
-    weights : ndarray of shape (n_samples,) or None
-        Weights of the normalisation's statistics.
+    dictionary : KernelDictionary or None
+        From `choose_dictionary`; None for precomputed kernels.
+    samples : Samples
+        The training samples; their weights are those of the statistics that
+        normalisation learns.
+    options : GramOptions
+        Normalisation, storage and limits.
 
     Returns
     -------
     grams : Grams
-
-    Warns
-    -----
-    DegenerateKernelWarning
-        If kernels are zero (or constant, where that counts) on these samples.
     """
-    options = GramOptions(
-        estimator.normalize,
-        estimator.storage,
-        estimator.max_bytes,
-        estimator.random_state,
-    )
-    dictionary = None
-    if not is_precomputed(estimator.kernels):
-        dictionary = choose_dictionary(
-            estimator.kernels,
-            estimator.n_features_in_,
-            getattr(estimator, "feature_names_in_", None),
-        )
-    built = _build(dictionary, X, options, weights)
-    grams = Grams(built, X, rows, dictionary, options)
-    _warn_degenerate(type(estimator).__name__, grams)
-    return grams
+    built = _build(dictionary, samples.X, options, samples.weights)
+    return Grams(built, samples.X, samples.rows, dictionary, options)
+
+
+def build_raw_grams(
+    dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
+) -> Grams:
+    """Compute the Gram matrices that a search cuts its folds from.
+
+    Parameters
+    ----------
+    dictionary, samples, options
+        As `build_grams` takes them.
+
+    Returns
+    -------
+    grams : Grams
+        Not normalised: `Grams.part` normalises.
+    """
+    plain = replace(options, normalize=None)
+    built = _build(dictionary, samples.X, plain, samples.weights)
+    return Grams(built, samples.X, samples.rows, dictionary, options)
 
 
 def _build(
@@ -260,30 +301,29 @@ def _build(
     )
 
 
-def choose_dictionary(
-    kernels: Any, n_features: int, feature_names: Sequence[str] | None
-) -> KernelDictionary:
+def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
     """Return the dictionary that a ``kernels`` parameter stands for.
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary or None
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
         None stands for `spicy_dictionary`.
-    n_features : int
-        Number of columns of the data.
-    feature_names : sequence of str or None
-        Their names.
+    table : Table
+        The training data.
 
     Returns
     -------
-    dictionary : KernelDictionary
-        With columns given by indices.
+    dictionary : KernelDictionary or None
+        With columns given by indices; None for precomputed kernels.
 
     Raises
     ------
     ValueError
         If it is empty or of another type.
     """
+    if is_precomputed(kernels):
+        return None
+    n_features = table.X.shape[1]
     if kernels is None:
         chosen: KernelDictionary = spicy_dictionary(n_features)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
@@ -300,12 +340,26 @@ def choose_dictionary(
             "kernels must be None, 'precomputed', a list of kernels or a "
             f"KernelDictionary, got {kernels!r}."
         )
-    names = None if feature_names is None else [str(name) for name in feature_names]
+    given = table.feature_names
+    names = None if given is None else [str(name) for name in given]
     return resolve_columns(chosen, n_features, names)
 
 
-def _warn_degenerate(owner: str, grams: Grams) -> None:
-    """Name the kernels that cannot enter the model."""
+def warn_degenerate(owner: str, grams: Grams) -> None:
+    """Name the kernels that cannot enter the model.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+
+    Warns
+    -----
+    DegenerateKernelWarning
+        If kernels are zero (or constant, where that counts) on these samples.
+    """
     degenerate = grams.built.degenerate
     if degenerate.size:
         names = grams.names(degenerate[:5].tolist())

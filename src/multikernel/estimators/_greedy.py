@@ -1,33 +1,36 @@
 """What the estimators that select kernels one after the other share."""
 
 import copy
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array
-from multikernel.estimators._base import BaseMKL, Recipe
+from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._data import check_predict_data
-from multikernel.estimators._grams import Grams
-from multikernel.estimators._predict import AdditiveModel
-from multikernel.estimators._samples import Samples
-from multikernel.estimators._scores import FoldClassifier
+from multikernel.estimators._one_vs_rest import FINISHED
+from multikernel.estimators._progress import Watch
+from multikernel.estimators._solve import Recipe, Training
 from multikernel.estimators._stages import Stages, make_stages
 from multikernel.estimators._tasks import (
-    MKLClassifier,
-    MKLRegressor,
+    ClassifierMKL,
+    RegressorMKL,
+    class_codes,
     has_probabilities,
-    predictions,
+    log_probabilities,
+    one_column,
 )
-from multikernel.gram.base import GramStack
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.losses import Loss, weighted
-from multikernel.problem import Callback, Problem
+from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet
-from multikernel.solvers import GroupOMP
+from multikernel.solvers import GreedyPath, GroupOMP
 
 LARGEST_SEED = 2**31 - 1
 
@@ -35,18 +38,20 @@ LARGEST_SEED = 2**31 - 1
 class GreedyMKL(BaseMKL):
     """A model that grows by one kernel at a time; every prefix of it is a model."""
 
+    # Copies do not change a selection: there is no machine with corners to settle.
+    _merges_copies: ClassVar[bool] = False
+
     subsample: float | int
-    _stages: Stages
 
     def _recipe(
-        self, loss: Loss, alpha: float, n_kernels: int | None, total_weight: float
+        self, loss: Loss, alpha: float, max_kernels: int | None, total_weight: float
     ) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         whole = isinstance(self.subsample, Integral)
         drawn = whole or self.subsample < 1.0
         random = check_random_state(self.random_state) if drawn else None
         solver = GroupOMP(
-            n_kernels=n_kernels,
+            max_kernels=max_kernels,
             tol=self.tol,
             subsample=int(self.subsample) if whole else float(self.subsample),
             random_state=0 if random is None else random.randint(LARGEST_SEED),
@@ -54,38 +59,26 @@ class GreedyMKL(BaseMKL):
         ridge = BlockElasticNet(alpha * total_weight, l1_ratio=0.0)
         return Recipe(loss, ridge, solver, 1.0 / total_weight)
 
-    def _problems(
-        self, recipe: Recipe, stack: GramStack, samples: Samples
-    ) -> list[Problem]:
-        """Return one problem with all outputs, so that they share a selection."""
-        loss = weighted(recipe.loss, self._weights(samples))
-        targets = self._targets(samples)
-        y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
-        return [Problem(stack, y, loss, recipe.regularizer, self.fit_intercept)]
-
-    def _fit_samples(
-        self, samples: Samples, grams: Grams, callback: Callback | None
+    def _solve(
+        self, recipe: Recipe, training: Training, watch: Watch
     ) -> dict[str, Any]:
         """Select kernels and return the fitted attributes."""
-        recipe = self._build(self._total_weight(samples))
-        assert isinstance(recipe.solver, GroupOMP)
-        (problem,) = self._problems(recipe, grams.stack, samples)
-        path = recipe.solver.path(problem, self._watch(recipe, callback))
-        stages = make_stages(path, grams.cross, samples, recipe.objective_scale)
-        return stages.attributes() | {"_names": grams.names}
-
-    def _fitted_model(self) -> AdditiveModel:
-        return self._fitted_stages().last_model()
+        path = greedy_solver(recipe).path(joint_problem(recipe, training), watch)
+        warn_interrupted(type(self).__name__, path)
+        return make_stages(path, training, recipe.objective_scale).attributes()
 
     def _fitted_stages(self) -> Stages:
         """Return the models of all prefixes, or say that there are none."""
-        self._require_fitted()
-        return self._stages
+        stages = self._fitted().stages
+        assert stages is not None
+        return stages
 
     def _staged_values(self, X: Any) -> Array:
         """Return decision values, shape (n_selected + 1, n_samples, n_outputs)."""
         model = self._fitted_stages().model
-        return model.decision_values(check_predict_data(self, X))
+        return model.decision_values(
+            check_predict_data(self, X, self._state.precomputed)
+        )
 
     def prefix(self, n_kernels: int) -> Self:
         """Return the fitted model with the first selected kernels only.
@@ -114,13 +107,69 @@ class GreedyMKL(BaseMKL):
                 f"{type(self).__name__} has models with 0 to {len(stages)} kernels, "
                 f"got n_kernels={n_kernels}."
             )
+        attributes = stages.prefix(n_kernels).attributes()
+        state = replace(
+            self._state,
+            model=attributes.pop("_model"),
+            stages=attributes.pop("_stages"),
+        )
         view = copy.copy(self)
-        for name, value in stages.prefix(n_kernels).attributes().items():
+        for name, value in (attributes | {"_state": state}).items():
             setattr(view, name, value)
         return view
 
 
-class GreedyClassifier(GreedyMKL, MKLClassifier):
+def greedy_solver(recipe: Recipe) -> GroupOMP:
+    """Return the solver of a greedy recipe."""
+    assert isinstance(recipe.solver, GroupOMP)
+    return recipe.solver
+
+
+def joint_problem(recipe: Recipe, training: Training) -> Problem:
+    """Return one problem with all outputs, so that they share a selection.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Loss and penalty.
+    training : Training
+        The data.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    samples = training.samples
+    targets = samples.targets
+    y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
+    loss = weighted(recipe.loss, samples.weights)
+    return Problem(training.stack, y, loss, recipe.regularizer, training.fit_intercept)
+
+
+def warn_interrupted(owner: str, path: GreedyPath) -> None:
+    """Say so where a selection ended before its time.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    path : GreedyPath
+        Its path.
+
+    Warns
+    -----
+    ConvergenceWarning
+        With the number of kernels and the reason.
+    """
+    if path.status not in FINISHED:
+        warnings.warn(
+            f"{owner} stopped with {len(path)} kernels. {path.status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+class GreedyClassifier(GreedyMKL, ClassifierMKL):
     """Adds the predictions of all prefixes of a classifier."""
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
@@ -138,7 +187,7 @@ class GreedyClassifier(GreedyMKL, MKLClassifier):
             Item k is the `decision_function` of ``prefix(k)``. Every kernel is
             evaluated once for all.
         """
-        return (predictions(f) for f in self._staged_values(X))
+        return (one_column(f) for f in self._staged_values(X))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Return the predictions of the models with no kernel, one kernel, ...
@@ -153,13 +202,12 @@ class GreedyClassifier(GreedyMKL, MKLClassifier):
         labels : iterator of ndarray of shape (n_samples,)
             Item k holds the predictions of ``prefix(k)``.
         """
-        values = self._staged_values(X)
-        stage = FoldClassifier(self.loss, self.classes_)
-        return (stage.predict(f) for f in values)
+        values, classes = self._staged_values(X), self.classes_
+        return (classes[class_codes(f)] for f in values)
 
     @available_if(has_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Return the probabilities of all prefixes; logistic loss only.
+        """Return the probabilities of all prefixes; log loss only.
 
         Parameters
         ----------
@@ -171,12 +219,10 @@ class GreedyClassifier(GreedyMKL, MKLClassifier):
         probabilities : iterator of ndarray of shape (n_samples, n_classes)
             Item k holds the probabilities of ``prefix(k)``.
         """
-        values = self._staged_values(X)
-        stage = FoldClassifier(self.loss, self.classes_)
-        return (stage.predict_proba(f) for f in values)
+        return (np.exp(log_probabilities(f)) for f in self._staged_values(X))
 
 
-class GreedyRegressor(GreedyMKL, MKLRegressor):
+class GreedyRegressor(GreedyMKL, RegressorMKL):
     """Adds several targets, and the predictions of all prefixes of a regressor."""
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
@@ -194,7 +240,7 @@ class GreedyRegressor(GreedyMKL, MKLRegressor):
             Item k holds the predictions of ``prefix(k)``. Every kernel is evaluated
             once for all.
         """
-        return (predictions(f) for f in self._staged_values(X))
+        return (one_column(f) for f in self._staged_values(X))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that several targets are welcome."""

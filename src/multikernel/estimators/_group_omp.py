@@ -12,15 +12,15 @@ from multikernel._validation import (
     Check,
     Number,
 )
-from multikernel.estimators._base import Recipe
 from multikernel.estimators._greedy import GreedyClassifier, GreedyRegressor
-from multikernel.estimators._parameters import SHARED_CHECKS
-from multikernel.estimators._spicy import (
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
+    NORMALIZE,
     REGRESSOR_CHECKS,
-    regression_loss,
+    SHARED_CHECKS,
 )
+from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
 
 GREEDY_CHECKS: Mapping[str, Check] = {
@@ -31,7 +31,7 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 GROUP_OMP_CHECKS: Mapping[str, Check] = {
     "alpha": POSITIVE,
-    "n_kernels": AnyOf((NOTHING, COUNT)),
+    "max_kernels": AnyOf((NOTHING, COUNT)),
     **GREEDY_CHECKS,
 }
 
@@ -63,16 +63,16 @@ class GroupOMPClassifier(GreedyClassifier):
         alone; it expects standardised columns. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
-    n_kernels : int or None, default=None
+    max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
     tol : float, default=1e-3
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the mean square of the centred target for the squared loss.
-    loss : {"squared", "logistic", "hinge"}, default="squared"
+    loss : {"squared_error", "log_loss", "hinge"}, default="squared_error"
         Loss. Kernels are selected by how well they fit minus the gradient of the
         loss, and the refits are least squares, kernel logistic regression, or a
-        support vector machine. Only "logistic" has `predict_proba`.
+        support vector machine. Only "log_loss" has `predict_proba`.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
@@ -163,7 +163,7 @@ class GroupOMPClassifier(GreedyClassifier):
     >>> X = np.random.default_rng(0).standard_normal((90, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = GroupOMPClassifier(kernels, n_kernels=2).fit(X, y)
+    >>> model = GroupOMPClassifier(kernels, max_kernels=2).fit(X, y)
     >>> model.kernel_names_[model.selection_order_[0]]
     'gaussian(sigma=1)[x2]'
     >>> [round(float(np.mean(labels == y)), 2) for labels in model.staged_predict(X)]
@@ -179,11 +179,11 @@ class GroupOMPClassifier(GreedyClassifier):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        n_kernels: int | None = None,
+        max_kernels: int | None = None,
         tol: float = 1e-3,
-        loss: str = "squared",
+        loss: str = "squared_error",
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str = "auto",
@@ -193,7 +193,7 @@ class GroupOMPClassifier(GreedyClassifier):
     ) -> None:
         self.kernels = kernels
         self.alpha = alpha
-        self.n_kernels = n_kernels
+        self.max_kernels = max_kernels
         self.tol = tol
         self.loss = loss
         self.subsample = subsample
@@ -207,8 +207,8 @@ class GroupOMPClassifier(GreedyClassifier):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe, with the parameters as they are."""
-        loss = CLASSIFIER_LOSSES[self.loss]()
-        return self._recipe(loss, self.alpha, self.n_kernels, total_weight)
+        loss = find_loss(self.loss)
+        return self._recipe(loss, self.alpha, self.max_kernels, total_weight)
 
 
 class GroupOMPRegressor(GreedyRegressor):
@@ -237,13 +237,13 @@ class GroupOMPRegressor(GreedyRegressor):
         alone; it expects standardised columns. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
-    n_kernels : int or None, default=None
+    max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
     tol : float, default=1e-3
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``. Kernels are
         selected by how well they fit minus the gradient of the loss.
     epsilon : float, default=0.1
@@ -333,7 +333,7 @@ class GroupOMPRegressor(GreedyRegressor):
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.column_stack([np.sin(2.0 * X[:, 1]), X[:, 1] + 0.5 * X[:, 3]])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = GroupOMPRegressor(kernels, n_kernels=2).fit(X, y)
+    >>> model = GroupOMPRegressor(kernels, max_kernels=2).fit(X, y)
     >>> model.selection_order_
     array([1, 3])
     >>> model.predict(X).shape, model.prefix(1).active_kernels_
@@ -347,12 +347,12 @@ class GroupOMPRegressor(GreedyRegressor):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        n_kernels: int | None = None,
+        max_kernels: int | None = None,
         tol: float = 1e-3,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         storage: str = "auto",
         max_bytes: int | None = None,
@@ -361,7 +361,7 @@ class GroupOMPRegressor(GreedyRegressor):
     ) -> None:
         self.kernels = kernels
         self.alpha = alpha
-        self.n_kernels = n_kernels
+        self.max_kernels = max_kernels
         self.tol = tol
         self.loss = loss
         self.epsilon = epsilon
@@ -375,5 +375,5 @@ class GroupOMPRegressor(GreedyRegressor):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe, with the parameters as they are."""
-        loss = regression_loss(self.loss, self.epsilon)
-        return self._recipe(loss, self.alpha, self.n_kernels, total_weight)
+        loss = find_loss(self.loss, self.epsilon)
+        return self._recipe(loss, self.alpha, self.max_kernels, total_weight)

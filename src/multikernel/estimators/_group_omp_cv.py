@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from multikernel._validation import Check
-from multikernel.estimators._base import Recipe
 from multikernel.estimators._greedy import GreedyClassifier, GreedyRegressor
-from multikernel.estimators._greedy_cv import GREEDY_CV_CHECKS, GreedyCV
+from multikernel.estimators._greedy_search import GREEDY_SEARCH_CHECKS, GreedySearchCV
 from multikernel.estimators._group_omp import GREEDY_CHECKS
-from multikernel.estimators._spicy import (
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
+    NORMALIZE,
     REGRESSOR_CHECKS,
-    regression_loss,
 )
+from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
 
-CHECKS: Mapping[str, Check] = {**GREEDY_CHECKS, **GREEDY_CV_CHECKS}
+CHECKS: Mapping[str, Check] = {**GREEDY_CHECKS, **GREEDY_SEARCH_CHECKS}
 
 
-class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
+class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
     On every fold the kernels are selected for all strengths side by side, and every
@@ -48,16 +48,16 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
     refit : bool, default=True
-        Whether to select on all samples, and to be the model with ``n_kernels_``
+        Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
     tol : float, default=1e-3
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the mean square of the centred target for the squared loss.
-    loss : {"squared", "logistic", "hinge"}, default="squared"
+    loss : {"squared_error", "log_loss", "hinge"}, default="squared_error"
         Loss. Kernels are selected by how well they fit minus the gradient of the
         loss, and the refits are least squares, kernel logistic regression, or a
-        support vector machine. Only "logistic" has `predict_proba`.
+        support vector machine. Only "log_loss" has `predict_proba`.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
@@ -85,7 +85,7 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
     ----------
     alpha_ : float
         The strength that was chosen.
-    n_kernels_ : int
+    max_kernels_ : int
         The number of kernels that was chosen: the fewest with the best mean score,
         then the largest alpha.
     alphas_ : ndarray of shape (n_alphas,)
@@ -159,7 +159,7 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = GroupOMPClassifierCV(kernels, cv=3).fit(X, y)
-    >>> model.n_kernels_, model.selection_order_
+    >>> model.max_kernels_, model.selection_order_
     (1, array([2]))
     """
 
@@ -176,9 +176,9 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
         n_jobs: int | None = None,
         refit: bool = True,
         tol: float = 1e-3,
-        loss: str = "squared",
+        loss: str = "squared_error",
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str = "auto",
@@ -206,11 +206,11 @@ class GroupOMPClassifierCV(GreedyCV, GreedyClassifier):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the paths set the strengths."""
-        loss = CLASSIFIER_LOSSES[self.loss]()
+        loss = find_loss(self.loss)
         return self._recipe(loss, 1.0, self.max_kernels, total_weight)
 
 
-class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
+class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
     On every fold the kernels are selected for all strengths side by side, and every
@@ -239,13 +239,13 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
     refit : bool, default=True
-        Whether to select on all samples, and to be the model with ``n_kernels_``
+        Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
     tol : float, default=1e-3
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``. Kernels are
         selected by how well they fit minus the gradient of the loss.
     epsilon : float, default=0.1
@@ -275,7 +275,7 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
     ----------
     alpha_ : float
         The strength that was chosen.
-    n_kernels_ : int
+    max_kernels_ : int
         The number of kernels that was chosen: the fewest with the best mean score,
         then the largest alpha.
     alphas_ : ndarray of shape (n_alphas,)
@@ -348,7 +348,7 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
     >>> y = np.sin(2.0 * X[:, 1]) + X[:, 3] + 0.1 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = GroupOMPRegressorCV(kernels, cv=3).fit(X, y)
-    >>> model.n_kernels_, model.selection_order_
+    >>> model.max_kernels_, model.selection_order_
     (2, array([3, 1]))
     """
 
@@ -365,10 +365,10 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
         n_jobs: int | None = None,
         refit: bool = True,
         tol: float = 1e-3,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         storage: str = "auto",
         max_bytes: int | None = None,
@@ -395,5 +395,5 @@ class GroupOMPRegressorCV(GreedyCV, GreedyRegressor):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the paths set the strengths."""
-        loss = regression_loss(self.loss, self.epsilon)
+        loss = find_loss(self.loss, self.epsilon)
         return self._recipe(loss, 1.0, self.max_kernels, total_weight)

@@ -3,8 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from multikernel.estimators._base import BaseMKL, Recipe
+from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._lp_solvers import check_solver
+from multikernel.estimators._solve import Recipe
 from multikernel.losses import Loss
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import Solver

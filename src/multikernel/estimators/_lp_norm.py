@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from multikernel._validation import POSITIVE, Check
-from multikernel.estimators._base import Recipe
-from multikernel.estimators._copies import MergesCopies
+from multikernel.estimators._losses import find_loss
 from multikernel.estimators._lp_base import LpMKL, margin_recipe
 from multikernel.estimators._lp_solvers import (
     MAX_ITER_CHECK,
@@ -13,14 +12,14 @@ from multikernel.estimators._lp_solvers import (
     exponent,
     lp_solver,
 )
-from multikernel.estimators._parameters import SHARED_CHECKS
-from multikernel.estimators._spicy import (
+from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
+    NORMALIZE,
     REGRESSOR_CHECKS,
-    regression_loss,
+    SHARED_CHECKS,
 )
-from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.estimators._solve import Recipe
+from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
 
 LP_CHECKS: Mapping[str, Check] = {
@@ -32,7 +31,7 @@ LP_CHECKS: Mapping[str, Check] = {
 }
 
 
-class LpMKLClassifier(MergesCopies, LpMKL, MKLClassifier):
+class LpMKLClassifier(LpMKL, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -58,8 +57,8 @@ class LpMKLClassifier(MergesCopies, LpMKL, MKLClassifier):
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"hinge", "logistic", "squared"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     solver : str, default="auto"
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
@@ -167,7 +166,7 @@ class LpMKLClassifier(MergesCopies, LpMKL, MKLClassifier):
         *,
         loss: str = "hinge",
         solver: str = "auto",
-        normalize: str | Sequence[str] | None = "variance",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -198,10 +197,10 @@ class LpMKLClassifier(MergesCopies, LpMKL, MKLClassifier):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the weight of all samples does not matter."""
         solver = lp_solver(self.solver, self.tol, self.max_iter)
-        return margin_recipe(CLASSIFIER_LOSSES[self.loss](), self.C, self.p, solver)
+        return margin_recipe(find_loss(self.loss), self.C, self.p, solver)
 
 
-class LpMKLRegressor(MergesCopies, LpMKL, MKLRegressor):
+class LpMKLRegressor(LpMKL, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -227,7 +226,7 @@ class LpMKLRegressor(MergesCopies, LpMKL, MKLRegressor):
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
         The absolute error beyond ``epsilon``, or half the squared error.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -331,7 +330,7 @@ class LpMKLRegressor(MergesCopies, LpMKL, MKLRegressor):
         loss: str = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
-        normalize: str | Sequence[str] | None = "variance",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -361,5 +360,5 @@ class LpMKLRegressor(MergesCopies, LpMKL, MKLRegressor):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the weight of all samples does not matter."""
         solver = lp_solver(self.solver, self.tol, self.max_iter)
-        loss = regression_loss(self.loss, self.epsilon)
+        loss = find_loss(self.loss, self.epsilon)
         return margin_recipe(loss, self.C, self.p, solver)

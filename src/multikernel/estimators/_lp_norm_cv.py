@@ -4,18 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from multikernel._validation import Check
-from multikernel.estimators._base import Recipe
-from multikernel.estimators._lp_base import margin_recipe
-from multikernel.estimators._lp_cv import DEFAULT_CS, DEFAULT_PS, GRID_CHECKS, LpCV
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._lp_base import LpMKL, margin_recipe
 from multikernel.estimators._lp_norm import LP_CHECKS
 from multikernel.estimators._lp_solvers import lp_solver
-from multikernel.estimators._spicy import (
-    CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
-    REGRESSOR_CHECKS,
-    regression_loss,
+from multikernel.estimators._margin_search import (
+    DEFAULT_PS,
+    GRID_CHECKS,
+    MarginSearchCV,
 )
-from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.estimators._parameters import (
+    CLASSIFIER_CHECKS,
+    NORMALIZE,
+    REGRESSOR_CHECKS,
+)
+from multikernel.estimators._solve import Recipe
+from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
 
 CHECKS: Mapping[str, Check] = {
@@ -24,7 +28,7 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-class LpMKLClassifierCV(LpCV, MKLClassifier):
+class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
     The problem is that of `LpMKLClassifier`. On every fold it is solved for all
@@ -54,8 +58,8 @@ class LpMKLClassifierCV(LpCV, MKLClassifier):
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"hinge", "logistic", "squared"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     solver : str, default="auto"
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
@@ -171,7 +175,7 @@ class LpMKLClassifierCV(LpCV, MKLClassifier):
         self,
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         *,
-        Cs: Sequence[float] = DEFAULT_CS,
+        Cs: Sequence[float] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
         cv: Any = None,
         scoring: Any = None,
@@ -179,7 +183,7 @@ class LpMKLClassifierCV(LpCV, MKLClassifier):
         refit: bool = True,
         loss: str = "hinge",
         solver: str = "auto",
-        normalize: str | Sequence[str] | None = "variance",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -208,14 +212,17 @@ class LpMKLClassifierCV(LpCV, MKLClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _exponents(self) -> Sequence[float]:
+        return [float(p) for p in self.ps]
+
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for C one and the first p; the grid sets both."""
-        loss = CLASSIFIER_LOSSES[self.loss]()
+        loss = find_loss(self.loss)
         solver = lp_solver(self.solver, self.tol, self.max_iter)
         return margin_recipe(loss, 1.0, float(self.ps[0]), solver)
 
 
-class LpMKLRegressorCV(LpCV, MKLRegressor):
+class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
     The problem is that of `LpMKLRegressor`. On every fold it is solved for all
@@ -245,7 +252,7 @@ class LpMKLRegressorCV(LpCV, MKLRegressor):
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
         The absolute error beyond ``epsilon``, or half the squared error.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -356,7 +363,7 @@ class LpMKLRegressorCV(LpCV, MKLRegressor):
         self,
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         *,
-        Cs: Sequence[float] = DEFAULT_CS,
+        Cs: Sequence[float] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
         cv: Any = None,
         scoring: Any = None,
@@ -365,7 +372,7 @@ class LpMKLRegressorCV(LpCV, MKLRegressor):
         loss: str = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
-        normalize: str | Sequence[str] | None = "variance",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -393,8 +400,11 @@ class LpMKLRegressorCV(LpCV, MKLRegressor):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _exponents(self) -> Sequence[float]:
+        return [float(p) for p in self.ps]
+
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for C one and the first p; the grid sets both."""
-        loss = regression_loss(self.loss, self.epsilon)
+        loss = find_loss(self.loss, self.epsilon)
         solver = lp_solver(self.solver, self.tol, self.max_iter)
         return margin_recipe(loss, 1.0, float(self.ps[0]), solver)

@@ -1,6 +1,7 @@
 """What the constructor parameters of estimators may be."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from multikernel._validation import (
     Number,
     OneOf,
 )
+from multikernel.estimators._losses import (
+    CLASSIFIER_LOSS_CHECKS,
+    REGRESSOR_LOSS_CHECKS,
+)
 from multikernel.gram.build import STORAGE
 from multikernel.gram.normalization import STEPS
 
@@ -29,6 +34,51 @@ def normalization_steps(value: Any) -> str | None:
         return None
     return f"None, one of {', '.join(map(repr, STEPS))}, or a sequence of these"
 
+
+@dataclass(frozen=True)
+class SequenceOf:
+    """A sequence of at least one value, each of which passes a check.
+
+    Parameters
+    ----------
+    check : Check
+        What every value must pass.
+    description : str
+        What to call the sequence in a message.
+    """
+
+    check: Check
+    description: str
+
+    def __call__(self, value: object) -> str | None:
+        """Return what was expected, or None."""
+        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+            given = list(value)
+            if given and all(self.check(item) is None for item in given):
+                return None
+        return self.description
+
+
+POSITIVE_SEQUENCE = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
+
+
+def class_weight_choice(value: Any) -> str | None:
+    """Check a ``class_weight`` parameter: None, "balanced" or a dict."""
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return None
+    if isinstance(value, Mapping) and all(
+        POSITIVE(weight) is None for weight in value.values()
+    ):
+        return None
+    return "None, 'balanced', or a dict from class labels to positive weights"
+
+
+NORMALIZE = "variance"
+"""The default ``normalize`` of every estimator.
+
+Wide Gaussians are mostly constant: with "trace" most of their diagonal is spent on
+that, which the intercept does better.
+"""
 
 SHARED_CHECKS: Mapping[str, Check] = {
     "normalize": normalization_steps,
@@ -47,3 +97,9 @@ SHARED_CHECKS: Mapping[str, Check] = {
     ),
 }
 """Parameters that every estimator has."""
+
+CLASSIFIER_CHECKS: Mapping[str, Check] = {
+    **CLASSIFIER_LOSS_CHECKS,
+    "class_weight": class_weight_choice,
+}
+REGRESSOR_CHECKS: Mapping[str, Check] = REGRESSOR_LOSS_CHECKS

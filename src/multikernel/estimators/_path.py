@@ -39,7 +39,9 @@ class RegularizationPath:
     duality_gaps: Array
 
 
-def strength_grid(problems: Sequence[Problem], n_alphas: int, ratio: float) -> Array:
+def strength_grid(
+    problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
+) -> Array:
     """Return strengths downwards from the smallest one at which no kernel enters.
 
     Parameters
@@ -48,7 +50,7 @@ def strength_grid(problems: Sequence[Problem], n_alphas: int, ratio: float) -> A
         The problems of all outputs.
     n_alphas : int
         Number of strengths.
-    ratio : float
+    alpha_min_ratio : float
         The last strength over the first.
 
     Returns
@@ -72,7 +74,7 @@ def strength_grid(problems: Sequence[Problem], n_alphas: int, ratio: float) -> A
             "No kernel can enter at any alpha: the targets are constant, or every "
             "kernel is zero on the training data."
         )
-    return np.asarray(largest * np.geomspace(1.0, ratio, n_alphas))
+    return np.asarray(largest * np.geomspace(1.0, alpha_min_ratio, n_alphas))
 
 
 def path_arrays(

@@ -9,18 +9,10 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack, Normalization
-from multikernel.gram.build import check_size, degenerate_kernels
-from multikernel.gram.dense import Stored
-from multikernel.gram.normalization import (
-    CosineStep,
-    TraceStep,
-    VarianceStep,
-    empty_normalization,
-)
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram import BuiltStack, DenseStack, GramStack
+from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
+from multikernel.gram.normalization import CosineStep, empty_normalization
 from multikernel.kernels.precomputed import ASYMMETRY
-from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
@@ -144,44 +136,17 @@ def precomputed_stack(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
-    steps = normalization.steps
-    scalings = [step for step in steps if isinstance(step, TraceStep | VarianceStep)]
-    only_scaled = len(scalings) == len(steps)
-    if not (only_scaled and array.flags.c_contiguous):
+    if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
         array = array.copy(order="C")
     stack: GramStack = DenseStack(array)
     check_diagonals(stack)
     check_symmetric(stack, options.random_state)
-    if only_scaled:
-        for step in scalings:
-            step.learn_stack(stack)
-            stack = ScaledStack(stack, step.factors)
+    if normalization.only_scales:
+        stack = normalization.learn_scales(stack)
     else:
         normalize_in_place(array, normalization)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
-
-
-def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn a normalisation from Gram matrices, and apply it to them.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_samples, n_samples)
-        The matrices; overwritten.
-    normalization : Normalization
-        Empty steps; they are filled.
-    """
-    if not normalization.steps:
-        return
-
-    def treat(m: int) -> None:
-        K = array[m].astype(np.float64, copy=False)
-        normalization.learn(m, K)
-        if K.dtype != array.dtype:
-            array[m] = K
-
-    run_blocks(treat, range(array.shape[0]))
 
 
 def check_diagonals(stack: GramStack) -> None:

@@ -84,13 +84,24 @@ def report(owner: str, scale: float) -> Callback:
     return write
 
 
-def chained(callbacks: Sequence[Callback]) -> Callback | None:
-    """Return one callback that calls all, and stops where any of them asks to."""
-    if not callbacks:
-        return None
+class Watch:
+    """What is called once per iteration of a fit; it stops where any callback says so.
 
-    def call(line: Progress) -> bool:
-        answers = [callback(line) for callback in callbacks]
-        return any(answers)
+    Once stopped it stops every further solve of the fit, and calls nobody.
 
-    return call
+    Parameters
+    ----------
+    callbacks : sequence of Callback
+        Those who look on.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self.callbacks = tuple(callbacks)
+        self.stopped = False
+
+    def __call__(self, line: Progress) -> bool:
+        """Call all, and return whether the fit is to stop."""
+        if not self.stopped:
+            answers = [callback(line) for callback in self.callbacks]
+            self.stopped = any(answers)
+        return self.stopped

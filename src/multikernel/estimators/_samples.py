@@ -1,10 +1,15 @@
 """The training samples of a fit, and how they stand to the rows of the input."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators._data import Table, listed
+from multikernel.estimators._one_vs_rest import labels_to_signs
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""
@@ -39,28 +44,60 @@ class Samples:
         Their data; for precomputed kernels rows and columns are left out.
     labels : ndarray of shape (n_samples,)
         Class indices, or the targets of a regression.
-    weights : ndarray of shape (n_samples,) or None
-        Sample weights without class weights, positive.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights that the user gave, positive.
     rows : ndarray of shape (n_samples,)
         Their positions in the input.
-    y : ndarray of shape (n_rows,)
-        The targets of the whole input.
+    table : Table
+        The whole input.
     classes : ndarray of shape (n_classes,) or None
         The class labels, ascending; None for a regression.
+    class_weight : dict, "balanced" or None
+        Factors of the weights by class.
     copies : Copies or None
         Which rows every sample stands for; None for ``rows``, one each.
-    groups : ndarray of shape (n_rows,) or None
-        The groups that folds keep together, of the whole input.
+    groups : array-like of shape (n_rows,) or None
+        Groups of the input's rows that folds keep together.
     """
 
     X: Array
     labels: Labels
-    weights: Array | None
+    sample_weight: Array | None
     rows: Indices
-    y: Array
+    table: Table
     classes: Array | None = None
+    class_weight: Any = None
     copies: Copies | None = None
-    groups: Array | None = None
+    groups: Any = None
+
+    @property
+    def y(self) -> Array:
+        """Return the targets of the whole input, shape (n_rows,)."""
+        return self.table.y
+
+    @cached_property
+    def weights(self) -> Array | None:
+        """Return the weights of the losses, shape (n_samples,), or None for ones."""
+        if self.class_weight is None or self.classes is None:
+            return self.sample_weight
+        own = self.sample_weight
+        own = np.ones(self.labels.shape[0]) if own is None else own
+        each = class_weights(self.class_weight, self.classes, self.labels, own)
+        weights: Array = own * each[self.labels]
+        return weights
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the weights of the losses."""
+        weights = self.weights
+        return float(self.labels.shape[0] if weights is None else weights.sum())
+
+    @property
+    def targets(self) -> Array:
+        """Return the targets of every output, shape (n_outputs, n_samples)."""
+        if self.classes is not None:
+            return labels_to_signs(self.labels, self.classes.size)
+        return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
 
     def scatter(self, values: Array) -> Array:
         """Return values per sample as values per input row, zero at rows left out."""
@@ -80,7 +117,52 @@ class Samples:
 
     def subset(self, chosen: Indices) -> "Samples":
         """Return some of the samples, without their X, which folds do not need."""
-        weights = None if self.weights is None else self.weights[chosen]
+        weights = None if self.sample_weight is None else self.sample_weight[chosen]
         return replace(
-            self, labels=self.labels[chosen], weights=weights, rows=self.rows[chosen]
+            self,
+            labels=self.labels[chosen],
+            sample_weight=weights,
+            rows=self.rows[chosen],
         )
+
+
+def class_weights(
+    choice: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
+) -> Array:
+    """Return the weight of each class.
+
+    Parameters
+    ----------
+    choice : dict or "balanced"
+        "balanced" gives every class the same total weight, and all together their
+        own; a class that a dict does not name has weight one.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n_samples,)
+        Class indices of the samples.
+    weights : ndarray of shape (n_samples,)
+        Sample weights.
+
+    Returns
+    -------
+    class_weights : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If a dict names a label that is no class.
+    """
+    if isinstance(choice, Mapping):
+        known = classes.tolist()
+        unknown = [label for label in choice if label not in known]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {listed(unknown)}, but the classes are "
+                f"{listed(known)}."
+            )
+        return np.array([float(choice.get(label, 1.0)) for label in known])
+    totals = np.bincount(codes, weights, minlength=classes.size)
+    # A class that a fold does not hold has nothing to weigh.
+    held = np.count_nonzero(totals)
+    balanced: Array = weights.sum() / (held * np.where(totals > 0.0, totals, 1.0))
+    return balanced

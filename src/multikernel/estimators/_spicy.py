@@ -3,52 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from multikernel._validation import (
-    NON_NEGATIVE,
-    POSITIVE,
-    UNIT_INTERVAL,
-    Check,
-    OneOf,
+from multikernel._validation import POSITIVE, UNIT_INTERVAL, Check
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._parameters import (
+    CLASSIFIER_CHECKS,
+    NORMALIZE,
+    REGRESSOR_CHECKS,
+    SHARED_CHECKS,
 )
-from multikernel.estimators._base import Recipe
-from multikernel.estimators._copies import MergesCopies
-from multikernel.estimators._parameters import SHARED_CHECKS
-from multikernel.estimators._tasks import (
-    MKLClassifier,
-    MKLRegressor,
-    class_weight_choice,
-)
+from multikernel.estimators._solve import Recipe
+from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
-from multikernel.losses import (
-    EpsilonInsensitiveLoss,
-    HingeLoss,
-    LogisticLoss,
-    Loss,
-    SquaredLoss,
-)
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
-from multikernel.solvers.spicy.solver import SpicyMKL
-
-CLASSIFIER_LOSSES: Mapping[str, type[Loss]] = {
-    "logistic": LogisticLoss,
-    "hinge": HingeLoss,
-    "squared": SquaredLoss,
-}
+from multikernel.solvers import SpicyMKL
 
 SPICY_CHECKS: Mapping[str, Check] = {
     "alpha": POSITIVE,
     "l1_ratio": UNIT_INTERVAL,
     **SHARED_CHECKS,
-}
-
-CLASSIFIER_CHECKS: Mapping[str, Check] = {
-    "loss": OneOf(tuple(CLASSIFIER_LOSSES)),
-    "class_weight": class_weight_choice,
-}
-
-REGRESSOR_CHECKS: Mapping[str, Check] = {
-    "loss": OneOf(("squared", "epsilon_insensitive")),
-    "epsilon": NON_NEGATIVE,
 }
 
 
@@ -71,12 +43,7 @@ def sparse_regularizer(alpha: float, l1_ratio: float) -> BlockRegularizer:
     return BlockElasticNet(alpha, l1_ratio)
 
 
-def regression_loss(loss: str, epsilon: float) -> Loss:
-    """Return a regression loss by name."""
-    return SquaredLoss() if loss == "squared" else EpsilonInsensitiveLoss(epsilon)
-
-
-class SpicyMKLClassifier(MergesCopies, MKLClassifier):
+class SpicyMKLClassifier(ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -100,8 +67,8 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of mean diagonal one that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels.
-    loss : {"logistic", "hinge", "squared"}, default="logistic"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
@@ -197,9 +164,9 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        loss: str = "logistic",
+        loss: str = "log_loss",
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -226,14 +193,14 @@ class SpicyMKLClassifier(MergesCopies, MKLClassifier):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
-            CLASSIFIER_LOSSES[self.loss](),
+            find_loss(self.loss),
             sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
             SpicyMKL(tol=self.tol, max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
 
-class SpicyMKLRegressor(MergesCopies, MKLRegressor):
+class SpicyMKLRegressor(RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -257,7 +224,7 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
         of y or above.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -346,10 +313,10 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -375,7 +342,7 @@ class SpicyMKLRegressor(MergesCopies, MKLRegressor):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
-            regression_loss(self.loss, self.epsilon),
+            find_loss(self.loss, self.epsilon),
             sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
             SpicyMKL(tol=self.tol, max_iter=self.max_iter),
             1.0 / total_weight,

@@ -4,27 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from multikernel._validation import Check
-from multikernel.estimators._base import Recipe
-from multikernel.estimators._cv import CV_CHECKS, PathCV
-from multikernel.estimators._spicy import (
+from multikernel.estimators._alpha_search import ALPHA_CHECKS, AlphaSearchCV
+from multikernel.estimators._losses import find_loss
+from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
+    NORMALIZE,
     REGRESSOR_CHECKS,
-    SPICY_CHECKS,
-    regression_loss,
-    sparse_regularizer,
 )
-from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.estimators._solve import Recipe
+from multikernel.estimators._spicy import SPICY_CHECKS, sparse_regularizer
+from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
-from multikernel.solvers.spicy.solver import SpicyMKL
+from multikernel.solvers import SpicyMKL
 
 CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in SPICY_CHECKS.items() if name != "alpha"},
-    **CV_CHECKS,
+    **ALPHA_CHECKS,
 }
 
 
-class SpicyMKLClassifierCV(PathCV, MKLClassifier):
+class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     The problem is that of `SpicyMKLClassifier`. On every fold it is solved for all
@@ -56,8 +55,8 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve the path on all samples, and to be the model at ``alpha_``.
-    loss : {"logistic", "hinge", "squared"}, default="logistic"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
@@ -169,9 +168,9 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "logistic",
+        loss: str = "log_loss",
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -204,14 +203,14 @@ class SpicyMKLClassifierCV(PathCV, MKLClassifier):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the path sets the strengths."""
         return Recipe(
-            CLASSIFIER_LOSSES[self.loss](),
+            find_loss(self.loss),
             sparse_regularizer(total_weight, self.l1_ratio),
             SpicyMKL(tol=self.tol, max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
 
-class SpicyMKLRegressorCV(PathCV, MKLRegressor):
+class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     The problem is that of `SpicyMKLRegressor`. On every fold it is solved for all
@@ -243,7 +242,7 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve the path on all samples, and to be the model at ``alpha_``.
-    loss : {"squared", "epsilon_insensitive"}, default="squared"
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -350,10 +349,10 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "squared",
+        loss: str = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = "trace",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -385,7 +384,7 @@ class SpicyMKLRegressorCV(PathCV, MKLRegressor):
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the path sets the strengths."""
         return Recipe(
-            regression_loss(self.loss, self.epsilon),
+            find_loss(self.loss, self.epsilon),
             sparse_regularizer(total_weight, self.l1_ratio),
             SpicyMKL(tol=self.tol, max_iter=self.max_iter),
             1.0 / total_weight,

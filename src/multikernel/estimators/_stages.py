@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators._base import single
 from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows, row_chunks
 from multikernel.estimators._progress import history_array
-from multikernel.estimators._samples import Samples
+from multikernel.estimators._solve import Training, single
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 
@@ -196,23 +195,20 @@ class Stages:
             "n_iter_": len(self),
             "history_": self.history,
             "status_": self.status,
+            "_model": self.last_model(),
             "_stages": self,
         }
 
 
-def make_stages(
-    path: GreedyPath, cross: Cross, samples: Samples, scale: float
-) -> Stages:
+def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """Return what a fit keeps of a path.
 
     Parameters
     ----------
     path : GreedyPath
         The path.
-    cross : callable
-        As `Grams.cross`.
-    samples : Samples
-        The training samples.
+    training : Training
+        What it was grown on.
     scale : float
         What turns an objective of `Problem` into that of the estimator.
 
@@ -220,7 +216,8 @@ def make_stages(
     -------
     stages : Stages
     """
-    model, kept = staged_model(path, cross)
+    samples = training.samples
+    model, kept = staged_model(path, training.grams.cross)
     return Stages(
         model=model,
         order=path.order,

@@ -6,18 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from multikernel._validation import POSITIVE, Check
-from multikernel.estimators._base import Recipe
-from multikernel.estimators._copies import MergesCopies
+from multikernel.estimators._losses import find_loss
 from multikernel.estimators._lp_base import margin_recipe
 from multikernel.estimators._lp_solvers import MAX_ITER_CHECK, lp_solver
-from multikernel.estimators._parameters import SHARED_CHECKS
-from multikernel.estimators._spicy import (
+from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
-    CLASSIFIER_LOSSES,
+    NORMALIZE,
     REGRESSOR_CHECKS,
-    regression_loss,
+    SHARED_CHECKS,
 )
-from multikernel.estimators._tasks import MKLClassifier, MKLRegressor
+from multikernel.estimators._solve import Recipe
+from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
 
 CHECKS: Mapping[str, Check] = {
@@ -27,7 +26,7 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-class UniformMKLClassifier(MergesCopies, MKLClassifier):
+class UniformMKLClassifier(ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -49,8 +48,8 @@ class UniformMKLClassifier(MergesCopies, MKLClassifier):
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
-    loss : {"hinge", "logistic", "squared"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "logistic" has
+    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
+        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
         `predict_proba`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
@@ -146,7 +145,7 @@ class UniformMKLClassifier(MergesCopies, MKLClassifier):
         C: float = 1.0,
         *,
         loss: str = "hinge",
-        normalize: str | Sequence[str] | None = "variance",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -171,12 +170,12 @@ class UniformMKLClassifier(MergesCopies, MKLClassifier):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the weight of all samples does not matter."""
-        loss = CLASSIFIER_LOSSES[self.loss]()
+        loss = find_loss(self.loss)
         solver = lp_solver("auto", self.tol, self.max_iter)
         return margin_recipe(loss, self.C, np.inf, solver)
 
 
-class UniformMKLRegressor(MergesCopies, MKLRegressor):
+class UniformMKLRegressor(RegressorMKL):
     r"""Regression with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -198,7 +197,7 @@ class UniformMKLRegressor(MergesCopies, MKLRegressor):
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
         The absolute error beyond ``epsilon``, or half the squared error.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
@@ -290,7 +289,7 @@ class UniformMKLRegressor(MergesCopies, MKLRegressor):
         *,
         loss: str = "epsilon_insensitive",
         epsilon: float = 0.1,
-        normalize: str | Sequence[str] | None = "variance",
+        normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -314,6 +313,6 @@ class UniformMKLRegressor(MergesCopies, MKLRegressor):
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the weight of all samples does not matter."""
-        loss = regression_loss(self.loss, self.epsilon)
+        loss = find_loss(self.loss, self.epsilon)
         solver = lp_solver("auto", self.tol, self.max_iter)
         return margin_recipe(loss, self.C, np.inf, solver)

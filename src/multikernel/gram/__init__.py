@@ -1,15 +1,16 @@
 """Gram matrices behind one protocol, however they are stored."""
 
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.build import build_stack
-from multikernel.gram.built import BuiltStack
+from multikernel.gram.build import build_part, build_stack
+from multikernel.gram.definite import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors import build_low_rank, kernel_features
 from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
-from multikernel.gram.normalization import Normalization, cross_gram
-from multikernel.gram.products import check_gram, spectral_bounds, traces
+from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
+from multikernel.gram.part import PartStack
+from multikernel.gram.products import traces
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.stacks import STACKS
 
@@ -25,13 +26,16 @@ __all__ = [
     "LowRankStack",
     "Normalization",
     "NormalizedStack",
+    "PartStack",
     "ScaledStack",
     "build_low_rank",
+    "build_part",
     "build_stack",
+    "check_definite",
     "check_gram",
     "cross_gram",
     "kernel_features",
     "lazy_stack",
-    "spectral_bounds",
+    "repair_gram",
     "traces",
 ]

@@ -8,7 +8,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
-from multikernel.gram.built import BuiltStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factors import build_low_rank, known_ranks
 from multikernel.gram.fill import fill
@@ -18,12 +17,15 @@ from multikernel.gram.lazy.radial import make_samples
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack
 from multikernel.gram.memory import available_bytes, readable_bytes
 from multikernel.gram.normalization import (
+    BuiltStack,
     CenterStep,
     Normalization,
     empty_normalization,
 )
+from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
+from multikernel.linalg.threads import run_blocks
 
 STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank")
 
@@ -117,6 +119,111 @@ def build_stack(
     fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
     return BuiltStack(stack, learnt, degenerate_kernels(stack))
+
+
+def build_part(
+    whole: GramStack,
+    samples: Indices,
+    *,
+    normalize: str | Sequence[str] | None = None,
+    sample_weight: Array | None = None,
+    max_bytes: int | None = None,
+    n_copies: int = 1,
+) -> BuiltStack | None:
+    """Normalise some samples of a stack in memory by what these say alone.
+
+    That is what `build_stack` gives for these samples.
+
+    Parameters
+    ----------
+    whole : GramStack
+        The matrices of all samples, not normalised.
+    samples : ndarray of shape (n_chosen,)
+        The samples, ascending.
+    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
+        As in `build_stack`.
+    sample_weight : ndarray of shape (n_chosen,), optional
+        Weights of the statistics that normalisation learns.
+    max_bytes : int, optional
+        Limit on the bytes of the stack and of all copies; half of the memory that is
+        available now when left out, for copies alone.
+    n_copies : int, default=1
+        How many parts are held at a time.
+
+    Returns
+    -------
+    built : BuiltStack or None
+        A view where kernels are at most scaled, a copy where they are centred or
+        divided. None where the stack is not in memory, so that kernels must be
+        computed anew, by `build_stack`.
+
+    Raises
+    ------
+    StackTooLargeError
+        If the copies would not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack, build_part
+    >>> whole = DenseStack(np.diag([1.0, 2.0, 4.0])[None])
+    >>> part = build_part(whole, np.array([0, 2]), normalize="trace")
+    >>> part.stack.diagonals()
+    array([[0.4, 1.6]])
+    """
+    if not isinstance(whole, DenseStack):
+        return None
+    n_kernels, n_all, _ = whole.shape
+    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    if learnt.only_scales:
+        part = whole if samples.size == n_all else PartStack(whole, samples)
+        stack = learnt.learn_scales(part)
+    else:
+        _check_copies(whole, samples.size, max_bytes, n_copies)
+        copy = whole.copied(np.arange(n_kernels), samples, samples)
+        normalize_in_place(copy.array, learnt)
+        stack = copy
+    return BuiltStack(stack, learnt, degenerate_kernels(stack))
+
+
+def _check_copies(
+    held: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
+) -> None:
+    """Raise if copies of a part would pass the limit, together with the whole."""
+    shape = held.shape[0], n_samples, n_samples
+    copies = n_copies * stack_bytes(shape, held.array.itemsize)
+    needed = copies + (0 if max_bytes is None else held.array.nbytes)
+    limit = byte_limit(max_bytes)
+    if needed > limit:
+        raise StackTooLargeError(
+            f"Centring or dividing {shape[0]} kernels in every fold needs {n_copies} "
+            f"copies of {readable_bytes(copies // n_copies)} at a time"
+            f"{' beside the stack' * (max_bytes is not None)}, in all "
+            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
+            "normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "
+            "raise max_bytes."
+        )
+
+
+def normalize_in_place(array: Stored, normalization: Normalization) -> None:
+    """Learn a normalisation from Gram matrices, and apply it to them.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_kernels, n_samples, n_samples)
+        The matrices; overwritten.
+    normalization : Normalization
+        Empty steps; they are filled.
+    """
+
+    def treat(m: int) -> None:
+        K = array[m].astype(np.float64, copy=False)
+        normalization.learn(m, K)
+        if K.dtype != array.dtype:
+            array[m] = K
+
+    if normalization.steps:
+        run_blocks(treat, range(array.shape[0]))
 
 
 def _is_thin(dictionary: KernelDictionary, X: Array) -> bool:

@@ -10,7 +10,7 @@ from scipy.linalg.blas import daxpy
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.threads import one_blas_thread, run_blocks
+from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 
@@ -156,11 +156,14 @@ class DenseStack:
         if 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
         total = np.zeros(n_rows * n_cols)
-        # Threads would have to meet after every kernel: one alone is faster, manyfold
-        # where other processes keep the cores busy.
-        with one_blas_thread():
+
+        def add() -> None:
             for m in support:
                 daxpy(flat[m], total, a=weights[m])
+
+        # Threads would have to meet after every kernel: one alone is faster, manyfold
+        # where other processes keep the cores busy.
+        with_one_blas_thread(add)
         return DenseMatrix(total.reshape(n_rows, n_cols))
 
     def columns(self, indices: Indices) -> Array:
@@ -190,12 +193,16 @@ class DenseStack:
             cols, np.arange(n_cols)
         ):
             return self
-        chosen = np.empty((self.shape[0], rows.size, cols.size), self.array.dtype)
+        return self.copied(np.arange(self.shape[0]), rows, cols)
 
-        def copy_one(m: int) -> None:
-            chosen[m] = self.array[m][np.ix_(rows, cols)]
+    def copied(self, kernels: Indices, rows: Indices, cols: Indices) -> "DenseStack":
+        """Return the stack of the chosen kernels on the chosen samples, a copy."""
+        chosen = np.empty((kernels.size, rows.size, cols.size), self.array.dtype)
 
-        run_blocks(copy_one, range(self.shape[0]))
+        def copy_one(place: int) -> None:
+            chosen[place] = self.array[kernels[place]][np.ix_(rows, cols)]
+
+        run_blocks(copy_one, range(kernels.size))
         return DenseStack(chosen)
 
     def _matrix(self, m: int) -> Array:

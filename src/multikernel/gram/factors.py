@@ -7,18 +7,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.built import BuiltStack
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.normalization import (
-    VANISHES,
-    CenterStep,
-    CosineStep,
-    Normalization,
-    Step,
-    TraceStep,
-    VarianceStep,
-    empty_normalization,
-)
+from multikernel.gram.normalization import BuiltStack, empty_normalization
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import ColumnKernel, select_columns
@@ -55,11 +45,14 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _(kernel: LinearKernel, X: Array) -> Array | None:
-    return X
+    # A subclass may compute something else.
+    return X if type(kernel) is LinearKernel else None
 
 
 @kernel_features.register
 def _(kernel: ColumnKernel, X: Array) -> Array | None:
+    if type(kernel) is not ColumnKernel:
+        return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
 
 
@@ -136,7 +129,7 @@ def build_low_rank(
     offsets = np.concatenate([[0], np.cumsum(ranks)])
     array = np.empty((n_samples, int(offsets[-1])))
     for m, factor in enumerate(factors):
-        array[:, offsets[m] : offsets[m + 1]] = _normalized(normalization, m, factor)
+        array[:, offsets[m] : offsets[m + 1]] = normalization.learn_factor(m, factor)
     stack = LowRankStack(array, array, offsets)
     zero = np.add.reduceat(~np.any(array, axis=0), offsets[:-1]) == ranks
     return BuiltStack(stack, normalization, np.flatnonzero(zero))
@@ -176,66 +169,3 @@ def _features(kernel: Kernel, m: int, X: Array) -> Array:
             "kernel_features."
         )
     return features
-
-
-def _normalized(normalization: Normalization, m: int, factor: Array) -> Array:
-    """Learn every step from one factor, and return the normalised factor."""
-    for step in normalization.steps:
-        factor = normalize_factor(step, m, factor)
-    return factor
-
-
-@singledispatch
-def normalize_factor(step: Step, m: int, factor: Array) -> Array:
-    """Learn one step of kernel m from its factor; return the normalised factor.
-
-    Parameters
-    ----------
-    step : Step
-        Learns what it would learn from the Gram matrix.
-    m : int
-        The kernel.
-    factor : ndarray of shape (n_samples, rank)
-        Z with K_m = Z Z^T, as the steps before left it.
-
-    Returns
-    -------
-    factor : ndarray of shape (n_samples, rank)
-
-    Raises
-    ------
-    TypeError
-        If the step is unknown here.
-    """
-    raise TypeError(f"{type(step).__name__} has no rule for factors of low rank.")
-
-
-@normalize_factor.register
-def _(step: TraceStep, m: int, factor: Array) -> Array:
-    size = float(step.weights @ np.einsum("ik,ik->i", factor, factor))
-    step.factors[m] = 1.0 / size if size > 0.0 else 0.0
-    return np.asarray(factor * np.sqrt(step.factors[m]))
-
-
-@normalize_factor.register
-def _(step: VarianceStep, m: int, factor: Array) -> Array:
-    size = float(step.weights @ np.einsum("ik,ik->i", factor, factor))
-    centered = factor - step.weights @ factor
-    variance = float(step.weights @ np.einsum("ik,ik->i", centered, centered))
-    step.factors[m] = 1.0 / variance if variance > VANISHES * size else 0.0
-    return np.asarray(factor * np.sqrt(step.factors[m]))
-
-
-@normalize_factor.register
-def _(step: CosineStep, m: int, factor: Array) -> Array:
-    lengths = np.sqrt(np.einsum("ik,ik->i", factor, factor))
-    return factor / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-
-
-@normalize_factor.register
-def _(step: CenterStep, m: int, factor: Array) -> Array:
-    mean = step.weights @ factor
-    size = float(step.weights @ np.einsum("ik,ik->i", factor, factor))
-    step.means[m], step.grand_means[m] = factor @ mean, mean @ mean
-    step.kept[m] = size - step.grand_means[m] > VANISHES * size
-    return np.asarray((factor - mean) * step.kept[m])

@@ -7,8 +7,11 @@ from multikernel.gram.dense import Stored
 from multikernel.gram.lazy.plan import Plan, RadialPlan
 from multikernel.gram.lazy.radial import BATCH, RadialBatch, Samples, row_blocks
 from multikernel.gram.normalization import Normalization
-from multikernel.kernels.base import checked_values, kernel_name
+from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
+from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.threads import run_blocks
+
+ALL_ROWS = slice(None)
 
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
@@ -55,7 +58,7 @@ def _fill_double(
 
     def other(place: int) -> None:
         m = plan.others[place]
-        array[m] = evaluate_other(plan, place, samples.rows, samples.others)
+        array[m] = evaluate_other(plan, place, samples)
         normalization.learn(m, array[m])
 
     run_blocks(radial, plan.radial.batches(BATCH))
@@ -78,7 +81,7 @@ def _fill_single(
 
     def other(place: int) -> None:
         m = plan.others[place]
-        K = np.array(evaluate_other(plan, place, samples.rows, samples.others))
+        K = np.array(evaluate_other(plan, place, samples))
         normalization.learn(m, K)
         array[m] = K
 
@@ -115,8 +118,13 @@ def fill_radial(
             np.exp(block, out=block)
 
 
-def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> Array:
-    """Compute a kernel that is no Gaussian, and check what it returns.
+def evaluate_other(
+    plan: Plan, place: int, samples: Samples, chosen: slice = ALL_ROWS
+) -> Array:
+    """Compute some rows of a kernel that is no Gaussian, and check what it returns.
+
+    A kernel may tell a sample with itself from two equal samples, as scikit-learn's
+    `WhiteKernel` does, and knows it by ``kernel(X)`` or ``diag`` only.
 
     Parameters
     ----------
@@ -124,14 +132,14 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
         The kernels.
     place : int
         Its place among ``plan.others``.
-    rows : ndarray of shape (n_rows, n_features)
-        Samples of the rows.
-    cols : ndarray of shape (n_cols, n_features) or None
-        Samples of the columns; the rows' where None.
+    samples : Samples
+        The samples.
+    chosen : slice
+        The rows; all by default.
 
     Returns
     -------
-    K : ndarray of shape (n_rows, n_cols)
+    K : ndarray of shape (n_chosen, n_cols)
         Not to be written to: a precomputed kernel returns its own array.
 
     Raises
@@ -141,9 +149,19 @@ def evaluate_other(plan: Plan, place: int, rows: Array, cols: Array | None) -> A
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
-    expected = (rows.shape[0], rows.shape[0] if cols is None else cols.shape[0])
+    rows, numbers = samples.rows[chosen], samples.row_numbers[chosen]
+    whole = rows.shape[0] == samples.rows.shape[0]
+    cols = samples.others if whole else samples.cols
+    expected = (rows.shape[0], samples.cols.shape[0])
     owner = f"Kernel {source} ({kernel_name(kernel)})"
-    return checked_values(lambda: kernel(rows, cols), expected, owner)
+    K = checked_values(lambda: kernel(rows, cols), expected, owner)
+    if cols is None or is_built_in(kernel):
+        return K
+    own = np.nonzero(numbers[:, None] == samples.col_numbers)
+    if own[0].size:
+        K = K.copy()
+        K[own] = evaluate_diagonal(plan, place, rows)[own[0]]
+    return K
 
 
 def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
@@ -170,4 +188,4 @@ def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
     owner = f"The diag of kernel {source} ({kernel_name(kernel)})"
-    return checked_values(lambda: kernel.diag(rows), rows.shape[:1], owner)
+    return checked_values(lambda: kernel_diagonal(kernel, rows), rows.shape[:1], owner)

@@ -1,18 +1,35 @@
 """How much memory there is, and how to say it."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 FALLBACK_BYTES = 2**32
 """Assumed where the system does not say."""
 
+V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+V2 = ("memory.max", "memory.current", "inactive_file")
+"""Limit, usage and file pages of control groups of version 1 and 2."""
 
-def available_bytes() -> int:
+
+def available_bytes(root: Path = Path("/")) -> int:
     """Return the memory that a program may take now without swapping.
 
-    ``MemAvailable`` of Linux, else the physical memory, else 4 GiB.
+    ``MemAvailable`` of Linux, else the physical memory, else 4 GiB; no more than what
+    the control groups of the process leave, which is how containers and batch systems
+    limit it.
+
+    Parameters
+    ----------
+    root : Path, default=Path("/")
+        Where ``proc`` and ``sys`` are found.
     """
-    meminfo = Path("/proc/meminfo")
+    return min([_machine_bytes(root), *_group_bytes(root)])
+
+
+def _machine_bytes(root: Path) -> int:
+    """Return the memory that the whole machine has left."""
+    meminfo = root / "proc/meminfo"
     if meminfo.exists():
         for line in meminfo.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -21,6 +38,41 @@ def available_bytes() -> int:
     if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return FALLBACK_BYTES
+
+
+def _group_bytes(root: Path) -> Iterator[int]:
+    """Yield what each control group of the process, and each above it, has left."""
+    listing = root / "proc/self/cgroup"
+    if not listing.exists():
+        return
+    for line in listing.read_text(encoding="utf-8").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top = root / "sys/fs/cgroup" / ("memory" if controllers else "")
+        group = top / path.lstrip("/")
+        # In a container the path may be that of the host: its own group is the top.
+        for folder in (group, *group.parents):
+            yield from _left(folder, V1 if controllers else V2)
+            if folder == top:
+                break
+
+
+def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
+    """Yield what one control group has left, if it has a limit.
+
+    Pages of files that have not been used lately count as used, but are given up.
+    """
+    limit, usage, cached = names
+    try:
+        most = (folder / limit).read_text(encoding="ascii").strip()
+        used = int((folder / usage).read_text(encoding="ascii"))
+        stat = (folder / "memory.stat").read_text(encoding="ascii")
+    except OSError:
+        return
+    if most != "max":
+        pages = dict(line.split() for line in stat.splitlines())
+        yield max(0, int(most) - used + int(pages.get(cached, 0)))
 
 
 def readable_bytes(n_bytes: int) -> str:

@@ -5,6 +5,7 @@ semidefinite. Statistics are weighted by the sample weights, so that integer wei
 equal repeated samples.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
@@ -13,7 +14,15 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.kernels.base import Kernel, checked_values, kernel_name
+from multikernel.gram.dense import DenseStack
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.scaled import ScaledStack
+from multikernel.kernels.base import (
+    Kernel,
+    checked_values,
+    kernel_diagonal,
+    kernel_name,
+)
 
 STEPS = ("trace", "variance", "cosine", "center")
 
@@ -21,15 +30,24 @@ VANISHES = 1e-12
 """Share of a kernel's size below which what is left of it is rounding only."""
 
 
+TINY = float(np.finfo(np.float64).tiny)
+
+
 class Step(Protocol):
     """One normalisation of every kernel of a stack."""
 
-    def learn(self, m: int, K: Array) -> None:
-        """Store what the training matrix of kernel m, shape (n, n), says."""
-        ...
+    def learn(self, kernels: slice, stack: GramStack) -> None:
+        """Store what training matrices say.
 
-    def learn_stack(self, stack: GramStack) -> None:
-        """Store what a whole training stack says, without holding its matrices."""
+        Parameters
+        ----------
+        kernels : slice
+            Which kernels of the step they are.
+        stack : GramStack
+            Their matrices on the training samples, as the steps before left them.
+            Their diagonals, products with the weights, and quadratic forms of these
+            are all that a step needs, so any storage will do.
+        """
         ...
 
     def take(self, kernels: Indices) -> Self:
@@ -52,86 +70,86 @@ class Step(Protocol):
         """
         ...
 
+    def apply_factor(self, m: int, factor: Array) -> Array:
+        """Return the normalised factor L Z of the training matrix K_m = Z Z^T.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        factor : ndarray of shape (n_train, rank)
+            Z, as the steps before left it.
+
+        Returns
+        -------
+        factor : ndarray of shape (n_train, rank)
+        """
+        ...
+
 
 @dataclass(frozen=True, eq=False)
-class TraceStep:
-    """Scale to a (weighted) mean diagonal of one: tr K = n.
+class ScaleStep(ABC):
+    """A factor for every kernel.
 
     Parameters
     ----------
     weights : ndarray of shape (n_train,)
         Sample weights that sum to one.
     factors : ndarray of shape (n_kernels,)
-        The factors; zero for a kernel that is zero.
+        The factors; zero for a kernel that has no size.
     """
 
     weights: Array
     factors: Array
 
-    def learn(self, m: int, K: Array) -> None:
-        """Store the factor of kernel m."""
-        self.factors[m] = _inverse(float(self.weights @ K.diagonal()))
+    @abstractmethod
+    def sizes(self, stack: GramStack) -> Array:
+        """Return what is to be one, shape (n_kernels,)."""
 
-    def learn_stack(self, stack: GramStack) -> None:
-        """Store every factor."""
-        for m, size in enumerate(stack.diagonals() @ self.weights):
-            self.factors[m] = _inverse(size)
+    def learn(self, kernels: slice, stack: GramStack) -> None:
+        """Store the factors of some kernels; see `Step.learn`."""
+        sizes = self.sizes(stack)
+        positive = sizes > 0.0
+        self.factors[kernels] = np.where(
+            positive, 1.0 / np.where(positive, sizes, 1), 0
+        )
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
         return replace(self, factors=self.factors[kernels])
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Scale in place."""
+        """Scale in place; see `Step.apply`."""
         _scale(self.factors[m], K, row_diagonal, diagonal)
 
+    def apply_factor(self, m: int, factor: Array) -> Array:
+        """Return the scaled factor; see `Step.apply_factor`."""
+        return np.asarray(factor * np.sqrt(self.factors[m]))
 
-@dataclass(frozen=True, eq=False)
-class VarianceStep:
-    r"""Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_train,)
-        Sample weights that sum to one.
-    factors : ndarray of shape (n_kernels,)
-        The factors; zero for a kernel that is constant.
-    """
+class TraceStep(ScaleStep):
+    """Scale to a (weighted) mean diagonal of one: tr K = n."""
 
-    weights: Array
-    factors: Array
+    def sizes(self, stack: GramStack) -> Array:
+        """Return the mean diagonals."""
+        return np.asarray(stack.diagonals() @ self.weights)
 
-    def learn(self, m: int, K: Array) -> None:
-        """Store the factor of kernel m."""
-        size = float(self.weights @ K.diagonal())
-        variance = size - float(self.weights @ (K @ self.weights))
-        self.factors[m] = _inverse(variance if variance > VANISHES * size else 0.0)
 
-    def learn_stack(self, stack: GramStack) -> None:
-        """Store every factor."""
-        sizes = stack.diagonals() @ self.weights
-        variances = sizes - stack.quadratic_forms(self.weights)
-        variances[variances <= VANISHES * sizes] = 0.0
-        for m, variance in enumerate(variances):
-            self.factors[m] = _inverse(variance)
+class VarianceStep(ScaleStep):
+    """Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
 
-    def take(self, kernels: Indices) -> Self:
-        """Return the step of the chosen kernels."""
-        return replace(self, factors=self.factors[kernels])
-
-    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Scale in place."""
-        _scale(self.factors[m], K, row_diagonal, diagonal)
+    def sizes(self, stack: GramStack) -> Array:
+        """Return the variances, zero for a kernel that is constant."""
+        means = stack.diagonals() @ self.weights
+        variances = means - stack.quadratic_forms(self.weights)
+        return np.where(variances > VANISHES * means, variances, 0.0)
 
 
 @dataclass(frozen=True)
 class CosineStep:
     """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero."""
 
-    def learn(self, m: int, K: Array) -> None:
-        """Learn nothing: the diagonals say all."""
-
-    def learn_stack(self, stack: GramStack) -> None:
+    def learn(self, kernels: slice, stack: GramStack) -> None:
         """Learn nothing: the diagonals say all."""
 
     def take(self, kernels: Indices) -> Self:
@@ -144,6 +162,11 @@ class CosineStep:
         K *= _inverse_roots(row_diagonal)[:, None]
         for values in (row_diagonal, diagonal):
             values[...] = values > 0.0
+
+    def apply_factor(self, m: int, factor: Array) -> Array:
+        """Return the factor with rows of length one; see `Step.apply_factor`."""
+        squares = np.einsum("ik,ik->i", factor, factor)
+        return factor * _inverse_roots(squares)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,19 +190,13 @@ class CenterStep:
     grand_means: Array
     kept: Array
 
-    def learn(self, m: int, K: Array) -> None:
-        """Store the means of kernel m."""
-        self.means[m] = K @ self.weights
-        self.grand_means[m] = self.weights @ self.means[m]
-        size = float(self.weights @ K.diagonal())
-        self.kept[m] = size - self.grand_means[m] > VANISHES * size
-
-    def learn_stack(self, stack: GramStack) -> None:
-        """Store all means."""
-        self.means[...] = stack.matvec(self.weights)
-        self.grand_means[...] = self.means @ self.weights
+    def learn(self, kernels: slice, stack: GramStack) -> None:
+        """Store the means of some kernels; see `Step.learn`."""
+        means = stack.matvec(self.weights)
+        grand_means = means @ self.weights
         sizes = stack.diagonals() @ self.weights
-        self.kept[...] = sizes - self.grand_means > VANISHES * sizes
+        self.means[kernels], self.grand_means[kernels] = means, grand_means
+        self.kept[kernels] = sizes - grand_means > VANISHES * sizes
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
@@ -199,6 +216,10 @@ class CenterStep:
         diagonal += self.grand_means[m] - 2.0 * self.means[m]
         _scale(self.kept[m], K, row_diagonal, diagonal)
 
+    def apply_factor(self, m: int, factor: Array) -> Array:
+        """Return the centred factor; see `Step.apply_factor`."""
+        return np.asarray((factor - self.weights @ factor) * self.kept[m])
+
 
 @dataclass(frozen=True)
 class Normalization:
@@ -216,10 +237,41 @@ class Normalization:
         """Learn every step from one training matrix, and normalise it in place."""
         if not self.steps:
             return
-        diagonal = K.diagonal().copy()
+        diagonal, stack = K.diagonal().copy(), DenseStack(K[None])
         for step in self.steps:
-            step.learn(m, K)
+            step.learn(slice(m, m + 1), stack)
             step.apply(m, K, diagonal.copy(), diagonal)
+
+    def learn_factor(self, m: int, factor: Array) -> Array:
+        """Learn every step from the factor of one matrix, and return its product."""
+        ends = np.array([0, factor.shape[1]])
+        for step in self.steps:
+            step.learn(slice(m, m + 1), LowRankStack(factor, factor, ends))
+            factor = step.apply_factor(m, factor)
+        return factor
+
+    def learn_scales(self, stack: GramStack) -> GramStack:
+        """Learn every step from a whole stack, and return it with its factors.
+
+        Raises
+        ------
+        TypeError
+            If a step does more than scale.
+        """
+        scales = np.ones(stack.shape[0])
+        scaled = stack
+        for step in self.steps:
+            if not isinstance(step, ScaleStep):
+                raise TypeError(f"{type(step).__name__} does more than scale.")
+            step.learn(slice(None), scaled)
+            scales *= step.factors
+            scaled = ScaledStack(stack, scales)
+        return scaled
+
+    @property
+    def only_scales(self) -> bool:
+        """Return whether every step gives a kernel nothing but a factor."""
+        return all(isinstance(step, ScaleStep) for step in self.steps)
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Apply every step to one kernel, in place; see `Step.apply`."""
@@ -229,6 +281,26 @@ class Normalization:
     def take(self, kernels: Indices) -> "Normalization":
         """Return the normalisation of the chosen kernels."""
         return Normalization(tuple(step.take(kernels) for step in self.steps))
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltStack:
+    """A normalised stack, and what was learnt while it was built.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The normalised Gram matrices on the training samples.
+    normalization : Normalization
+        What `cross_gram` needs to treat new samples alike.
+    degenerate : ndarray of shape (n_degenerate,)
+        Indices of kernels that are zero on the training data, or constant where
+        kernels are centred or scaled to unit variance; their matrices are zero.
+    """
+
+    stack: GramStack
+    normalization: Normalization
+    degenerate: Indices
 
 
 def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -336,15 +408,10 @@ def cross_gram(
     ).copy()
     if not normalization.steps:
         return K
-    row_diagonal = np.array(kernel.diag(X_new), dtype=np.float64)
-    diagonal = np.array(kernel.diag(X_train), dtype=np.float64)
+    row_diagonal = np.array(kernel_diagonal(kernel, X_new), dtype=np.float64)
+    diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)
     normalization.apply(m, K, row_diagonal, diagonal)
     return K
-
-
-def _inverse(size: float) -> float:
-    """Return 1 / size, or zero where there is nothing to scale."""
-    return 1.0 / size if size > 0.0 else 0.0
 
 
 def _inverse_roots(diagonal: Array) -> Array:

@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
 
@@ -32,40 +33,6 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
-
-
-@singledispatch
-def spectral_bounds(stack: GramStack) -> Array:
-    r"""Return upper bounds on the largest eigenvalue of every matrix.
-
-    The trace bounds it for any positive semidefinite matrix. For a stack in memory
-    the largest absolute row sum is used as well, :math:`\lambda_{\max} \le
-    \|K\|_\infty`, and the smaller of the two returned.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square, symmetric, positive semidefinite matrices.
-
-    Returns
-    -------
-    bounds : ndarray of shape (n_kernels,)
-    """
-    return traces(stack)
-
-
-@spectral_bounds.register
-def _(stack: DenseStack) -> Array:
-    bounds = traces(stack)
-    for m in range(stack.shape[0]):
-        row_sums = np.abs(stack.array[m]).sum(axis=1, dtype=np.float64)
-        bounds[m] = min(bounds[m], row_sums.max())
-    return bounds
-
-
-@spectral_bounds.register
-def _(stack: ScaledStack) -> Array:
-    return stack.scales * spectral_bounds(stack.stack)
 
 
 @singledispatch
@@ -204,13 +171,27 @@ def images_of_sparse(stack: GramStack, support: Indices, values: Array) -> Array
 
 @images_of_sparse.register
 def _(stack: DenseStack, support: Indices, values: Array) -> Array:
+    return _held_images(stack, np.arange(stack.shape[0]), support, values)
+
+
+@images_of_sparse.register
+def _(stack: PartStack, support: Indices, values: Array) -> Array:
+    chosen = stack.samples[support]
+    return _held_images(stack.whole, stack.kernels, chosen, values)[:, stack.samples]
+
+
+def _held_images(
+    stack: DenseStack, kernels: Indices, support: Indices, values: Array
+) -> Array:
+    """Return the images by the chosen kernels of a stack in memory."""
     # Rows stand for columns, as matrices are symmetric: rows are contiguous.
-    images = np.empty(stack.shape[:2])
+    images = np.empty((kernels.size, stack.shape[1]))
 
-    def multiply(m: int) -> None:
-        images[m] = values @ stack.array[m, support].astype(np.float64, copy=False)
+    def multiply(place: int) -> None:
+        rows = stack.array[kernels[place], support]
+        images[place] = values @ rows.astype(np.float64, copy=False)
 
-    run_blocks(multiply, range(stack.shape[0]))
+    run_blocks(multiply, range(kernels.size))
     return images
 
 
@@ -236,56 +217,8 @@ def _(stack: DenseStack, weights: Array, rows: Indices) -> Array:
     return total
 
 
-def check_gram(K: Array, name: str = "The Gram matrix") -> None:
-    """Raise unless a matrix is finite, symmetric and positive semidefinite.
-
-    The eigenvalues cost more than any pass of a solver, so this is for users who
-    want to know, not a step of a fit.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        The matrix.
-    name : str, default="The Gram matrix"
-        What to call it in a message.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong, where, and what can be done.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    Traceback (most recent call last):
-        ...
-    ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
-is -1, its largest 3. Add 1 to its diagonal, or clip its negative eigenvalues.
-    """
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"{name} must be square, got shape {K.shape}.")
-    bad = np.argwhere(~np.isfinite(K))
-    if bad.size:
-        i, j = bad[0]
-        raise ValueError(
-            f"{name} has {len(bad)} values that are not finite, the first at "
-            f"[{i}, {j}]: impute or leave out these samples."
-        )
-    size = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
-    difference = np.abs(K - K.T)
-    i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
-    if difference[i, j] > 1e-8 * size:
-        raise ValueError(
-            f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] are "
-            f"{K[i, j]:g} and {K[j, i]:g}. Use (K + K.T) / 2 if that is rounding, and "
-            "check how it was computed if not."
-        )
-    eigenvalues = np.linalg.eigvalsh(K)
-    lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
-    if lowest < -1e-8 * max(highest, size):
-        raise ValueError(
-            f"{name} is not positive semidefinite: its smallest eigenvalue is "
-            f"{lowest:.3g}, its largest {highest:.3g}. Add {-lowest:.3g} to its "
-            "diagonal, or clip its negative eigenvalues."
-        )
+@combined_rows.register
+def _(stack: PartStack, weights: Array, rows: Indices) -> Array:
+    every = np.zeros(stack.whole.shape[0])
+    np.add.at(every, stack.kernels, weights)
+    return combined_rows(stack.whole, every, stack.samples[rows])[:, stack.samples]

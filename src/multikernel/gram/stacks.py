@@ -12,6 +12,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.precomputed import PrecomputedKernel
@@ -30,6 +31,15 @@ def dense_single(array: Array) -> GramStack:
 def scaled(array: Array) -> GramStack:
     """Hold half of the matrices, and double them."""
     return ScaledStack(dense(0.5 * array), np.full(len(array), 2.0))
+
+
+def part(array: Array) -> GramStack:
+    """Hold the matrices of twice as many samples, and look at some of them."""
+    size = array.shape[1]
+    samples = np.arange(size) + np.arange(size) // 2 + 1
+    whole = np.full((len(array), 2 * size + 1, 2 * size + 1), 7.0)
+    whole[:, samples[:, None], samples] = array
+    return PartStack(DenseStack(whole), samples)
 
 
 def lazy(array: Array) -> GramStack:
@@ -55,6 +65,7 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     dense,
     dense_single,
     scaled,
+    part,
     lazy,
     lazy_always,
     low_rank,

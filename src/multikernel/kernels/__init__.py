@@ -15,6 +15,7 @@ from multikernel.kernels.dictionary import (
 )
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
+from multikernel.kernels.median import median_dictionary
 from multikernel.kernels.polynomial import PolynomialKernel
 from multikernel.kernels.precomputed import PrecomputedKernel
 from multikernel.kernels.random_subsets import (
@@ -35,6 +36,7 @@ __all__ = [
     "RandomSubsetGaussians",
     "kernel_name",
     "kernel_names",
+    "median_dictionary",
     "per_column",
     "per_group",
     "random_subset_gaussians",

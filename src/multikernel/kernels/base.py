@@ -7,6 +7,9 @@ import numpy as np
 
 from multikernel._typing import Array
 
+DIAGONAL_ROWS = 16
+"""Rows whose kernel is computed at a time where only its diagonal is wanted."""
+
 
 @runtime_checkable
 class Kernel(Protocol):
@@ -46,6 +49,64 @@ def kernel_name(kernel: Kernel) -> str:
     """
     name = getattr(kernel, "name", None)
     return name if isinstance(name, str) else repr(kernel)
+
+
+def overrides(kind: type, method: str, other: str) -> bool:
+    """Return whether a class defines a method no higher up than another one.
+
+    Where a subclass replaces `other` alone, the inherited `method` may describe
+    something else.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    method, other : str
+        Names of methods; the class has both.
+
+    Returns
+    -------
+    overrides : bool
+    """
+    order = [vars(ancestor) for ancestor in kind.__mro__]
+    places = [
+        next((i for i, names in enumerate(order) if name in names), len(order))
+        for name in (method, other)
+    ]
+    return places[0] <= places[1]
+
+
+def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
+    """Return k(x, x) for every row.
+
+    By ``diag``, unless a subclass replaces ``__call__`` and inherits ``diag``, which
+    then is that of another kernel: by ``__call__`` on a few rows at a time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    diagonal : ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel
+    >>> class Doubled(GaussianKernel):
+    ...     def __call__(self, X, Y=None):
+    ...         return 2.0 * super().__call__(X, Y)
+    >>> kernel_diagonal(Doubled(1.0), np.zeros((2, 1)))
+    array([2., 2.])
+    """
+    if overrides(type(kernel), "diag", "__call__"):
+        return kernel.diag(X)
+    starts = range(0, X.shape[0], DIAGONAL_ROWS)
+    parts = [np.diagonal(kernel(X[i : i + DIAGONAL_ROWS])) for i in starts]
+    return np.concatenate([np.empty(0), *parts])
 
 
 def check_kernel(kernel: object, place: str) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from multikernel._validation import COUNT, check_parameter
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel, Columns
@@ -103,7 +105,7 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
 
 def _single_columns(features: int | Sequence[str]) -> list[Columns]:
     """Return each column, by index or by name."""
-    if isinstance(features, int):
+    if isinstance(features, int | np.integer):
         check_parameter("A dictionary", "n_features", features, COUNT)
-        return list(range(features))
+        return list(range(int(features)))
     return list(features)

@@ -9,7 +9,12 @@ from typing import TypeGuard
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.kernels.base import Kernel, check_kernel, kernel_name
+from multikernel.kernels.base import (
+    Kernel,
+    check_kernel,
+    kernel_diagonal,
+    kernel_name,
+)
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
 """Columns of a table: an index or a name, several of one sort, or a slice."""
@@ -83,7 +88,7 @@ class ColumnKernel:
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples,)."""
-        return self.kernel.diag(select_columns(X, self.columns))
+        return kernel_diagonal(self.kernel, select_columns(X, self.columns))
 
 
 def select_columns(X: Array, columns: Columns) -> Array:

@@ -39,7 +39,7 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
     Returns
     -------
     form : RadialForm or None
-        Of a `GaussianKernel`, alone or in a `ColumnKernel`.
+        Of a `GaussianKernel`, alone or in a `ColumnKernel`; None for a subclass.
 
     Examples
     --------
@@ -47,9 +47,10 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
     >>> radial_form(ColumnKernel(GaussianKernel(1.0), [2, 3]))
     RadialForm(columns=(2, 3), exponent=-0.5)
     """
-    if isinstance(kernel, GaussianKernel):
+    # A subclass may compute something else, so types are compared exactly.
+    if type(kernel) is GaussianKernel:
         return RadialForm(None, kernel.exponent)
-    if isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, GaussianKernel):
+    if type(kernel) is ColumnKernel and type(kernel.kernel) is GaussianKernel:
         columns = kernel.columns
         if isinstance(columns, tuple) and all(isinstance(c, int) for c in columns):
             return RadialForm(tuple(int(c) for c in columns), kernel.kernel.exponent)

@@ -1,11 +1,13 @@
 """Shifted positive definite systems by Cholesky factorisation."""
 
+from functools import partial
+
 import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg.lapack import dposv
 
 from multikernel._typing import Array
-from multikernel.linalg.threads import one_blas_thread
+from multikernel.linalg.threads import with_one_blas_thread
 
 ONE_THREAD_BELOW = 1000
 """Rows below which several BLAS threads slow a factorisation down."""
@@ -46,8 +48,11 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
         system *= scale[:, None]
         diagonal: Array | float = 1.0
     else:
-        scale, factor, diagonal = np.ones_like(shift), low_rank, shift
+        fixed = np.isinf(shift)
+        scale, diagonal = np.where(fixed, 0.0, 1.0), np.where(fixed, 1.0, shift)
+        factor = None if low_rank is None else low_rank * scale[:, None]
         system = K.copy(order="C")
+        system[fixed], system[:, fixed] = 0.0, 0.0
     if factor is not None:
         _add_outer(system, factor)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal
@@ -69,13 +74,9 @@ def _cholesky_solve(system: Array, rhs: Array) -> Array:
     """Solve by one LAPACK call; overwrites both arguments."""
     # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's
     # order, so LAPACK works in place.
-    if system.shape[0] < ONE_THREAD_BELOW:
-        with one_blas_thread():
-            _, solution, info = dposv(
-                system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1
-            )
-    else:
-        _, solution, info = dposv(system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)
+    solve = partial(dposv, system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)
+    small = system.shape[0] < ONE_THREAD_BELOW
+    _, solution, info = with_one_blas_thread(solve) if small else solve()
     if info != 0:
         raise LinAlgError(
             "The shifted Gram matrix is not positive definite: its leading block of "

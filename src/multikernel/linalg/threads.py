@@ -1,13 +1,15 @@
 """Threads of the storage layer: blocks over a pool, and BLAS held to one thread."""
 
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
+from queue import SimpleQueue
 from threading import Lock
 from typing import Generic, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
+
+from multikernel.linalg.interrupts import Result, uninterrupted
 
 Block = TypeVar("Block")
 
@@ -46,44 +48,65 @@ class _SharedLimit:
     The number of BLAS threads belongs to the process. Were every caller to restore
     what it found, two that overlap would leave BLAS on one thread for good. The first
     to enter lowers the number, and the last to leave gives it back, which is often
-    another thread.
+    another thread. An interrupt may cut either short: both can be repeated, and
+    `lowered` is what remains to be given back.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users = 0
+        self._users: set[object] = set()
         self._lowered: list[tuple[LibController, int]] = []
 
-    def __enter__(self) -> None:
+    def enter(self, user: object) -> None:
         with self._lock:
-            self._users += 1
-            if self._users == 1:
+            self._users.add(user)
+            if not self._lowered:
                 # A library that is at one thread already is somebody else's to restore.
                 several = [(library, library.num_threads) for library in _libraries()]
                 self._lowered = [(blas, found) for blas, found in several if found > 1]
-                for blas, _ in self._lowered:
-                    _set_threads(blas, 1)
+            for blas, _ in self._lowered:
+                _set_threads(blas, 1)
 
-    def __exit__(self, *error: object) -> None:
+    def leave(self, user: object) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
+            self._users.discard(user)
+            if not self._users:
                 for blas, found in self._lowered:
                     _set_threads(blas, found)
                 self._lowered = []
 
 
-_ONE_THREAD = _SharedLimit()
+_LIMIT = _SharedLimit()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which BLAS uses one thread.
+def with_one_blas_thread(work: Callable[[], Result]) -> Result:
+    """Return what a function returns while BLAS uses one thread.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own
-    must not multiply with that of BLAS. Entering costs some ten microseconds; threads
-    may enter and leave in any order.
+    must not multiply with that of BLAS. It costs some ten microseconds; threads may
+    overlap in any order. An interrupt gives the threads back as well.
+
+    Parameters
+    ----------
+    work : callable
+        Called without arguments.
+
+    Returns
+    -------
+    result : object
+        What `work` returned.
     """
-    return _ONE_THREAD
+    user = object()
+    # Not a context manager: an interrupt at the start of its exit would skip the rest.
+    # One that cuts the first `leave` short meets the second.
+    try:
+        try:
+            _LIMIT.enter(user)
+            return work()
+        finally:
+            _LIMIT.leave(user)
+    finally:
+        _LIMIT.leave(user)
 
 
 def available_threads() -> int:
@@ -99,6 +122,7 @@ def run_blocks(
     work: Callable[[Block], None],
     blocks: Iterable[Block],
     n_threads: int | None = None,
+    stop: Callable[[], None] | None = None,
 ) -> None:
     """Call a function on every block, on several threads.
 
@@ -107,59 +131,74 @@ def run_blocks(
     work : callable
         Writes its results itself; blocks may run in any order.
     blocks : iterable
-        The blocks.
+        The blocks, taken one by one, so that they need not be stored.
     n_threads : int, optional
         Threads; as many as BLAS may use when left out.
+    stop : callable, optional
+        Asks `work` to end early, where that takes long; called on an interrupt.
 
     Raises
     ------
     Exception
-        The first one that `work` raised; later blocks are not started.
+        One that `work` raised; later blocks are not started.
     """
     threads = available_threads() if n_threads is None else n_threads
-    with one_blas_thread():
-        if threads == 1:
-            for block in blocks:
-                work(block)
-            return
-        queue = _Queue(iter(blocks))
-        with ThreadPoolExecutor(threads) as pool:
-            workers = [pool.submit(queue.work_off, work) for _ in range(threads)]
-            try:
-                for worker in workers:
-                    worker.result()
-            finally:
-                # An error or an interrupt must not wait for the other blocks.
-                queue.close()
+    queue = _Queue(work, iter(blocks))
+
+    def halt() -> None:
+        queue.open = False
+        if stop is not None:
+            stop()
+
+    if threads == 1:
+        with_one_blas_thread(queue.work_off)
+    else:
+        share = partial(with_one_blas_thread, partial(_share, queue.work_off, threads))
+        uninterrupted(share, halt)
+    for error in queue.errors:
+        raise error
 
 
-class _NoBlock:
-    """Marks the end of the blocks."""
+def _share(work: Callable[[], None], n_threads: int) -> None:
+    """Call a function that raises nothing on several threads, this one included."""
+    ended: SimpleQueue[None] = SimpleQueue()
 
+    def run() -> None:
+        work()
+        ended.put(None)
 
-_NO_BLOCK = _NoBlock()
+    for _ in range(n_threads - 1):
+        start_new_thread(run, ())
+    work()
+    for _ in range(n_threads - 1):
+        ended.get()
 
 
 class _Queue(Generic[Block]):
-    """Blocks that several threads take from one iterator, so that none is stored."""
+    """Blocks that several threads take from one iterator."""
 
-    def __init__(self, blocks: Iterator[Block]) -> None:
-        self._blocks = blocks
+    def __init__(self, work: Callable[[Block], None], blocks: Iterator[Block]) -> None:
+        self.open = True
+        self.errors: list[BaseException] = []
+        self._work, self._blocks = work, blocks
         self._lock = Lock()
-        self._open = True
 
-    def work_off(self, work: Callable[[Block], None]) -> None:
-        """Work until no block is left."""
+    def work_off(self) -> None:
+        """Work until no block is left, or until one has failed."""
         try:
-            while self._open:
+            while self.open:
                 with self._lock:
-                    block = next(self._blocks, _NO_BLOCK)
-                if isinstance(block, _NoBlock):
+                    block = next(self._blocks, _END)
+                if isinstance(block, _End):
                     return
-                work(block)
-        finally:
-            self.close()
+                self._work(block)
+        except BaseException as error:
+            self.open = False
+            self.errors.append(error)
 
-    def close(self) -> None:
-        """Give out no more blocks."""
-        self._open = False
+
+class _End:
+    """Marks the end of the blocks."""
+
+
+_END = _End()

@@ -13,8 +13,8 @@ from multikernel.losses.weighted import WeightedLoss, weighted
 
 LOSSES: dict[str, type[Loss]] = {
     "hinge": HingeLoss,
-    "logistic": LogisticLoss,
-    "squared": SquaredLoss,
+    "log_loss": LogisticLoss,
+    "squared_error": SquaredLoss,
     "epsilon_insensitive": EpsilonInsensitiveLoss,
 }
 """Every loss by the name that estimators know it by."""

@@ -12,7 +12,9 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.solvers.base import PathSolver, Solver
 
 
-def alpha_grid(problem: Problem, n_alphas: int = 50, ratio: float = 1e-2) -> Array:
+def alpha_grid(
+    problem: Problem, n_alphas: int = 50, alpha_min_ratio: float = 1e-2
+) -> Array:
     """Return strengths from `alpha_max` downwards, evenly spaced in the logarithm.
 
     Parameters
@@ -21,7 +23,7 @@ def alpha_grid(problem: Problem, n_alphas: int = 50, ratio: float = 1e-2) -> Arr
         The problem; its regulariser's strength is not used.
     n_alphas : int, default=50
         Number of strengths.
-    ratio : float, default=1e-2
+    alpha_min_ratio : float, default=1e-2
         The last strength over the first.
 
     Returns
@@ -30,7 +32,7 @@ def alpha_grid(problem: Problem, n_alphas: int = 50, ratio: float = 1e-2) -> Arr
         Descending, in the summed scale of `Problem`.
     """
     largest = alpha_max(problem)
-    return np.asarray(largest * np.geomspace(1.0, ratio, n_alphas))
+    return np.asarray(largest * np.geomspace(1.0, alpha_min_ratio, n_alphas))
 
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:

@@ -11,6 +11,7 @@ from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.normalized import normalize_lazily
 from multikernel.gram.lazy.triangles import _row_runs
 from multikernel.gram.normalization import empty_normalization
+from multikernel.gram.products import images_of_sparse
 from multikernel.kernels import (
     GaussianKernel,
     ListDictionary,
@@ -163,3 +164,20 @@ def test_normalised_take_is_dense_when_small():
     normalized = normalize_lazily(stack, empty_normalization("center", 20, 10))
     assert isinstance(normalized.take(np.arange(5)), DenseStack)
     assert isinstance(normalized.take(np.arange(6)), NormalizedStack)
+
+
+@pytest.mark.parametrize("normalize", [None, "trace", "center"])
+def test_no_columns(normalize):
+    # A sparse vector of zeros asks for none.
+    X, dictionary = samples(9), mixed_dictionary()
+    plain = lazy_stack(dictionary, X, 0)
+    steps = empty_normalization(normalize, len(dictionary), 9)
+    stack = normalize_lazily(plain, steps)
+    nothing = np.empty(0, dtype=np.intp)
+    part = stack.restrict(np.arange(9), nothing)
+    assert part.shape == (20, 9, 0)
+    np.testing.assert_array_equal(part.matvec(np.empty(0)), np.zeros((20, 9)))
+    assert stack.columns(nothing).shape == (20, 9, 0)
+    assert part.combine(np.ones(20)).matvec(np.empty(0)).shape == (9,)
+    images = images_of_sparse(stack, nothing, np.empty(0))
+    np.testing.assert_array_equal(images, np.zeros((20, 9)))

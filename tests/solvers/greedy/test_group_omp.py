@@ -17,6 +17,7 @@ from multikernel.exceptions import (
 )
 from multikernel.gram import STACKS, DenseStack, LowRankStack, ScaledStack, chosen
 from multikernel.gram.factors import low_rank_form
+from multikernel.linalg.quadrature import QuadratureBounds
 from multikernel.losses import SquaredLoss
 from multikernel.machines import SMO
 from multikernel.problem import Problem, Status
@@ -33,7 +34,7 @@ def ridge(alpha):
 
 
 def make_problem(
-    loss="squared", alpha=0.5, n_outputs=None, fit_intercept=True, weighted=False
+    loss="squared_error", alpha=0.5, n_outputs=None, fit_intercept=True, weighted=False
 ):
     grams = toy_grams(n_samples=20, n_kernels=8)
     y = toy_targets(loss, n_samples=20, n_outputs=n_outputs)
@@ -97,7 +98,7 @@ def assert_greedy(problem, path, tested_residual, weights, rtol=1e-5):
 @each_intercept
 @pytest.mark.parametrize("alpha", [0.02, 0.5, 20.0])
 def test_every_selection_and_refit(fit_intercept, n_outputs, weighted, alpha):
-    problem = make_problem("squared", alpha, n_outputs, fit_intercept, weighted)
+    problem = make_problem("squared_error", alpha, n_outputs, fit_intercept, weighted)
     weights = weights_of(problem)
     path = GroupOMP(tol=0.0).path(problem)
     f = path.decision_values(problem.gram)
@@ -112,13 +113,13 @@ def test_every_selection_and_refit(fit_intercept, n_outputs, weighted, alpha):
         np.testing.assert_allclose(path.objectives[k], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 @each_weighting
 @each_shape
 @each_intercept
 def test_other_losses_select_on_the_gradient(loss, fit_intercept, n_outputs, weighted):
     problem = make_problem(loss, 1.0, n_outputs, fit_intercept, weighted)
-    solver = GroupOMP(tol=0.0, n_kernels=5)
+    solver = GroupOMP(tol=0.0, max_kernels=5)
     if loss == "hinge":
         solver = replace(solver, machine=SMO(tol=1e-9))
     path = solver.path(problem)
@@ -149,7 +150,8 @@ def test_low_rank_equals_dense(fit_intercept, n_outputs, weighted):
     parts = np.split(Z, offsets[1:-1], axis=1)
     dense = DenseStack(np.stack([part @ part.T for part in parts]))
     problem = replace(
-        make_problem("squared", 0.7, n_outputs, fit_intercept, weighted), gram=dense
+        make_problem("squared_error", 0.7, n_outputs, fit_intercept, weighted),
+        gram=dense,
     )
     thin = replace(problem, gram=LowRankStack(Z, Z, offsets))
     solver = GroupOMP(tol=0.0)
@@ -187,12 +189,12 @@ def test_the_objective_falls_by_at_least_the_improvement(seed, log_alpha):
 
 def test_outputs_add_up():
     problem = make_problem(n_outputs=3)
-    joint = GroupOMP(n_kernels=1, tol=0.0).path(problem)
+    joint = GroupOMP(max_kernels=1, tol=0.0).path(problem)
     alone = []
     for k in range(3):
         one = replace(problem, y=problem.y[:, k])
         others = [
-            GroupOMP(n_kernels=1, tol=0.0)
+            GroupOMP(max_kernels=1, tol=0.0)
             .path(replace(one, gram=one.gram.take(np.array([m]))))
             .improvements[0]
             for m in range(8)
@@ -206,7 +208,7 @@ def test_outputs_add_up():
 def test_alpha_of_the_papers_scale():
     """On (1/n) ||y - f||^2 + lambda ||f||^2 the improvement is 2 / n times ours."""
     problem = make_problem(alpha=20 * 0.05, fit_intercept=False)
-    path = GroupOMP(n_kernels=1, tol=0.0).path(problem)
+    path = GroupOMP(max_kernels=1, tol=0.0).path(problem)
     n, lam, y = 20, 0.05, problem.y
     papers = [
         y @ y / n - lam * y @ np.linalg.solve(K + lam * n * np.eye(n), y)
@@ -215,16 +217,16 @@ def test_alpha_of_the_papers_scale():
     np.testing.assert_allclose(2.0 / n * path.improvements[0], max(papers), rtol=1e-8)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_a_planted_support_is_recovered(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 12))
     planted = [2, 7, 9]
     signal = sum(np.sin(2.0 * X[:, j]) for j in planted)
-    y = np.sign(signal) if loss == "logistic" else signal
+    y = np.sign(signal) if loss == "log_loss" else signal
     grams = [np.exp(-0.5 * (x[:, None] - x[None]) ** 2) for x in X.T]
     problem = Problem(DenseStack(np.stack(grams)), y, toy_loss(loss), ridge(0.5))
-    path = GroupOMP(n_kernels=3).path(problem)
+    path = GroupOMP(max_kernels=3).path(problem)
     assert sorted(path.order) == planted
 
 
@@ -237,7 +239,7 @@ def test_order_of_orthogonal_matching_pursuit(low_rank):
     grams = np.stack([np.outer(z, z) for z in Z.T])
     stack = LowRankStack(Z, Z, np.arange(11)) if low_rank else DenseStack(grams)
     problem = Problem(stack, y, SquaredLoss(), ridge(1e-6), fit_intercept=False)
-    path = GroupOMP(n_kernels=6, tol=0.0).path(problem)
+    path = GroupOMP(max_kernels=6, tol=0.0).path(problem)
     f = path.decision_values(stack)
     supports = set()
     for k in range(1, 7):
@@ -257,7 +259,7 @@ def test_ties_go_to_the_first(low_rank):
     y = Z[:, 2] + 2.0 * Z[:, 1]
     grams = np.stack([np.outer(z, z) for z in Z.T])
     stack = LowRankStack(Z, Z, np.arange(6)) if low_rank else DenseStack(grams)
-    path = GroupOMP(n_kernels=2).path(Problem(stack, y, SquaredLoss(), ridge(0.1)))
+    path = GroupOMP(max_kernels=2).path(Problem(stack, y, SquaredLoss(), ridge(0.1)))
     np.testing.assert_array_equal(path.order, [1, 2])
 
 
@@ -294,7 +296,7 @@ def test_subsampling():
 
 def test_why_it_stops():
     problem = make_problem()
-    assert GroupOMP(n_kernels=3, tol=0.0).solve(problem).status is Status.SELECTED
+    assert GroupOMP(max_kernels=3, tol=0.0).solve(problem).status is Status.SELECTED
     assert GroupOMP(tol=0.0).solve(problem).status is Status.SELECTED
     precise = GroupOMP(tol=0.05).path(problem)
     assert precise.status is Status.PRECISE
@@ -322,7 +324,7 @@ def test_constant_targets_need_no_kernel():
 @each_shape
 def test_prefixes_are_models(n_outputs):
     problem = make_problem(n_outputs=n_outputs)
-    path = GroupOMP(tol=0.0, n_kernels=4).path(problem)
+    path = GroupOMP(tol=0.0, max_kernels=4).path(problem)
     f = path.decision_values(problem.gram)
     rows = np.array([3, 0, 11])
     part = problem.gram.restrict(rows, np.arange(20))
@@ -334,7 +336,7 @@ def test_prefixes_are_models(n_outputs):
         losses = problem.loss.value(problem.y, f[k]).sum()
         penalty = problem.regularizer.value(solution.norms)
         np.testing.assert_allclose(solution.objective, losses + penalty, rtol=1e-9)
-        shorter = GroupOMP(tol=0.0, n_kernels=max(k, 1)).solve(problem)
+        shorter = GroupOMP(tol=0.0, max_kernels=max(k, 1)).solve(problem)
         if k:
             np.testing.assert_allclose(solution.dual, shorter.dual)
         assert len(solution.history) == k + 1
@@ -358,7 +360,7 @@ def test_every_storage(store, held, monkeypatch):
         monkeypatch.setattr(chosen, "RESIDENT_NUMBERS", 0)
     problem = make_problem(n_outputs=2)
     stored = replace(problem, gram=store(problem.gram.array))
-    one, other = (GroupOMP(n_kernels=3).path(p) for p in (problem, stored))
+    one, other = (GroupOMP(max_kernels=3).path(p) for p in (problem, stored))
     np.testing.assert_array_equal(one.order, other.order)
     np.testing.assert_allclose(one.improvements, other.improvements, rtol=1e-5)
     np.testing.assert_allclose(one.objectives, other.objectives, rtol=1e-5)
@@ -382,7 +384,7 @@ def test_scaled_factors_stay_factors():
 def test_an_indefinite_matrix_is_named():
     grams = toy_grams(n_samples=20, n_kernels=4)
     grams[2] -= 5.0 * np.eye(20)
-    y = toy_targets("squared", n_samples=20)
+    y = toy_targets("squared_error", n_samples=20)
     with pytest.raises(IndefiniteKernelError, match="Gram matrix 2"):
         GroupOMP().path(Problem(DenseStack(grams), y, SquaredLoss(), ridge(1.0)))
 
@@ -409,13 +411,13 @@ def test_rectangular_matrices_are_refused():
 def test_a_refit_that_stops_early_warns():
     problem = make_problem("hinge", alpha=0.01)
     with pytest.warns(ConvergenceWarning, match="refit on 1 kernels"):
-        GroupOMP(n_kernels=1, machine=SMO(max_steps=3)).path(problem)
+        GroupOMP(max_kernels=1, machine=SMO(max_steps=3)).path(problem)
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        {"n_kernels": 0},
+        {"max_kernels": 0},
         {"tol": -1.0},
         {"tol": np.nan},
         {"subsample": 0.0},
@@ -426,3 +428,31 @@ def test_a_refit_that_stops_early_warns():
 def test_bad_settings(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         GroupOMP(**settings)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3)])
+def test_the_subsample_may_be_a_number_of_numpys(number):
+    problem = make_problem()
+    found = GroupOMP(subsample=number, random_state=1).path(problem)
+    expected = GroupOMP(subsample=3, random_state=1).path(problem)
+    np.testing.assert_array_equal(found.order, expected.order)
+
+
+def test_bounds_that_never_meet_do_not_loop_forever(monkeypatch):
+    steps = []
+    monkeypatch.setattr(QuadratureBounds, "advance", lambda self, _: steps.append(1))
+    path = GroupOMP(max_kernels=2).path(make_problem())
+    assert len(path) == 2
+    assert 0 < len(steps) <= 2 * 3 * 8 * (2 * 20 + 2)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_matrix_that_is_not_finite_is_not_called_indefinite(fit_intercept):
+    problem = make_problem(fit_intercept=fit_intercept)
+    array = problem.gram.array.copy()
+    array[3, 5, 6] = array[3, 6, 5] = np.nan
+    broken = replace(problem, gram=DenseStack(array))
+    with pytest.raises(IndefiniteKernelError, match=r"matrix 3 .*not finite") as error:
+        GroupOMP(max_kernels=2).path(broken)
+    assert "semidefinite" not in str(error.value)
+    assert error.value.kernel == 3

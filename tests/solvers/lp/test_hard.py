@@ -101,7 +101,7 @@ def test_linear_programs_leave_few_kernels(loss, solver):
 
 
 @pytest.mark.parametrize("solver", [CuttingPlane, Alternating])
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_error"])
 def test_almost_sparse_with_duplicates(loss, solver):
     agrees(duplicates_problem(loss, 1.0001, 100.0, False), solver(tol=TOL))
 
@@ -109,7 +109,7 @@ def test_almost_sparse_with_duplicates(loss, solver):
 @pytest.mark.parametrize("tol", [1e-6, 1e-8])
 @pytest.mark.parametrize("p", [1.0, 1.01, 1000.0])
 def test_cutting_planes_to_high_precision(p, tol):
-    agrees(rank_one_problem("squared", p, 10.0, True), CuttingPlane(tol=tol))
+    agrees(rank_one_problem("squared_error", p, 10.0, True), CuttingPlane(tol=tol))
 
 
 def test_alternating_sharpens_its_machine():
@@ -123,7 +123,7 @@ def test_alternating_sharpens_its_machine():
 
 
 def test_alternating_is_slow_but_does_not_give_up():
-    problem = bandwidths_problem("squared", 1.0, 4.0, True)
+    problem = bandwidths_problem("squared_error", 1.0, 4.0, True)
     few = Alternating(tol=TOL, max_iter=400).solve(problem)
     assert few.status is Status.MAX_ITER
     agrees(problem, Alternating(tol=TOL, max_iter=5000))

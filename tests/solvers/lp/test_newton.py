@@ -58,7 +58,7 @@ def test_weights_are_exactly_sparse_for_p_one():
 
 
 @pytest.mark.parametrize("p", [1.0, 1.0001])
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 @pytest.mark.parametrize("seed", range(3))
 def test_kernels_that_a_warm_start_left_out_return(p, loss, seed):
     rng = np.random.default_rng(seed)

@@ -114,7 +114,7 @@ def test_weights_are_feasible_and_in_closed_form(loss, p):
 @pytest.mark.parametrize("p", [4 / 3, 2.0, 4.0])
 def test_weights_answer_the_dual_forms(p):
     """For p > 1 weights are also proportional to forms^(1 / (p - 1))."""
-    problem = lp_problem("squared", p, 2.0)
+    problem = lp_problem("squared_error", p, 2.0)
     solution = solve(problem, tol=1e-12)
     forms = problem.gram.quadratic_forms(solution.dual)
     np.testing.assert_allclose(
@@ -188,7 +188,7 @@ def test_only_zero_kernels_leave_the_constant_model(loss, p):
 
 @each_p
 def test_permuted_kernels_permute_the_weights(p):
-    problem = lp_problem("squared", p)
+    problem = lp_problem("squared_error", p)
     order = np.array([3, 0, 5, 1, 4, 2])
     moved = replace(problem, gram=problem.gram.take(order))
     first, second = solve(problem), solve(moved)
@@ -226,7 +226,7 @@ def test_scaled_kernels_scale_the_strength(p, c):
     np.testing.assert_allclose(second.kernel_weights, first.kernel_weights, atol=2e-3)
 
 
-@pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive"])
+@pytest.mark.parametrize("loss", ["squared_error", "epsilon_insensitive"])
 @pytest.mark.parametrize("scale", [1e-4, 1e4])
 def test_targets_of_any_size(loss, scale):
     problem = lp_problem(loss, 4 / 3)
@@ -238,7 +238,7 @@ def test_targets_of_any_size(loss, scale):
 
 
 @each_solver
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_error"])
 def test_a_warm_start_from_the_solution_stays(solver, loss):
     problem = lp_problem(loss, 1.0, 3.0)
     solution = solve(problem, solver, 1e-4)
@@ -289,7 +289,7 @@ def test_max_iter_is_said_and_still_certified(solver):
 
 
 @each_solver
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_error"])
 def test_an_indefinite_kernel_is_named(solver, loss):
     grams = toy_grams()
     values, vectors = np.linalg.eigh(grams[4])
@@ -304,7 +304,9 @@ def test_unsupported_problems_are_refused_in_a_sentence(solver):
     linear = replace(lp_problem(), regularizer=BlockL1(1.0))
     with pytest.raises(UnsupportedProblemError, match="SquaredBlockNorm"):
         solver().solve(linear)
-    wide = replace(lp_problem("squared", 1.0), y=toy_targets("squared", n_outputs=2))
+    wide = replace(
+        lp_problem("squared_error", 1.0), y=toy_targets("squared_error", n_outputs=2)
+    )
     if solver is not Alternating:
         with pytest.raises(UnsupportedProblemError, match="2 columns"):
             solver().solve(wide)
@@ -315,10 +317,10 @@ def test_unsupported_problems_are_refused_in_a_sentence(solver):
 
 @pytest.mark.parametrize("p", [4 / 3, 2.0, np.inf])
 def test_several_outputs_share_their_weights(p):
-    y = toy_targets("squared", n_outputs=2)
-    problem = replace(lp_problem("squared", p, 2.0), y=y)
+    y = toy_targets("squared_error", n_outputs=2)
+    problem = replace(lp_problem("squared_error", p, 2.0), y=y)
     solution = solve(problem, Alternating, 1e-8)
-    optimum = reference_lp_optimum(problem.gram.array, y, "squared", 2.0, p)
+    optimum = reference_lp_optimum(problem.gram.array, y, "squared_error", 2.0, p)
     assert solution.objective == pytest.approx(optimum.objective / 2.0, rel=1e-6)
     assert solution.coefs.shape == (solution.active.size, 24, 2)
 

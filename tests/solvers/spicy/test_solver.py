@@ -17,7 +17,7 @@ from multikernel.problem import Problem, Status
 from multikernel.solvers import SpicyMKL
 from multikernel.testing import check_solution, check_solver
 
-SMOOTH = ("logistic", "squared")
+SMOOTH = ("log_loss", "squared_error")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 each_ratio = pytest.mark.parametrize("l1_ratio", [1.0, 0.7, 0.2])
 each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -124,7 +124,9 @@ def test_just_below_alpha_max_one_kernel_is_in(loss, l1_ratio, fit_intercept):
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
 def test_one_kernel_with_squares_is_ridge(l1_ratio):
     """f = K c, c = (K + s I)^-1 y with s = alpha (r / ||f|| + 1 - r)."""
-    problem = make_problem("squared", 0.1, l1_ratio, False, toy_grams(n_kernels=1))
+    problem = make_problem(
+        "squared_error", 0.1, l1_ratio, False, toy_grams(n_kernels=1)
+    )
     solution = solve(problem, 1e-10)
     alpha, K = problem.regularizer.alpha, problem.gram.array[0]
     strength = alpha * (l1_ratio / solution.norms[0] + 1.0 - l1_ratio)
@@ -310,7 +312,7 @@ def test_what_is_reported_is_true_where_digits_cancel(loss, l1_ratio, seed):
 def test_targets_of_any_size(loss, scale, offset):
     if isinstance(loss, EpsilonInsensitiveLoss):
         loss = EpsilonInsensitiveLoss(0.1 * scale)
-    y = scale * toy_targets("squared") + offset
+    y = scale * toy_targets("squared_error") + offset
     problem = Problem(DenseStack(toy_grams()), y, loss, toy_regularizer(1.0))
     alpha = 0.1 * alpha_max(problem)
     problem = replace(problem, regularizer=toy_regularizer(alpha))
@@ -320,7 +322,7 @@ def test_targets_of_any_size(loss, scale, offset):
 
 
 def test_max_iter_is_said_and_still_certified():
-    problem = make_problem("logistic", 0.01)
+    problem = make_problem("log_loss", 0.01)
     solution = SpicyMKL(tol=1e-12, max_iter=1).solve(problem)
     assert solution.status is Status.MAX_ITER
     assert solution.n_iter == 1
@@ -335,7 +337,7 @@ def test_an_unreachable_tolerance_stalls_and_says_so():
     assert solution.duality_gap <= 1e-9
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
 def test_outer_convergence_is_superlinear(loss):
     """The factor by which each outer step shrinks the gap grows along the way."""
     problem = make_problem(loss, 0.01)
@@ -349,14 +351,14 @@ def test_an_indefinite_kernel_is_named_during_the_solve():
     grams = toy_grams()
     values, vectors = np.linalg.eigh(grams[4])
     grams[4] = vectors @ np.diag(values - 0.6) @ vectors.T
-    problem = make_problem("squared", 0.01, grams=toy_grams())
+    problem = make_problem("squared_error", 0.01, grams=toy_grams())
     with pytest.raises(IndefiniteKernelError, match="Gram matrix 4 "):
         SpicyMKL(tol=1e-8).solve(replace(problem, gram=DenseStack(grams)))
 
 
 def test_several_outputs_are_refused_in_a_sentence():
-    problem = make_problem("squared")
-    wide = replace(problem, y=toy_targets("squared", n_outputs=2))
+    problem = make_problem("squared_error")
+    wide = replace(problem, y=toy_targets("squared_error", n_outputs=2))
     reason = SpicyMKL().unsupported(wide)
     assert "2 columns" in reason
     with pytest.raises(UnsupportedProblemError, match="2 columns"):
@@ -365,7 +367,7 @@ def test_several_outputs_are_refused_in_a_sentence():
 
 @pytest.mark.parametrize("constant", [0.0, 5.0, 1e-3, 1e6])
 def test_constant_targets_are_fitted_by_the_intercept(constant):
-    y = np.full(toy_targets("squared").size, constant)
+    y = np.full(toy_targets("squared_error").size, constant)
     problem = Problem(DenseStack(toy_grams()), y, SquaredLoss(), toy_regularizer(1.0))
     solution = solve(problem, 1e-6)
     assert solution.status is Status.CONVERGED

@@ -83,19 +83,23 @@ class LazyMatrix:
             If the residual does not get there: the matrix is singular, or indefinite.
         """
         n = self.shape[0]
-        U = np.zeros((n, 0)) if low_rank is None else low_rank
-        diagonal = self.diagonal() + shift + np.einsum("ij,ij->i", U, U)
+        # An infinite shift fixes its unknown at zero.
+        free = np.isfinite(shift).astype(np.float64)
+        shift = np.where(free, shift, 1.0)
+        U = np.zeros((n, 0)) if low_rank is None else low_rank * free[:, None]
+        diagonal = free * self.diagonal() + shift + np.einsum("ij,ij->i", U, U)
         if not np.all(diagonal > 0.0):
             raise LinAlgError(
                 "The shifted Gram matrix is not positive definite: its diagonal is "
                 f"{diagonal.min():.3g} at {int(np.argmin(diagonal))}."
             )
         system = LinearOperator(
-            (n, n), matvec=lambda x: self.matvec(x) + shift * x + U @ (U.T @ x)
+            (n, n),
+            matvec=lambda x: free * self.matvec(free * x) + shift * x + U @ (U.T @ x),
         )
         inverse = LinearOperator((n, n), matvec=lambda x: x / diagonal)
         solutions = []
-        for column in rhs.reshape(n, -1).T:
+        for column in (rhs.reshape(n, -1) * free[:, None]).T:
             x, info = cg(
                 system, column, rtol=SOLVE_TOLERANCE, maxiter=10 * n, M=inverse
             )

@@ -15,10 +15,8 @@ from multikernel.gram.lazy.blocks import (
     visited_matvec,
 )
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.lazy.radial import make_samples
 from multikernel.gram.lazy.stack import LazyStack
-from multikernel.gram.normalization import Normalization, TraceStep, VarianceStep
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.normalization import Normalization
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +103,9 @@ class NormalizedStack:
         train = self.stack.samples.rows
         everything = np.arange(train.shape[0])
         whole = np.array_equal(self.rows, everything)
-        samples = self.stack.samples if whole else make_samples(train[self.rows], train)
+        samples = self.stack.samples
+        if not whole:
+            samples = samples.restrict(self.rows, everything)
         all_columns = np.array_equal(self.cols, everything)
 
         def normalize(kernels: Indices, rows: slice, block: Array) -> None:
@@ -150,20 +150,12 @@ def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStac
     stack : GramStack
         `stack` itself without steps; a `ScaledStack` where steps only scale.
     """
+    if normalization.only_scales:
+        return normalization.learn_scales(stack)
+    everything = np.arange(stack.shape[1])
     normalized: GramStack = stack
     for position, step in enumerate(normalization.steps):
-        step.learn_stack(normalized)
+        step.learn(slice(None), normalized)
         done = Normalization(normalization.steps[: position + 1])
-        normalized = _normalized(stack, done)
+        normalized = NormalizedStack(stack, done, everything, everything)
     return normalized
-
-
-def _normalized(stack: LazyStack, normalization: Normalization) -> GramStack:
-    """Return a lazy stack with learnt steps, in the cheapest form."""
-    scales = np.ones(stack.shape[0])
-    for step in normalization.steps:
-        if not isinstance(step, TraceStep | VarianceStep):
-            everything = np.arange(stack.shape[1])
-            return NormalizedStack(stack, normalization, everything, everything)
-        scales *= step.factors
-    return ScaledStack(stack, scales)

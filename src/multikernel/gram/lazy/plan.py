@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.base import KernelDictionary, overrides
 from multikernel.kernels.radial import RadialDictionary, radial_form
 
 
@@ -153,7 +153,7 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     -------
     plan : Plan
     """
-    if isinstance(dictionary, RadialDictionary):
+    if isinstance(dictionary, RadialDictionary) and _tells_all(dictionary):
         return _table_plan(dictionary)
     kernels, sets, others = array("q"), array("q"), array("q")
     exponents = array("d")
@@ -182,6 +182,11 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
         _indices(columns),
     )
     return Plan(len(dictionary), radial, _indices(others), _indices(others), dictionary)
+
+
+def _tells_all(dictionary: RadialDictionary) -> bool:
+    """Return whether no subclass gives other kernels than the table does."""
+    return overrides(type(dictionary), "radial_table", "__getitem__")
 
 
 def _table_plan(dictionary: RadialDictionary) -> Plan:

@@ -1,13 +1,14 @@
 """Blocks of Gaussian kernels from their plan and the samples."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.lazy.plan import BatchLayout, RadialPlan
+from multikernel.linalg.interrupts import run_compiled, uninterrupted
 
 BLOCK_NUMBERS = 2**17
 """Numbers of a block, one megabyte."""
@@ -30,12 +31,16 @@ class Samples:
         The same, one feature after the other.
     col_features : ndarray of shape (n_features, n_cols)
         The same, one feature after the other.
+    row_numbers, col_numbers : ndarray of int
+        Which samples these are: a pair of equal numbers is one sample with itself.
     """
 
     rows: Array
     cols: Array
     row_features: Array
     col_features: Array
+    row_numbers: Indices
+    col_numbers: Indices
 
     @property
     def symmetric(self) -> bool:
@@ -47,13 +52,27 @@ class Samples:
         """Return the samples of the columns, None where they are those of the rows."""
         return None if self.symmetric else self.cols
 
+    def restrict(self, rows: Indices, cols: Indices) -> "Samples":
+        """Return the chosen samples, by their places among rows and columns."""
+        chosen = make_samples(self.rows[rows])
+        row_numbers = self.row_numbers[rows]
+        if self.symmetric and np.array_equal(rows, cols):
+            return replace(chosen, row_numbers=row_numbers, col_numbers=row_numbers)
+        others = self.cols[cols]
+        return Samples(
+            chosen.rows,
+            others,
+            chosen.row_features,
+            np.ascontiguousarray(others.T),
+            row_numbers,
+            self.col_numbers[cols],
+        )
 
-def make_samples(rows: Array, cols: Array | None = None) -> Samples:
-    """Return samples in both layouts; the rows are the columns where these are None."""
-    row_features = np.ascontiguousarray(rows.T)
-    if cols is None:
-        return Samples(rows, rows, row_features, row_features)
-    return Samples(rows, cols, row_features, np.ascontiguousarray(cols.T))
+
+def make_samples(X: Array) -> Samples:
+    """Return samples, the same in rows and columns, in both layouts."""
+    features, numbers = np.ascontiguousarray(X.T), np.arange(X.shape[0])
+    return Samples(X, X, features, features, numbers, numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +113,9 @@ class RadialBatch:
         out : ndarray of shape (n_values,)
             Overwritten there.
         """
-        # Here and not above: loading numba takes longer than all other imports.
-        from multikernel.gram.lazy.loops import fill_exponents
-
         layout = self.layout
-        fill_exponents(
+        run_compiled(
+            _loop(),
             self.samples.row_features,
             self.samples.col_features,
             layout.used,
@@ -113,8 +130,21 @@ class RadialBatch:
         )
 
 
+@cache
+def _loop() -> Callable[..., None]:
+    """Return the compiled loop."""
+    return uninterrupted(_load)
+
+
+def _load() -> Callable[..., None]:
+    # Here and not above: loading numba takes longer than all other imports.
+    from multikernel.gram.lazy.loops import fill_exponents
+
+    return fill_exponents
+
+
 def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
     """Cut rows into blocks that stay in a core's cache for all kernels of a batch."""
-    step = max(1, BLOCK_NUMBERS // (n_kernels * n_cols))
+    step = max(1, BLOCK_NUMBERS // (n_kernels * max(1, n_cols)))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

@@ -105,8 +105,8 @@ class LazyStack:
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
-        cols = self.samples.cols[indices]
-        return self._compute(make_samples(self.samples.rows, cols))
+        everything = np.arange(self.shape[1])
+        return self._compute(self.samples.restrict(everything, indices))
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows).
@@ -136,10 +136,7 @@ class LazyStack:
 
     def restrict(self, rows: Indices, cols: Indices) -> "LazyStack":
         """Return the stack on the chosen samples."""
-        row_samples, col_samples = self.samples.rows[rows], self.samples.cols[cols]
-        same = self.samples.symmetric and np.array_equal(rows, cols)
-        samples = make_samples(row_samples, None if same else col_samples)
-        return LazyStack(self.plan, samples, self.dense_bytes)
+        return LazyStack(self.plan, self.samples.restrict(rows, cols), self.dense_bytes)
 
     def visit_blocks(self, visit: Visit) -> None:
         """Compute every kernel once, and show it block by block; see `VisitedStack`."""
@@ -191,15 +188,12 @@ class LazyStack:
 
     def _other_rows(self) -> int:
         """Return the most rows of a block of a kernel that is not Gaussian."""
-        return max(1, 8 * BLOCK_NUMBERS // self.shape[2])
+        return max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
 
     def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
         """Compute some rows of another kernel, and show them."""
         place, rows = task
-        samples = self.samples
-        whole = rows.stop - rows.start == samples.rows.shape[0]
-        cols = samples.others if whole else samples.cols
-        block = evaluate_other(self.plan, place, samples.rows[rows], cols)
+        block = evaluate_other(self.plan, place, self.samples, rows)
         visit(self.plan.others[place : place + 1], rows, block[None])
 
     def _compute(self, samples: Samples) -> Array:

@@ -13,6 +13,7 @@ as it is, so that the problem has n variables and not 2 n.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import cast
 
 import numpy as np
@@ -20,31 +21,44 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramMatrix
+from multikernel.linalg.interrupts import run_compiled, uninterrupted
 from multikernel.losses.base import Loss, PolyhedralLoss
-from multikernel.machines.base import MachineFit
+from multikernel.machines.base import MachineFit, support_product
 from multikernel.machines.checks import (
     NOT_A_KERNEL,
     NOT_FINITE,
     check_problem,
     fit_outputs,
 )
-from multikernel.machines.smo.rows import read_only, row_source
-from multikernel.machines.smo.state import SMOState
-from multikernel.machines.smo.types import (
+from multikernel.machines.smo.rows import row_source
+from multikernel.machines.smo.state import (
     CONVERGED,
+    DIAGONAL,
+    DOWN,
     INDEFINITE,
     LANES,
+    LEFT,
+    LOWER,
     MISSING,
+    RHO,
+    RIGHT,
     STEPS_DONE,
+    UP,
+    UPPER,
+    F,
     Outcome,
-    Rows,
-    Variables,
+    SMOState,
+    set_slopes,
 )
 
-Loop = Callable[[Variables, Rows, Array, float, tuple[int, int]], Outcome]
+Loop = Callable[..., tuple[int, int, int, float]]
 
 SHRINK_PERIOD = 1000
 """Steps between two looks at who can be set aside, as in LIBSVM."""
+
+VISITS = 10_000_000
+"""Samples looked at between two moments at which an interrupt is noticed: 30 ms, as a
+step takes 3 ns a sample where rows come from memory."""
 
 ROUNDING = 1e-8
 """Relative size of what is taken for rounding in a start or a quadratic form."""
@@ -157,30 +171,32 @@ class SMO:
         check_problem(self, gram, y, loss, init)
 
         def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
-            v = _variables(cast(PolyhedralLoss, loss), targets, gram)
+            v = _first_state(cast(PolyhedralLoss, loss), targets, gram)
             if start is not None:
                 _begin(v, gram, start, fit_intercept)
             outcome = self._run(v, gram, fit_intercept)
-            return _finished(v, outcome, fit_intercept)
+            return _finished(v, gram, outcome, fit_intercept)
 
         return fit_outputs(fit_one, y, init)
 
-    def _run(self, v: Variables, gram: GramMatrix, paired: bool) -> Outcome:
+    def _run(self, v: Array, gram: GramMatrix, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
-        loop = _compiled_loop(paired)
-        n = v.rho.size
+        loop, n = _compiled_loop(paired), v.shape[1]
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
         period = min(n, SHRINK_PERIOD) if self.shrinking else self.max_steps
         lanes = np.empty((3, LANES))
         outcome, due = Outcome(STEPS_DONE, -1, 0, np.inf), period
         while True:
-            span = (outcome.step, min(due, self.max_steps))
-            outcome = loop(state.v, state.source.rows, lanes, self.tol, span)
+            first = outcome.step
+            last = min(due, self.max_steps, first + max(1, VISITS // n))
+            rows = state.source.rows
+            outcome = Outcome(*loop(state.v, *rows, lanes, self.tol, first, last))
             if outcome.code == MISSING:
                 state.fetch(outcome, paired)
             elif outcome.code == STEPS_DONE and outcome.step < self.max_steps:
-                state.shrink(*state.thresholds(outcome, paired))
-                due = outcome.step + period
+                if outcome.step >= due:
+                    state.shrink(*state.thresholds(outcome, paired))
+                    due = outcome.step + period
             elif outcome.code == CONVERGED and state.aside:
                 state.widen()
             else:
@@ -188,42 +204,32 @@ class SMO:
                 return outcome
 
 
-def _variables(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Variables:
-    """Return the variables of the problem at rho = 0, from the pieces of the loss."""
+def _first_state(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Array:
+    """Return the state at rho = 0, from the pieces of the loss."""
     signs, costs, sizes = loss.dual_pieces(y)
     if max((signs > 0.0).sum(axis=0).max(), (signs < 0.0).sum(axis=0).max()) > 1:
         raise UnsupportedProblemError(
             "SMO needs a loss whose conjugate is linear on either side of zero; this "
             "one has further kinks."
         )
-    upper = np.where(signs > 0.0, sizes, 0.0).sum(axis=0)
-    lower = -np.where(signs < 0.0, sizes, 0.0).sum(axis=0)
+    v = np.zeros((DIAGONAL + 1, y.size))
+    v[UPPER] = np.where(signs > 0.0, sizes, 0.0).sum(axis=0)
+    v[LOWER] = -np.where(signs < 0.0, sizes, 0.0).sum(axis=0)
     right = np.where(signs > 0.0, costs, 0.0).sum(axis=0)
     left = -np.where(signs < 0.0, costs, 0.0).sum(axis=0)
     # A side that does not exist takes the slope of the other: no kink.
-    right, left = np.where(upper > 0.0, right, left), np.where(lower < 0.0, left, right)
-    rho, f = np.zeros_like(y), np.zeros_like(y)
-    diagonal = read_only(np.ascontiguousarray(gram.diagonal()))
-    v = Variables(
-        rho, f, right.copy(), left.copy(), lower, upper, right, left, diagonal
-    )
-    _set_slopes(v)
+    v[RIGHT] = np.where(v[UPPER] > 0.0, right, left)
+    v[LEFT] = np.where(v[LOWER] < 0.0, left, v[RIGHT])
+    v[DIAGONAL] = gram.diagonal()
+    set_slopes(v)
     return v
 
 
-def _set_slopes(v: Variables) -> None:
-    """Set the one-sided slopes to those at rho."""
-    v.up[:] = np.where(v.rho < 0.0, v.left, v.right)
-    v.up[v.rho >= v.upper] = np.inf
-    v.down[:] = np.where(v.rho > 0.0, v.right, v.left)
-    v.down[v.rho <= v.lower] = -np.inf
-
-
-def _begin(v: Variables, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
+def _begin(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
     """Go to a given start, after checking that it is one."""
     rho, b = start.dual, float(start.intercept[0])
-    excess = float(np.max(np.maximum(rho - v.upper, v.lower - rho)))
-    if not excess <= ROUNDING * float(np.max(v.upper - v.lower)):
+    excess = float(np.max(np.maximum(rho - v[UPPER], v[LOWER] - rho)))
+    if not excess <= ROUNDING * float(np.max(v[UPPER] - v[LOWER])):
         raise ValueError(
             f"The start is infeasible: a dual variable lies {excess:.3g} outside the "
             "box of its loss and weight. Clip or scale it."
@@ -244,43 +250,54 @@ def _begin(v: Variables, gram: GramMatrix, start: MachineFit, paired: bool) -> N
             f"{given:.6g} without the intercept, expected {own:.6g}. Make the start "
             "with warm_start(gram, dual)."
         )
-    v.rho[:] = np.clip(rho, v.lower, v.upper)
-    v.f[:] = start.f - b
-    _set_slopes(v)
+    v[RHO] = np.clip(rho, v[LOWER], v[UPPER])
+    v[F] = start.f - b
+    set_slopes(v)
 
 
-def _finished(v: Variables, outcome: Outcome, paired: bool) -> MachineFit:
+def _finished(v: Array, gram: GramMatrix, outcome: Outcome, paired: bool) -> MachineFit:
     """Check the end of a run, and put the fit together."""
-    if not np.isfinite(v.f).all():
+    rho = v[RHO]
+    if not np.isfinite(v[F]).all():
         raise ValueError(NOT_FINITE)
-    form, size = float(v.rho @ v.f), float(v.rho @ v.rho)
-    negative = form < -ROUNDING * size * float(np.abs(v.diagonal).sum())
-    if outcome.code == INDEFINITE or negative:
+    least = -ROUNDING * float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
+    if float(rho @ v[F]) < least:
+        # Steps add their roundings to f, and a start brings those of its intercept;
+        # where rho is small they exceed the quadratic form. A product has none of it.
+        v[F] = support_product(gram, rho)
+    form = float(rho @ v[F])
+    if outcome.code == INDEFINITE or form < least:
         raise IndefiniteKernelError(NOT_A_KERNEL)
     b = _intercept(v) if paired else 0.0
-    cost = v.right @ np.maximum(v.rho, 0.0) + v.left @ np.minimum(v.rho, 0.0)
+    cost = v[RIGHT] @ np.maximum(rho, 0.0) + v[LEFT] @ np.minimum(rho, 0.0)
     return MachineFit(
-        dual=v.rho,
+        dual=rho.copy(),
         intercept=np.array([b]),
-        f=v.f + b,
+        f=v[F] + b,
         objective=-float(cost) - 0.5 * form,
         n_steps=outcome.step,
         converged=outcome.code == CONVERGED,
     )
 
 
-def _intercept(v: Variables) -> float:
+def _intercept(v: Array) -> float:
     """Return minus the derivative that all samples free to move agree on."""
-    free = v.up == v.down
+    up, down = v[F] + v[UP], v[F] + v[DOWN]
+    free = v[UP] == v[DOWN]
     if free.any():
-        return -float(np.mean(v.f[free] + v.up[free]))
-    ends = np.array([np.min(v.f + v.up), np.max(v.f + v.down)])
+        return -float(np.mean(up[free]))
+    ends = np.array([np.min(up), np.max(down)])
     ends = ends[np.isfinite(ends)]
     return -float(ends.mean()) if ends.size else 0.0
 
 
+@cache
 def _compiled_loop(paired: bool) -> Loop:
     """Return the loop for a problem with or without an intercept."""
+    return partial(run_compiled, uninterrupted(partial(_load, paired)))
+
+
+def _load(paired: bool) -> Loop:
     # Imported here: loading numba takes longer than all other imports together.
     loop: Loop
     if paired:

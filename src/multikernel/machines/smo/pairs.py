@@ -1,55 +1,39 @@
-"""Compiled loops of SMO: working-set selection, the pair step, the gradient.
-
-Everything is in terms of the dual variable rho itself, so no label multiplies a kernel
-entry: minimise rho^T K rho / 2 + c(rho) in a box, with c piecewise linear with a kink
-at zero, and the sum of rho fixed where there is an intercept. ``up`` and ``down`` hold
-the one-sided slopes of c, infinite at the bounds, so f + up and f + down are the
-one-sided derivatives of the objective and no branch is needed to tell who may move.
-"""
+"""Compiled loop of SMO with an intercept: pairs of samples move against each other."""
 
 import numpy as np
 from numba import njit
 
-from multikernel._typing import Array
-from multikernel.machines.smo.types import (
+from multikernel._typing import Array, Indices
+from multikernel.machines.smo.state import (
     CONVERGED,
+    DIAGONAL,
+    DOWN,
     INDEFINITE,
     LANES,
     MISSING,
-    NEGATIVE,
-    NOISE,
     STALLED,
     STEPS_DONE,
+    UP,
+    F,
+)
+from multikernel.machines.smo.steps import (
+    NEGATIVE,
+    NOISE,
     TINY,
     Found,
-    Outcome,
     Pair,
-    Rows,
-    Span,
-    Variables,
+    Result,
+    fill,
+    line_minimum,
+    move,
+    peak,
+    reach,
 )
-
-
-@njit(inline="always", error_model="numpy")
-def fill(lane: Array, value: float) -> None:
-    """Set every entry."""
-    for k in range(LANES):
-        lane[k] = value
-
-
-@njit(inline="always", error_model="numpy")
-def peak(lane: Array) -> int:
-    """Return where an array of LANES entries is largest."""
-    where = 0
-    for k in range(1, LANES):
-        if lane[k] > lane[where]:
-            where = k
-    return where
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def move_and_select(
-    v: Variables, row_i: Array, row_j: Array, change: Pair, lanes: Array
+    v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
     """Add a pair's change to f, and in the same pass select the next first sample.
 
@@ -59,9 +43,9 @@ def move_and_select(
     delta_i, delta_j = change
     best = lanes[0]
     fill(best, -np.inf)
-    for start in range(0, v.f.shape[0], LANES):
+    for start in range(0, v.shape[1], LANES):
         end = start + LANES
-        fs, ups = v.f[start:end], v.up[start:end]
+        fs, ups = v[F, start:end], v[UP, start:end]
         a, b = row_i[start:end], row_j[start:end]
         for k in range(fs.shape[0]):
             x = fs[k] + delta_i * a[k] + delta_j * b[k]
@@ -69,15 +53,15 @@ def move_and_select(
             x = -(x + ups[k])
             best[k] = x if x > best[k] else best[k]
     where, low = -1, np.inf
-    for k in range(peak(best), v.f.shape[0], LANES):
-        x = v.f[k] + v.up[k]
+    for k in range(peak(best), v.shape[1], LANES):
+        x = v[F, k] + v[UP, k]
         if x < low:
             where, low = k, x
     return where, low
 
 
 @njit(inline="always", error_model="numpy")
-def second_down(v: Variables, row: Array, i: int, low: float, lanes: Array) -> Found:
+def second_down(v: Array, row: Array, i: int, low: float, lanes: Array) -> Found:
     """Return the partner of largest second-order gain, and the largest violation.
 
     WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about
@@ -86,11 +70,11 @@ def second_down(v: Variables, row: Array, i: int, low: float, lanes: Array) -> F
     best, top, slack = lanes[0], lanes[1], lanes[2]
     fill(best, 0.0)
     fill(top, -np.inf)
-    own = v.diagonal[i]
-    for start in range(0, v.f.shape[0], LANES):
+    own = v[DIAGONAL, i]
+    for start in range(0, v.shape[1], LANES):
         end = start + LANES
-        fs, downs = v.f[start:end], v.down[start:end]
-        ks, diagonal = row[start:end], v.diagonal[start:end]
+        fs, downs = v[F, start:end], v[DOWN, start:end]
+        ks, diagonal = row[start:end], v[DIAGONAL, start:end]
         for k in range(fs.shape[0]):
             x = fs[k] + downs[k] - low
             top[k] = x if x > top[k] else top[k]
@@ -101,76 +85,18 @@ def second_down(v: Variables, row: Array, i: int, low: float, lanes: Array) -> F
             gain = slack[k] * slack[k] / curvature
             best[k] = gain if gain > best[k] else best[k]
     where, most = -1, 0.0
-    for k in range(peak(best), v.f.shape[0], LANES):
-        x = v.f[k] + v.down[k] - low
-        gain = x * x / max(own + v.diagonal[k] - 2.0 * row[k], TINY)
+    for k in range(peak(best), v.shape[1], LANES):
+        x = v[F, k] + v[DOWN, k] - low
+        gain = x * x / max(own + v[DIAGONAL, k] - 2.0 * row[k], TINY)
         if x > 0.0 and gain > most:
             where, most = k, gain
     return where, top[peak(top)]
 
 
 @njit(inline="always", error_model="numpy")
-def line_minimum(
-    slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
-) -> float:
-    """Return argmin over 0 <= t <= limit of a convex function, quadratic but for kinks.
-
-    Its derivative is -slope + curvature t, and jumps up at each of the two `kinks`
-    (place, jump).
-    """
-    near, far = kinks
-    if far[0] < near[0]:
-        near, far = far, near
-    t = 0.0
-    for place, jump in (near, far):
-        if place >= limit or t + slope / curvature <= place:
-            break
-        slope -= curvature * (place - t) + jump
-        t = place
-        if slope <= 0.0:
-            return t
-    return min(t + slope / curvature, limit)
-
-
-@njit(inline="always", error_model="numpy")
-def reach(v: Variables, i: int, rises: bool) -> tuple[float, Pair]:
-    """Return how far rho_i may move up, or down, and its kink (place, jump) that way.
-
-    A kink at the bound is left out: the bound stops the move anyway.
-    """
-    rho = v.rho[i]
-    room = v.upper[i] - rho if rises else rho - v.lower[i]
-    place = -rho if rises else rho
-    if 0.0 < place < room:
-        return room, (place, v.right[i] - v.left[i])
-    return room, (np.inf, 0.0)
-
-
-@njit(inline="always", error_model="numpy")
-def move(v: Variables, i: int, rises: bool, step: Pair) -> float:
-    """Move rho_i by `step` = (length, room), set its slopes; return the change.
-
-    A step that fills the room ends exactly at the bound: a sample that is a rounding
-    away would count as free, and be chosen for steps of that size.
-    """
-    length, room = step
-    old = v.rho[i]
-    value = old + length if rises else old - length
-    if length >= room:
-        value = v.upper[i] if rises else v.lower[i]
-    v.rho[i] = value
-    up = v.left[i] if value < 0.0 else v.right[i]
-    down = v.right[i] if value > 0.0 else v.left[i]
-    v.up[i] = up if value < v.upper[i] else np.inf
-    v.down[i] = down if value > v.lower[i] else -np.inf
-    change: float = value - old
-    return change
-
-
-@njit(inline="always", error_model="numpy")
-def step_pair(v: Variables, i: int, j: int, curvature: float) -> Pair:
+def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
     """Move i up and j down to the best point on that line; return both changes."""
-    slope = (v.f[j] + v.down[j]) - (v.f[i] + v.up[i])
+    slope = (v[F, j] + v[DOWN, j]) - (v[F, i] + v[UP, i])
     room_i, kink_i = reach(v, i, True)
     room_j, kink_j = reach(v, j, False)
     t = line_minimum(slope, curvature, (kink_i, kink_j), min(room_i, room_j))
@@ -178,36 +104,43 @@ def step_pair(v: Variables, i: int, j: int, curvature: float) -> Pair:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def solve_pairs(
-    v: Variables, rows: Rows, lanes: Array, tol: float, span: Span
-) -> Outcome:
-    """Make pair steps, from `span[0]` to `span[1]`, until converged; keep sum(rho)."""
-    step, last = span
-    i, low = move_and_select(v, v.diagonal, v.diagonal, (0.0, 0.0), lanes)
+def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    v: Array,
+    rows: Array,
+    slot: Indices,
+    stamp: Indices,
+    lanes: Array,
+    tol: float,
+    first: int,
+    last: int,
+) -> Result:
+    """Make pair steps, from `first` to `last`, until converged; keep sum(rho)."""
+    step = first
+    i, low = move_and_select(v, v[DIAGONAL], v[DIAGONAL], (0.0, 0.0), lanes)
     while True:
         if i < 0:
-            return Outcome(CONVERGED, -1, step, 0.0)
-        if rows.slot[i] < 0:
-            return Outcome(MISSING, i, step, np.inf)
-        row = rows.data[rows.slot[i]]
-        rows.stamp[rows.slot[i]] = 2 * step + 1
+            return CONVERGED, -1, step, 0.0
+        if slot[i] < 0:
+            return MISSING, i, step, np.inf
+        row = rows[slot[i]]
+        stamp[slot[i]] = 2 * step + 1
         j, excess = second_down(v, row, i, low, lanes)
         if excess <= tol:
-            return Outcome(CONVERGED, -1, step, max(excess, 0.0))
+            return CONVERGED, -1, step, max(excess, 0.0)
         if j < 0:  # NaN
-            return Outcome(STALLED, -1, step, excess)
+            return STALLED, -1, step, excess
         if step >= last:
-            return Outcome(STEPS_DONE, -1, step, excess)
-        if rows.slot[j] < 0:
-            return Outcome(MISSING, j, step, excess)
-        rows.stamp[rows.slot[j]] = 2 * step + 1
-        scale = v.diagonal[i] + v.diagonal[j]
+            return STEPS_DONE, -1, step, excess
+        if slot[j] < 0:
+            return MISSING, j, step, excess
+        stamp[slot[j]] = 2 * step + 1
+        scale = v[DIAGONAL, i] + v[DIAGONAL, j]
         curvature = scale - 2.0 * row[j]
         if curvature < -NEGATIVE * abs(scale) - TINY:
-            return Outcome(INDEFINITE, -1, step, excess)
+            return INDEFINITE, -1, step, excess
         change_i, change_j = step_pair(v, i, j, max(curvature, NOISE * scale, TINY))
         if change_i == 0.0 and change_j == 0.0:
-            return Outcome(STALLED, -1, step, excess)
+            return STALLED, -1, step, excess
         step += 1
-        other = rows.data[rows.slot[j]]
+        other = rows[slot[j]]
         i, low = move_and_select(v, row, other, (change_i, change_j), lanes)

@@ -1,18 +1,28 @@
 """Where SMO finds the rows of its Gram matrix: the array itself, or an LRU cache."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import DenseGram, GramMatrix
-from multikernel.machines.smo.types import Rows
 
 FLOAT_BYTES = 8
 FETCH = 8
 """Columns asked for at once: several cost little more than one where a back end
 computes them by a matrix product."""
+
+
+class Rows(NamedTuple):
+    """The rows of K at hand."""
+
+    data: Array
+    """Of shape (n_slots, n), read-only."""
+    slot: Indices
+    """Where the row of each sample lies in `data`, -1 for nowhere."""
+    stamp: Indices
+    """When each slot was last used; written by the loops, read where rows go."""
 
 
 class RowSource(Protocol):

@@ -1,14 +1,53 @@
-"""The state of an SMO run: which samples are in play, and which are set aside."""
+"""The state of an SMO run: which samples are in play, and which are set aside.
+
+One array holds a row for each quantity, RHO to DIAGONAL below, and a column for each
+sample, so that compiled loops get plain arrays. Importing this does not load numba.
+"""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix
 from multikernel.machines.base import support_product
-from multikernel.machines.smo.rows import FETCH, RowSource, read_only
-from multikernel.machines.smo.types import Outcome, Variables
+from multikernel.machines.smo.rows import FETCH, RowSource
+
+RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
+"""Rows of the state, for every sample: rho and its image K rho (without the intercept);
+the slopes of c to the right of rho (infinity at the upper bound) and to its left (minus
+infinity at the lower one); the bounds; the slopes of c on the positive side and on the
+negative one; the diagonal of K. The first four change."""
+
+CHANGING = slice(RHO, LOWER)
+
+LANES = 64
+"""Samples of a block. A minimum over a long array is one chain of dependent steps; the
+elementwise minimum of blocks is vectorised, and leaves this many candidates."""
+
+CONVERGED, STEPS_DONE, MISSING, STALLED, INDEFINITE = range(5)
+"""Why a loop returned."""
+
+
+class Outcome(NamedTuple):
+    """What a loop hands back; calling it again goes on from there."""
+
+    code: int
+    missing: int
+    """The sample whose row is needed, for the code MISSING."""
+    step: int
+    violation: float
+    """The largest violation of the optimality conditions, infinity if not known."""
+
+
+def set_slopes(v: Array) -> None:
+    """Set the one-sided slopes of a state to those at its rho."""
+    rho = v[RHO]
+    v[UP] = np.where(rho < 0.0, v[LEFT], v[RIGHT])
+    v[UP, rho >= v[UPPER]] = np.inf
+    v[DOWN] = np.where(rho > 0.0, v[RIGHT], v[LEFT])
+    v[DOWN, rho <= v[LOWER]] = -np.inf
 
 
 @dataclass(eq=False)
@@ -19,9 +58,9 @@ class SMOState:
     ----------
     gram : GramMatrix
         The matrix over all samples.
-    whole : Variables
+    whole : ndarray of shape (9, n_samples)
         All samples. What `v` holds is newer for the samples in play.
-    v : Variables
+    v : ndarray of shape (9, n_active)
         The samples in play, `whole` itself where nobody is set aside.
     source : RowSource
         Rows over the samples in play.
@@ -32,8 +71,8 @@ class SMOState:
     """
 
     gram: GramMatrix
-    whole: Variables
-    v: Variables
+    whole: Array
+    v: Array
     source: RowSource
     active: Indices
     aside: list[tuple[Indices, Array]] = field(default_factory=list)
@@ -47,21 +86,20 @@ class SMOState:
         if not paired:
             return -outcome.violation, outcome.violation
         v = self.v
-        return float(np.min(v.f + v.up)), float(np.max(v.f + v.down))
+        return float(np.min(v[F] + v[UP])), float(np.max(v[F] + v[DOWN]))
 
     def shrink(self, low: float, high: float) -> None:
         """Set aside the samples at a bound or kink that no step would choose now."""
         v = self.v
-        waits = (v.f + v.up > high) & (v.f + v.down < low)
+        waits = (v[F] + v[UP] > high) & (v[F] + v[DOWN] < low)
         keep = np.flatnonzero(~waits)
         source = self.source.narrowed(keep) if keep.size < waits.size else None
         if source is None:
             return
         self._write_back()
-        self.aside.append((self.active[waits], self.whole.rho.copy()))
+        self.aside.append((self.active[waits], self.whole[RHO].copy()))
         self.active, self.source = self.active[keep], source
-        part = Variables._make(entries[keep] for entries in v)
-        self.v = part._replace(diagonal=read_only(part.diagonal))
+        self.v = np.ascontiguousarray(v[:, keep])
 
     def widen(self) -> None:
         """Bring all samples back into play, with their decision values up to date."""
@@ -69,17 +107,17 @@ class SMOState:
             return
         self._write_back()
         for dropped, rho in self.aside:
-            moved = support_product(self.gram, self.whole.rho - rho)
-            self.whole.f[dropped] += moved[dropped]
+            moved = support_product(self.gram, self.whole[RHO] - rho)
+            self.whole[F, dropped] += moved[dropped]
         self.aside.clear()
         self.v, self.source = self.whole, self.source.widened()
-        self.active = np.arange(self.whole.rho.size)
+        self.active = np.arange(self.whole[RHO].size)
 
     def fetch(self, outcome: Outcome, paired: bool) -> None:
         """Fetch the row that is missing, and those that are likely to be next."""
         low, high = self.thresholds(outcome, paired) if paired else (0.0, 0.0)
         v = self.v
-        violation = np.maximum(high - (v.f + v.up), v.f + v.down - low)
+        violation = np.maximum(high - (v[F] + v[UP]), v[F] + v[DOWN] - low)
         violation[self.source.rows.slot >= 0] = -np.inf
         violation[outcome.missing] = np.inf
         count = min(FETCH, violation.size)
@@ -89,5 +127,4 @@ class SMOState:
 
     def _write_back(self) -> None:
         if self.aside:
-            for mine, part in zip(self.whole[:4], self.v[:4], strict=True):
-                mine[self.active] = part
+            self.whole[CHANGING, self.active] = self.v[CHANGING]

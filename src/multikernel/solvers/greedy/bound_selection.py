@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import check_forms
+from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.gram.chosen import resident_products
+from multikernel.gram.definite import ROUNDING
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
 from multikernel.solvers.greedy.improvement import TIE, Choice, Query, choose
@@ -23,11 +24,15 @@ from multikernel.solvers.greedy.whitening import Whitening
 
 EPS = float(np.finfo(np.float64).eps)
 
-INDEFINITE = 1e-8
-"""Share of a trace below which a negative quadratic form is taken for rounding."""
-
 COARSE, MEDIUM = 1e-2, 1e-5
 """Relative width to which bounds are refined before the contenders are compared."""
+
+LANCZOS_ROUNDS = 2
+"""Steps over the number of samples, after which bounds are as good as they get.
+
+In exact arithmetic they meet after as many steps as there are samples; what is left
+between them where rounding delays that is settled by their middle.
+"""
 
 CHUNK_NUMBERS = 2**21
 """Entries of the Gram matrices that a thread treats at once, to stay in its cache."""
@@ -140,7 +145,7 @@ class _Race:
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )
         alive = np.arange(kernels.size)
-        while alive.size:
+        for _ in range(LANCZOS_ROUNDS * (self.stack.shape[1] + 1)):
             images = multiply(alive, self.whitening.scaled(bounds.basis))
             images = self.whitening.project(self.whitening.scaled(images))
             bounds.advance(images)
@@ -150,6 +155,8 @@ class _Race:
             width = np.maximum(level, self.resolution[:, chosen])
             undecided = self._can_win(chosen) & (upper - lower > width * upper)
             keep = np.any(undecided, axis=0)
+            if not keep.any():
+                return
             if not keep.all():
                 alive, bounds = alive[keep], bounds.keep(keep)
 
@@ -168,14 +175,17 @@ class _Race:
 
     def _check(self, kernels: Indices, forms: Array) -> None:
         """Raise for a kernel with a negative quadratic form, or one not finite."""
-        sound = forms >= -INDEFINITE * self.traces.raw[kernels]
+        sound = forms >= -ROUNDING * self.traces.raw[kernels]
         if sound.all():
             return
         worst = int(np.argmin(sound))
+        if not np.isfinite(forms[worst]):
+            kernel = int(kernels[worst])
+            raise IndefiniteKernelError(not_finite(kernel), kernel=kernel)
         raise IndefiniteKernelError(
             f"Gram matrix {kernels[worst]} is not positive semidefinite: it has an "
             f"eigenvalue of {forms[worst]:.3g} or less, where its trace is "
-            f"{self.traces.raw[kernels[worst]]:.3g}. Shift its diagonal by minus its "
-            "smallest eigenvalue, clip its negative eigenvalues, or leave it out.",
+            f"{self.traces.raw[kernels[worst]]:.3g}. Repair it with repair_gram(K, "
+            "'clip'), 'shift' or 'flip', or leave it out.",
             kernel=int(kernels[worst]),
         )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class GroupOMP:
 
     Parameters
     ----------
-    n_kernels : int, optional
+    max_kernels : int, optional
         Stop when so many are selected; all by default.
     tol : float, default=1e-3
         The precision: stop when the best improvement is at most `tol` times the
@@ -97,18 +98,18 @@ class GroupOMP:
     'No kernel that is left improves the fit by more than the tolerance.'
     """
 
-    n_kernels: int | None = None
+    max_kernels: int | None = None
     tol: float = 1e-3
     subsample: float | int = 1.0
     random_state: int = 0
     machine: KernelMachine | None = None
 
     def __post_init__(self) -> None:
-        if self.n_kernels is not None and self.n_kernels < 1:
-            raise ValueError(f"n_kernels must be at least 1, got {self.n_kernels}.")
+        if self.max_kernels is not None and self.max_kernels < 1:
+            raise ValueError(f"max_kernels must be at least 1, got {self.max_kernels}.")
         if not self.tol >= 0.0:
             raise ValueError(f"tol must be zero or positive, got {self.tol}.")
-        whole = isinstance(self.subsample, int)
+        whole = isinstance(self.subsample, Integral)
         if not (self.subsample >= 1 if whole else 0.0 < self.subsample <= 1.0):
             raise ValueError(
                 "subsample must be a fraction in (0, 1] or a number of kernels (int) "
@@ -240,13 +241,15 @@ class GroupOMP:
     def _limit(self, problem: Problem) -> int:
         """Return the largest number of kernels to select."""
         n_kernels = problem.gram.shape[0]
-        return n_kernels if self.n_kernels is None else min(self.n_kernels, n_kernels)
+        return (
+            n_kernels if self.max_kernels is None else min(self.max_kernels, n_kernels)
+        )
 
     def _draw(self, problem: Problem, step: int) -> "_Subsample":
         """Return the subsample of one step."""
         n_kernels = problem.gram.shape[0]
-        if isinstance(self.subsample, int):
-            size = min(self.subsample, n_kernels)
+        if isinstance(self.subsample, Integral):
+            size = min(int(self.subsample), n_kernels)
         else:
             size = math.ceil(self.subsample * n_kernels)
         if size == n_kernels:

@@ -244,7 +244,7 @@ class AugmentedLagrangian:
         gamma = self.gamma
         constant = self._sizes**2
         linear = gamma * np.einsum("mi,i->m", self._v_images, step)
-        square = gamma**2 * np.maximum(step_images @ step, 0.0)
+        square = gamma * gamma * np.maximum(step_images @ step, 0.0)
         offset = self.intercept * float(step.sum())
 
         def slope(length: float) -> float:

@@ -1,7 +1,7 @@
 """SpicyMKL's outer loop: a working set of kernels, and proofs for all of them."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, project_dual
 from multikernel.gram.base import GramStack
-from multikernel.linalg.threads import one_blas_thread
+from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import ProximableRegularizer
@@ -91,8 +91,10 @@ class WorkingSet:
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
         small = 8 * inner.kernels.size * self.problem.y.size**2 <= ONE_THREAD_BYTES
-        with one_blas_thread() if small else nullcontext():
-            inner.solve(max(target, 0.3 * tol), gap, self.incumbent.model.objective)
+        solve = partial(
+            inner.solve, max(target, 0.3 * tol), gap, self.incumbent.model.objective
+        )
+        with_one_blas_thread(solve) if small else solve()
         self.gamma, self.side, self.rho = inner.gamma, inner.side, inner.side.rho
         self.incumbent.recorder.inner_steps += inner.newton_steps
         grown = np.setdiff1d(inner.kernels, before).size > 0

@@ -1,0 +1,328 @@
+"""Which kernels, widths, normalisation and strengths serve as defaults.
+
+Real sets are split at random, estimators choose their strength by cross-validation on
+the training part, and what counts is the score on the rest: accuracy, or R^2.
+"""
+
+import argparse
+import datetime
+import json
+import subprocess
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from multikernel.datasets import available, load
+from multikernel.estimators import (
+    GroupOMPClassifierCV,
+    GroupOMPRegressorCV,
+    LpMKLClassifierCV,
+    LpMKLRegressorCV,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressorCV,
+)
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    KernelDictionary,
+    LinearKernel,
+    ListDictionary,
+    median_dictionary,
+)
+from multikernel.kernels.memory import off_diagonal_ratio
+
+Array = NDArray[np.float64]
+HERE = Path(__file__).parent
+TRAIN = 150
+TEST = 1000
+TOL = 1e-2
+UNITS = tuple(2.0**k for k in range(-7, 12, 2))
+"""Values of C, for a sum of kernels of mean variance one."""
+
+FIXED = (1 / 32, 1 / 8, 1 / 2, 1.0, 2.0, 4.0, 8.0, 32.0, 128.0)
+"""The grid of C of Kloft et al. (2009)."""
+
+CLASSIFICATION = (
+    "wpbc",
+    "liver",
+    "ionosphere",
+    "sonar",
+    "pima",
+    "ida_thyroid",
+    "ida_titanic",
+    "ida_banana",
+    "splice",
+)
+REGRESSION = (
+    "delve_boston",
+    "delve_abalone",
+    "delve_pumadyn_32nh",
+    "delve_pumadyn_32fm",
+    "diabetes",
+)
+QUICK = ("breast_cancer",)
+"""Comes with scikit-learn."""
+
+Maker = Callable[[Array], KernelDictionary]
+
+
+def medians(multiples: Sequence[float], columns: Sequence[float]) -> Maker:
+    """Return what makes a dictionary of these widths."""
+    return lambda X: median_dictionary(
+        X, multiples=multiples, column_multiples=columns, max_kernels=10_000
+    )
+
+
+def two_widths(X: Array) -> KernelDictionary:
+    """Return the dictionary of the issue: two widths on all and on each column."""
+    kernels: list[Any] = [GaussianKernel(1.0), GaussianKernel(5.0)]
+    alone = [ColumnKernel(k, c) for c in range(X.shape[1]) for k in kernels]
+    return ListDictionary([*kernels, *alone])
+
+
+DICTIONARIES: dict[str, Maker] = {
+    "linear": lambda X: ListDictionary([LinearKernel()]),
+    "all: 1/2 1 2": medians([0.5, 1, 2], []),
+    "all and columns: 1": medians([1], [1]),
+    "all: 1/2 1 2, columns: 1": medians([0.5, 1, 2], [1]),
+    "all and columns: 1/2 1 2": medians([0.5, 1, 2], [0.5, 1, 2]),
+    "all and columns: 1/4 1 4": medians([0.25, 1, 4], [0.25, 1, 4]),
+    "all and columns: 1/4 1/2 1 2 4": medians(
+        [0.25, 0.5, 1, 2, 4], [0.25, 0.5, 1, 2, 4]
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test samples, columns standardised by the training part."""
+
+    name: str
+    number: int
+    classes: bool
+    X: Array
+    y: Array
+    X_test: Array
+    y_test: Array
+
+
+def splits(names: Sequence[str], n_splits: int) -> Iterator[Split]:
+    """Yield random splits of sets; missing values become the column's mean."""
+    for name in names:
+        if name not in available():
+            print(f"{name} is not here", flush=True)
+            continue
+        data = load(name)
+        X = np.asarray(data.X, dtype=np.float64)
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+        y = np.asarray(data.y)
+        classes = np.unique(y).size == 2
+        for number in range(n_splits):
+            order = np.random.default_rng(number).permutation(y.size)
+            n = min(TRAIN, int(0.7 * y.size))
+            train, test = order[:n], order[n : n + TEST]
+            scaler = StandardScaler().fit(X[train])
+            yield Split(
+                name,
+                number,
+                classes,
+                scaler.transform(X[train]),
+                y[train] if classes else y[train].astype(np.float64),
+                scaler.transform(X[test]),
+                y[test],
+            )
+
+
+def strengths(
+    n_kernels: int, p: float, split: Split, loss: str = "epsilon_insensitive"
+) -> list[float]:
+    """Return the values of C: `UNITS` over the size of equal weights of p-norm one."""
+    size = n_kernels ** (1.0 - 1.0 / p)
+    bounded = not split.classes and loss == "epsilon_insensitive"
+    spread = float(split.y.std()) if bounded else 1.0
+    return [unit * spread / size for unit in UNITS]
+
+
+def methods(split: Split, n_kernels: int, normalize: str) -> dict[str, Any]:
+    """Return every method, its strength to be chosen by three folds."""
+    shared: dict[str, Any] = {"cv": 3, "normalize": normalize}
+    path = shared | {"n_alphas": 15, "tol": TOL}
+    if split.classes:
+        lp, spicy, greedy = (
+            LpMKLClassifierCV,
+            SpicyMKLClassifierCV(**path),
+            GroupOMPClassifierCV(max_kernels=20, **shared),
+        )
+    else:
+        # The error that costs nothing is a tenth of the targets' deviation.
+        shared["epsilon"] = 0.1 * float(split.y.std())
+        lp, spicy, greedy = (
+            LpMKLRegressorCV,
+            SpicyMKLRegressorCV(**path),
+            GroupOMPRegressorCV(max_kernels=20, cv=3, normalize=normalize),
+        )
+    found = {"SpicyMKL": spicy, "MKL-GOMP": greedy}
+    for name, p in (("LpMKL 4/3", 4 / 3), ("sum", np.inf)):
+        grid = strengths(n_kernels, p, split)
+        found[name] = lp(ps=[p], Cs=grid, tol=TOL, **shared)
+    return found
+
+
+def measure(split: Split, label: str, make: Maker, normalize: str) -> Iterator[Any]:
+    """Yield one row per method: the score on the test samples, and what was chosen."""
+    kernels = make(split.X)
+    for method, model in methods(split, len(kernels), normalize).items():
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.set_params(kernels=kernels).fit(split.X, split.y)
+        row = {
+            "set": split.name,
+            "split": split.number,
+            "dictionary": label,
+            "normalize": normalize,
+            "method": method,
+            "n_kernels": len(kernels),
+            "n_active": len(model.active_kernels_),
+            "score": float(model.score(split.X_test, split.y_test)),
+            "seconds": time.process_time() - start,
+        }
+        if hasattr(model, "C_"):
+            row["unit"] = UNITS[int(np.argmin(np.abs(np.sort(model.Cs) - model.C_)))]
+        print(*row.values(), flush=True)
+        yield row
+
+
+def dictionaries(quick: bool) -> list[dict[str, Any]]:
+    """Compare dictionaries under unit variance."""
+    chosen = QUICK if quick else CLASSIFICATION + REGRESSION
+    labels = list(DICTIONARIES)[:2] if quick else list(DICTIONARIES)
+    return [
+        row
+        for split in splits(chosen, 1 if quick else 2)
+        for label in labels
+        for row in measure(split, label, DICTIONARIES[label], "variance")
+    ]
+
+
+def normalize(quick: bool) -> list[dict[str, Any]]:
+    """Compare "trace" and "variance" on the default and on fixed widths."""
+    makers: dict[str, Maker] = {"default": median_dictionary, "two widths": two_widths}
+    chosen = QUICK if quick else CLASSIFICATION + REGRESSION
+    return [
+        row
+        for split in splits(chosen, 1 if quick else 2)
+        for label in list(makers)[: 1 if quick else 2]
+        for steps in ("trace", "variance")
+        for row in measure(split, label, makers[label], steps)
+    ]
+
+
+def grids(quick: bool) -> list[dict[str, Any]]:
+    """Choose C from the fixed grid of before, and from one in units of the kernels."""
+    chosen = QUICK if quick else CLASSIFICATION + REGRESSION
+    rows = []
+    for split in splits(chosen, 1 if quick else 2):
+        kernels = median_dictionary(split.X)
+        losses = ("hinge", "log_loss") if split.classes else ("epsilon_insensitive",)
+        ps = (2.0,) if quick else (1.0, 4 / 3, 2.0, np.inf)
+        for loss, p in product((*losses, "squared_error"), ps):
+            own = strengths(len(kernels), p, split, loss)[1:-2]
+            for grid, Cs in (("fixed", FIXED), ("anchored", own)):
+                make = LpMKLClassifierCV if split.classes else LpMKLRegressorCV
+                model = make(kernels, Cs=Cs, ps=[p], loss=loss, cv=3, tol=TOL)
+                if not split.classes:
+                    model.set_params(epsilon=0.1 * float(split.y.std()))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model.fit(split.X, split.y)
+                mean = model.cv_results_["mean_test_score"]
+                inner = {0: 1, len(Cs) - 1: len(Cs) - 2}
+                at = int(np.argmin(np.abs(np.sort(Cs) - model.C_)))
+                row = {
+                    "set": split.name,
+                    "split": split.number,
+                    "loss": loss,
+                    "p": p,
+                    "grid": grid,
+                    "place": at,
+                    "edge": (at > 0) - (at == 0)
+                    if at in inner and mean[at] > mean[inner[at]]
+                    else 0,
+                    "score": float(model.score(split.X_test, split.y_test)),
+                }
+                print(*row.values(), flush=True)
+                rows.append(row)
+    return rows
+
+
+def memory(quick: bool) -> list[dict[str, Any]]:
+    """Fit one Gaussian kernel on all columns, from far too narrow to wide."""
+    chosen = QUICK if quick else CLASSIFICATION
+    multiples = [2.0**k for k in ((-4, 0) if quick else range(-6, 2))]
+    rows = []
+    for split in splits(chosen, 1 if quick else 3):
+        middle = float(np.median(pdist(split.X)))
+        for multiple in multiples:
+            kernel = GaussianKernel(multiple * middle)
+            beside = kernel(split.X)[np.triu_indices(split.y.size, 1)]
+            ratio = off_diagonal_ratio(1.0 - beside.mean(), beside.std(), split.y.size)
+            model = LpMKLClassifierCV([kernel], ps=[np.inf], Cs=UNITS, cv=3, tol=TOL)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(split.X, split.y)
+            inside = model.contributions(split.X).std()
+            row = {
+                "set": split.name,
+                "split": split.number,
+                "multiple": multiple,
+                "ratio": float(ratio),
+                "outside": float(model.contributions(split.X_test).std() / inside),
+                "score": float(model.score(split.X_test, split.y_test)),
+                "constant": float(max(np.mean(split.y_test == c) for c in (-1, 1))),
+            }
+            rows.append(row)
+    return rows
+
+
+COMMANDS = {
+    "dictionaries": dictionaries,
+    "normalize": normalize,
+    "memory": memory,
+    "grids": grids,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("--quick", action="store_true", help="one set, seconds")
+    parser.add_argument("--output", type=Path, default=HERE)
+    options = parser.parse_args()
+    with threadpool_limits(1):
+        rows = COMMANDS[options.command](options.quick)
+    folder = options.output / "results"
+    folder.mkdir(parents=True, exist_ok=True)
+    line = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
+    content = {
+        "commit": commit.strip(),
+        "date": datetime.date.today().isoformat(),
+        "rows": rows,
+    }
+    path = folder / f"{options.command}.json"
+    path.write_text(json.dumps(content, indent=0), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

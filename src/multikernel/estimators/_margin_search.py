@@ -1,0 +1,216 @@
+"""Choosing C, or C and p together: a grid of warm-started solves."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import NOTHING, AnyOf, Check
+from multikernel.estimators._lp_solvers import exponent
+from multikernel.estimators._parameters import POSITIVE_SEQUENCE, SequenceOf
+from multikernel.estimators._path import RegularizationPath, path_arrays
+from multikernel.estimators._progress import Watch
+from multikernel.estimators._search import (
+    SEARCH_CHECKS,
+    Candidates,
+    SearchCV,
+    Solved,
+    solved,
+)
+from multikernel.estimators._solve import Recipe, Training, fitted_attributes, single
+from multikernel.gram.base import GramStack
+from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers import SquaredBlockNorm
+
+C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 1.0, 2.0, 4.0, 8.0, 32.0, 128.0)
+DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
+
+C_CHECKS: Mapping[str, Check] = {
+    "Cs": AnyOf((NOTHING, POSITIVE_SEQUENCE)),
+    **SEARCH_CHECKS,
+}
+GRID_CHECKS: Mapping[str, Check] = {
+    "ps": SequenceOf(exponent, "a sequence of numbers of at least 1 (or infinity)"),
+    **C_CHECKS,
+}
+
+
+def default_margins(stack: GramStack, p: float) -> Array:
+    """Return the values of C to try where none are given.
+
+    What C does depends on the size of the kernel that the machine learns with, the
+    combination of all: of M kernels with equal weights of p-norm one it is M^(1 - 1/p)
+    times the mean kernel. C times its mean diagonal is what the grid is made of.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The training Gram matrices.
+    p : float
+        Norm of the kernel weights.
+
+    Returns
+    -------
+    Cs : ndarray of shape (n_Cs,)
+        Ascending.
+    """
+    n_kernels = stack.shape[0]
+    size = float(stack.diagonals().mean()) * n_kernels ** (1.0 - 1.0 / p)
+    return np.array(C_MULTIPLES) / (size if size > 0.0 else 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginCandidates:
+    """All pairs of C and p; in a list of them C rises slower than p.
+
+    Parameters
+    ----------
+    build : callable
+        From the total weight of the samples to the recipe; gives loss and solver.
+    Cs : ndarray of shape (n_Cs, n_ps)
+        Ascending in every column.
+    ps : ndarray of shape (n_ps,)
+        Ascending.
+    with_p : bool
+        Whether p is a parameter of the estimator.
+    """
+
+    build: Callable[[float], Recipe]
+    Cs: Array
+    ps: Array
+    with_p: bool
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return C of every pair, and p."""
+        columns = {"C": self.Cs.ravel()}
+        if self.with_p:
+            columns["p"] = np.tile(self.ps, len(self.Cs))
+        return columns
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Return the values of C beside the choice; p has natural ends."""
+        column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
+        return {"C": self.Cs[:, column]}
+
+    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+        """Yield the models of all pairs, each solved from a neighbour's solution."""
+        recipe = self.build(training.samples.total_weight)
+        for (i, j), found in self._solutions(recipe, training, watch):
+            own = scaled_recipe(recipe, float(self.Cs[i, j]))
+            yield solved(i * self.ps.size + j, own, training, found)
+
+    def refit(self, best: int, training: Training, watch: Watch) -> dict[str, Any]:
+        """Return the attributes for one pair, and the path of all C for its p."""
+        recipe = self.build(training.samples.total_weight)
+        i, j = divmod(best, self.ps.size)
+        column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
+        found = [each for _, each in column._solutions(recipe, training, watch)]
+        Cs = self.Cs[:, j]
+        if len(found) <= i:
+            # Once stopped, no path leads to the choice: one iteration is made there.
+            alone = replace(column, Cs=self.Cs[[i]][:, [j]])
+            found, Cs, i = [alone._start(recipe, training, watch)], Cs[[i]], 0
+        own = scaled_recipe(recipe, float(Cs[i]))
+        attributes = fitted_attributes(own, training, found[i])
+        paths = list(zip(*found, strict=True))
+        made = [[solution.n_iter for solution in path] for path in paths]
+        attributes["n_iter_"] = single(np.sum(made, axis=1))
+        attributes["path_"] = margin_path(Cs[: len(found)], paths)
+        attributes["Cs_"] = self.Cs[:, j]
+        if self.with_p:
+            attributes["ps_"] = self.ps
+        return attributes
+
+    def _solutions(
+        self, recipe: Recipe, training: Training, watch: Watch
+    ) -> Iterator[tuple[tuple[int, int], list[Solution]]]:
+        """Yield which C and which p, and the solutions of all outputs.
+
+        The largest p comes first, along C: there every kernel has a weight. Each other
+        p starts from the next larger one with the same place in the grid of C.
+        """
+        problems = training.problems(recipe)
+        larger: list[list[Solution]] = []
+        for j in range(self.ps.size)[::-1]:
+            column: list[list[Solution]] = []
+            starts: list[Solution] | None = None
+            for i in range(len(self.Cs)):
+                starts = larger[i] if larger else starts
+                starts = self._solve_pair((i, j), recipe, problems, starts, watch)
+                if any(found.status is Status.STOPPED for found in starts):
+                    return
+                column.append(starts)
+                yield (i, j), starts
+            larger = column
+
+    def _start(
+        self, recipe: Recipe, training: Training, watch: Watch
+    ) -> list[Solution]:
+        """Return the solutions for the first pair, however far they come."""
+        return self._solve_pair((0, 0), recipe, training.problems(recipe), None, watch)
+
+    def _solve_pair(
+        self,
+        place: tuple[int, int],
+        recipe: Recipe,
+        problems: Sequence[Problem],
+        starts: Sequence[Solution] | None,
+        watch: Watch,
+    ) -> list[Solution]:
+        """Return the solutions of all outputs for one pair."""
+        C, p = float(self.Cs[place]), float(self.ps[place[1]])
+        penalty = SquaredBlockNorm(1.0 / C, p)
+        inits = [None] * len(problems) if starts is None else starts
+        return [
+            recipe.solver.solve(replace(problem, regularizer=penalty), init, watch)
+            for problem, init in zip(problems, inits, strict=True)
+        ]
+
+
+def scaled_recipe(recipe: Recipe, C: float) -> Recipe:
+    """Return the recipe whose objective is in the scale of C times the losses."""
+    return replace(recipe, objective_scale=C, dual_scale=C)
+
+
+class MarginSearchCV(SearchCV):
+    """Adds the choice of C, and of p where there is one; goes first among the bases."""
+
+    Cs: Sequence[float] | None
+
+    _chooses_p: ClassVar[bool] = True
+
+    @abstractmethod
+    def _exponents(self) -> Sequence[float]:
+        """Return all p to try."""
+
+    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
+        """Return the pairs to try."""
+        ps = np.unique(np.asarray(self._exponents(), dtype=np.float64))
+        if self.Cs is None:
+            columns = [default_margins(training.stack, p) for p in ps]
+        else:
+            columns = [np.unique(np.asarray(self.Cs, dtype=np.float64))] * ps.size
+        Cs = np.column_stack(columns)
+        return MarginCandidates(self._build, Cs, ps, self._chooses_p)
+
+
+def margin_path(Cs: Array, paths: Sequence[Sequence[Solution]]) -> RegularizationPath:
+    """Return the solutions for all C as a path over the strengths 1 / C.
+
+    Parameters
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        Ascending.
+    paths : sequence of sequence of Solution
+        One per output, with one solution per C.
+
+    Returns
+    -------
+    path : RegularizationPath
+        With objectives in the scale of C times the losses.
+    """
+    path = path_arrays(1.0 / Cs, paths, 1.0)
+    return replace(path, objectives=path.objectives * Cs)

@@ -1,0 +1,247 @@
+"""Is a Gram matrix one of a kernel, and what makes it one."""
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.scaled import ScaledStack
+from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.built_in import is_built_in
+from multikernel.linalg.extremes import lowest_direction
+
+CHOICES = ("active", "all", False)
+"""Values of ``check_psd``."""
+
+REPAIRS = ("clip", "shift", "flip")
+
+ROUNDING = 1e-6
+"""Negative eigenvalue, over the trace, that passes as rounding of single precision.
+
+Rounding every entry of a matrix to seven digits moves its eigenvalues by up to 6e-8 of
+its Frobenius norm, which the trace of a kernel bounds; sums in single precision, as a
+GPU makes, lose another digit.
+"""
+
+
+def lowest_eigenvalue(K: GramMatrix) -> float:
+    """Return about the lowest eigenvalue of a matrix, never one below it.
+
+    Parameters
+    ----------
+    K : GramMatrix
+        Square and symmetric.
+
+    Returns
+    -------
+    eigenvalue : float
+        The Rayleigh quotient of the direction that `lowest_direction` finds, which is
+        a proof that an eigenvalue is at or below it.
+    """
+    size = float(np.abs(K.diagonal()).sum())
+    direction = lowest_direction(K.matvec, K.shape[0], size)
+    return float(direction @ K.matvec(direction))
+
+
+def check_definite(
+    stack: GramStack,
+    dictionary: KernelDictionary | None,
+    active: Indices,
+    how: str | bool = "active",
+) -> None:
+    """Raise if a kernel that nobody vouches for is not positive semidefinite.
+
+    Kernels of this library are positive semidefinite by their formulas and are not
+    looked at. Others, precomputed ones among them, take some dozens of products with
+    their matrix each.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The training matrices of all kernels.
+    dictionary : KernelDictionary or None
+        The kernels; None for precomputed ones.
+    active : ndarray of shape (n_active,)
+        The kernels of the model.
+    how : {"active", "all", False}, default="active"
+        Which kernels to look at: those of the model, all, or none.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        Naming the first such kernel, its lowest eigenvalue, and what can be done.
+
+    Examples
+    --------
+    >>> from multikernel.gram import DenseStack
+    >>> stack = DenseStack(np.array([np.eye(2), [[1.0, 1.5], [1.5, 1.0]]]))
+    >>> check_definite(stack, None, np.array([0]))
+    >>> check_definite(stack, None, np.array([0, 1]))
+    Traceback (most recent call last):
+        ...
+    multikernel.exceptions.IndefiniteKernelError: Gram matrix 1 is not positive \
+semidefinite: it has an eigenvalue of -0.5, where its trace is 2. So it is no kernel, \
+and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shift' or \
+'flip', leave it out, or pass check_psd=False to do without the proof.
+    """
+    if how is False:
+        return
+    looked_at = np.arange(stack.shape[0]) if how == "all" else active
+    # The eigenvalue named is that of the matrix as it was given, where it is known.
+    held = stack.stack if isinstance(stack, ScaledStack) else stack
+    for m in looked_at.tolist():
+        if dictionary is not None and is_built_in(dictionary[m]):
+            continue
+        K = held.take(np.array([m])).combine(np.ones(1))
+        trace = float(K.diagonal().sum())
+        lowest = lowest_eigenvalue(K)
+        if lowest < -ROUNDING * abs(trace):
+            raise IndefiniteKernelError(
+                f"Gram matrix {m} is not positive semidefinite: it has an eigenvalue "
+                f"of {lowest:.3g}, where its trace is {trace:.3g}. So it is no kernel, "
+                "and the duality gap proves nothing. Repair it with repair_gram(K, "
+                "'clip'), 'shift' or 'flip', leave it out, or pass check_psd=False to "
+                "do without the proof.",
+                kernel=m,
+            )
+
+
+def repair_gram(K: Array, how: str = "clip") -> Array:
+    r"""Return a positive semidefinite matrix near a symmetric one.
+
+    With the eigenvalues :math:`\lambda_i` and eigenvectors :math:`u_i`, the result is
+    :math:`\sum_i \mu_i u_i u_i^\top` with
+
+    ===========  ==================================================================
+    ``"clip"``   :math:`\mu_i = \max(\lambda_i, 0)`, the nearest one in Frobenius
+                 norm
+    ``"shift"``  :math:`\mu_i = \lambda_i - \min(\lambda_{\min}, 0)`: only the
+                 diagonal changes
+    ``"flip"``   :math:`\mu_i = |\lambda_i|`, which keeps the negative part's
+                 structure
+    ===========  ==================================================================
+
+    as compared in [1]_. New samples need the same treatment: for "clip" and "flip"
+    compute the matrix over training and new samples together and repair that; for
+    "shift" rows between new and training samples stay as they are.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        The matrix.
+    how : {"clip", "shift", "flip"}, default="clip"
+        What becomes of negative eigenvalues.
+
+    Returns
+    -------
+    repaired : ndarray of shape (n_samples, n_samples)
+        Exactly symmetric, and positive semidefinite to rounding; a new array.
+
+    Raises
+    ------
+    ValueError
+        If `how` is unknown, or the matrix is not square, finite and symmetric.
+
+    References
+    ----------
+    .. [1] Chen, Y., Garcia, E. K., Gupta, M. R., Rahimi, A. and Cazzanti, L. (2009).
+       Similarity-based classification: concepts and algorithms. Journal of Machine
+       Learning Research 10, 747-776. https://jmlr.org/papers/v10/chen09a.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import repair_gram
+    >>> repair_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    array([[1.5, 1.5],
+           [1.5, 1.5]])
+    >>> repair_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), "shift")
+    array([[2., 2.],
+           [2., 2.]])
+    """
+    if how not in REPAIRS:
+        raise ValueError(
+            f"how must be one of {', '.join(map(repr, REPAIRS))}, got {how!r}."
+        )
+    matrix = np.array(K, dtype=np.float64)
+    check_symmetric(matrix, "The matrix to repair")
+    matrix = 0.5 * (matrix + matrix.T)
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    if how == "shift":
+        matrix.reshape(-1)[:: len(matrix) + 1] -= min(eigenvalues[0], 0.0)
+        return matrix
+    repaired = np.abs(eigenvalues) if how == "flip" else np.maximum(eigenvalues, 0.0)
+    product = (vectors * repaired) @ vectors.T
+    return np.asarray(0.5 * (product + product.T))
+
+
+def check_gram(K: Array, name: str = "The Gram matrix") -> None:
+    """Raise unless a matrix is finite, symmetric and positive semidefinite.
+
+    The eigenvalues cost more than any pass of a solver, so this is for users who
+    want to know, not a step of a fit.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The matrix.
+    name : str, default="The Gram matrix"
+        What to call it in a message.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong, where, and what can be done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
+is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
+    """
+    check_symmetric(K, name)
+    eigenvalues = np.linalg.eigvalsh(K)
+    lowest, highest = float(eigenvalues[0]), float(eigenvalues[-1])
+    if lowest < -ROUNDING * max(float(np.abs(K.diagonal()).sum()), highest):
+        raise ValueError(
+            f"{name} is not positive semidefinite: its smallest eigenvalue is "
+            f"{lowest:.3g}, its largest {highest:.3g}. Repair it with repair_gram(K, "
+            "'clip'), 'shift' or 'flip'."
+        )
+
+
+def check_symmetric(K: Array, name: str) -> None:
+    """Raise unless a matrix is square, finite and, but for rounding, symmetric.
+
+    Parameters
+    ----------
+    K : ndarray
+        The matrix.
+    name : str
+        What to call it in a message.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong, and where.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {K.shape}.")
+    bad = np.argwhere(~np.isfinite(K))
+    if bad.size:
+        i, j = bad[0]
+        raise ValueError(
+            f"{name} has {len(bad)} values that are not finite, the first at "
+            f"[{i}, {j}]: impute or leave out these samples."
+        )
+    difference = np.abs(K - K.T)
+    i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+    if difference[i, j] > ROUNDING * float(np.abs(K).max()):
+        raise ValueError(
+            f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] are "
+            f"{K[i, j]:g} and {K[j, i]:g}. Use (K + K.T) / 2 if that is rounding, and "
+            "check how it was computed if not."
+        )

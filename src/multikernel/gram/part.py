@@ -1,0 +1,170 @@
+"""Some samples of a dense stack, without a copy."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.linalg.threads import run_blocks
+
+KERNELS_PER_TASK = 8
+"""Matrices that a thread multiplies by at a time: milliseconds of work each."""
+
+ROWS_PER_TASK = 32
+"""Rows of a sum that a thread adds up at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartStack:
+    """The rows and columns of some samples of a stack in memory, by their numbers.
+
+    The folds of a cross-validation share one stack so. The matrices must be symmetric:
+    products read their lower triangles only.
+
+    Parameters
+    ----------
+    whole : DenseStack
+        Square matrices of all samples; shared, not copied.
+    samples : ndarray of shape (n_samples,)
+        The samples, ascending, each once.
+    chosen : ndarray of shape (n_kernels,), optional
+        The kernels; all when left out.
+
+    Raises
+    ------
+    ValueError
+        If the samples do not ascend.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack, PartStack
+    >>> whole = DenseStack(np.stack([np.eye(3), np.ones((3, 3))]))
+    >>> PartStack(whole, np.array([0, 2])).quadratic_forms(np.array([1.0, 2.0]))
+    array([5., 9.])
+    """
+
+    whole: DenseStack
+    samples: Indices
+    chosen: Indices | None = None
+
+    def __post_init__(self) -> None:
+        if np.any(np.diff(self.samples) <= 0):
+            raise ValueError("The samples of a PartStack must ascend.")
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.kernels.size, self.samples.size, self.samples.size
+
+    @property
+    def kernels(self) -> Indices:
+        """Return the numbers of the kernels in the whole stack."""
+        return np.arange(self.whole.shape[0]) if self.chosen is None else self.chosen
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        from multikernel.gram.part_loops import add_forms
+
+        kernels = self.kernels
+        forms = np.zeros(kernels.size)
+        padded = self._padded(v.reshape(v.shape[0], -1).T)
+
+        def work(part: slice) -> None:
+            for row in padded:
+                add_forms(
+                    self.whole.array, kernels[part], self.samples, row, forms[part]
+                )
+
+        run_blocks(work, _slices(kernels.size, KERNELS_PER_TASK))
+        return forms
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        images = self._images(v.reshape(1, v.shape[0], -1))
+        return images.reshape(self.shape[0], *v.shape)
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
+        n_outputs = prod(coefs.shape[2:])
+        images = self._images(coefs.reshape(*coefs.shape[:2], n_outputs))
+        return images.reshape(coefs.shape)
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        from multikernel.gram.part_loops import combine_rows
+
+        support = np.flatnonzero(weights)
+        kernels = self.kernels[support]
+        factors = np.asarray(weights[support], dtype=np.float64)
+        total = np.empty(self.shape[1:])
+
+        def work(part: slice) -> None:
+            combine_rows(
+                self.whole.array,
+                kernels,
+                factors,
+                self.samples,
+                part.start,
+                part.stop,
+                total,
+            )
+
+        run_blocks(work, _slices(self.samples.size, ROWS_PER_TASK))
+        return DenseMatrix(total)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        cols = self.samples[indices]
+        copy = self.whole.copied(self.kernels, self.samples, cols)
+        return copy.array.astype(np.float64, copy=False)
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        places = self.kernels[:, None], self.samples, self.samples
+        return np.asarray(self.whole.array[places], dtype=np.float64)
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, a view."""
+        return PartStack(self.whole, self.samples, self.kernels[kernels])
+
+    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+        """Return the stack on the chosen samples, a view where it is square."""
+        rows, cols = self.samples[rows], self.samples[cols]
+        if np.array_equal(rows, cols) and np.all(np.diff(rows) > 0):
+            return PartStack(self.whole, rows, self.chosen)
+        return self.whole.copied(self.kernels, rows, cols)
+
+    def _padded(self, vectors: Array) -> Array:
+        """Return vectors over all samples, (..., n_samples), zero at the others."""
+        padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
+        padded[..., self.samples] = vectors
+        return padded
+
+    def _images(self, vectors: Array) -> Array:
+        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors."""
+        from multikernel.gram.part_loops import write_images
+
+        padded = self._padded(np.moveaxis(vectors, -1, 0))
+        images = np.empty((*self.shape[:2], len(padded)))
+        kernels = self.kernels
+
+        def work(part: slice) -> None:
+            buffer = np.empty((part.stop - part.start, self.whole.shape[1]))
+            for k, each in enumerate(padded):
+                own = each if len(each) == 1 else each[part]
+                write_images(self.whole.array, kernels[part], self.samples, own, buffer)
+                images[part, :, k] = buffer[:, self.samples]
+
+        run_blocks(work, _slices(kernels.size, KERNELS_PER_TASK))
+        return images
+
+
+def _slices(size: int, step: int) -> Iterator[slice]:
+    """Cut a range into slices of at most `step`."""
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))

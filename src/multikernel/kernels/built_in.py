@@ -1,0 +1,34 @@
+"""Which kernels are this library's own, by exact type."""
+
+from multikernel.kernels.base import Kernel
+from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.linear import LinearKernel
+from multikernel.kernels.polynomial import PolynomialKernel
+
+FORMULAS = (GaussianKernel, LinearKernel, PolynomialKernel)
+
+
+def is_built_in(kernel: Kernel) -> bool:
+    """Return whether a kernel is a formula of this library, on any columns.
+
+    Such a kernel is positive semidefinite, and ``kernel(X)`` is ``kernel(X, X)``; a
+    subclass may be anything.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+
+    Returns
+    -------
+    built_in : bool
+
+    Examples
+    --------
+    >>> from multikernel.kernels import LinearKernel
+    >>> is_built_in(ColumnKernel(LinearKernel(), 0))
+    True
+    """
+    inner = kernel.kernel if type(kernel) is ColumnKernel else kernel
+    return type(inner) in FORMULAS

@@ -1,0 +1,291 @@
+"""Saving and loading fitted estimators without pickle.
+
+A model file is a zip archive in the format of skops: a tree of type names and plain
+values, with arrays stored apart. Loading adds up what the file will take, reads the
+tree, compares its type names with what is trusted, and only then builds anything.
+"""
+
+import glob
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED
+
+from multikernel.exceptions import UntrustedTypesError
+from multikernel.persistence.archive import (
+    RefusedError,
+    checked_archive,
+    with_version,
+)
+
+try:
+    import fcntl
+except ImportError:  # Windows locks open files by itself
+    fcntl = None  # type: ignore[assignment]
+
+MAX_BYTES = 2**31
+# Helpers that scikit-learn's fitted estimators hold, and that are no public estimators;
+# skops trusts the public ones.
+HELPERS = (
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.metrics._scorer._PassthroughScorer",  # calls model.score
+    "sklearn.metrics._scorer._Scorer",  # calls a function, which must be trusted too
+    "sklearn.multiclass._ConstantPredictor",
+)
+# Modules of scikit-learn whose public classes are all trusted.
+MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
+# Trusted by skops, and yet called with a number they take that many bytes, or more.
+GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
+
+PathLike = str | os.PathLike[str]
+
+
+def save(estimator: Any, path: PathLike) -> None:
+    """Write an estimator to a compressed file, whole or not at all.
+
+    The file is written beside its final place and moved there at the end, so that an
+    interrupt or a full disk leaves an existing file as it was. What a killed process
+    left beside it is removed by the next save to the same place.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not; pipelines and searches are saved as well.
+    path : str or path-like
+        The file to write, by custom with the ending ``.skops``.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    FileNotFoundError
+        If the folder of `path` does not exist.
+    IsADirectoryError
+        If `path` is a folder.
+
+    See Also
+    --------
+    load : Read such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from multikernel.persistence import load, save
+    >>> scaler = StandardScaler().fit([[0.0], [2.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(scaler, Path(folder) / "scaler.skops")
+    ...     load(Path(folder) / "scaler.skops").transform([[3.0]])
+    array([[2.]])
+    """
+    data = _skops_io().dumps(estimator, compression=ZIP_DEFLATED)
+    write_whole(path, with_version(data))
+
+
+def load(
+    path: PathLike, trusted: Sequence[str | type] = (), *, max_bytes: int = MAX_BYTES
+) -> Any:
+    """Read an estimator from a file written by `save`.
+
+    Trusted without asking are this package's classes, scikit-learn's estimators,
+    Gaussian process kernels, splitters and named scores, and the plain types that
+    skops trusts.
+    Anything else is named and refused: building an object of an unknown type can run
+    its code. Objects are made without their constructors, which run for plain types
+    only.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to read.
+    trusted : sequence of str or type, default=()
+        Further types to accept, as classes or by their full names, for example
+        ``["my_package.kernels.MyKernel"]``. Their constructors may run.
+    max_bytes : int, default=2**31
+        Most memory that loading may take, 2.1 GB by default. It is added up from the
+        sizes in the archive's directory before anything is unpacked, and from what
+        the tree refers to before anything is built: about four times the arrays, and
+        some kB for each object.
+
+    Returns
+    -------
+    estimator : estimator
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is no model file, is damaged, was written by a later version, or
+        would take more than `max_bytes`.
+    multikernel.exceptions.UntrustedTypesError
+        If the file holds types that are not trusted; the message lists them.
+
+    See Also
+    --------
+    save : Write such a file; it has an example.
+    """
+    skops = _skops_io()
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no model file {path}.")
+    with _one_sentence(path):
+        # Read once: what is checked and what is built must be the same bytes.
+        data, calls = checked_archive(Path(path), max_bytes)
+        found = skops.get_untrusted_types(data=data)
+        accepted = {_full_name(item) for item in trusted}
+        known = {name for name in found if _is_score(name)} | {
+            name for name in found if name not in calls and _is_trusted_class(name)
+        }
+        calls &= {*found, *GREEDY}
+        refused = sorted(({*found} | calls) - accepted - known)
+        if refused:
+            raise UntrustedTypesError(
+                f"{path} holds types that are not trusted: {', '.join(refused)}. If "
+                f"you know where the file comes from, load it with trusted={refused}."
+            )
+        return skops.loads(data, trusted=found)
+
+
+def write_whole(path: PathLike, data: bytes) -> None:
+    """Write a file beside its place and move it there, so that it is never half done.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    data : bytes
+        Its new content.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the message names it, and an older file is unharmed.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot save to {target}: the folder {target.parent} does not exist."
+        )
+    if target.is_dir():
+        raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
+    _remove_strays(target)
+    try:
+        _replace(target, data)
+    except OSError as error:
+        error.filename, error.filename2 = str(target), None
+        raise
+
+
+def _replace(target: Path, data: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+    )
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            with suppress(OSError):  # of file systems that cannot
+                _lock(file)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            if fcntl is None:
+                file.close()  # Windows does not move open files
+            os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
+            os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _remove_strays(target: Path) -> None:
+    """Remove what killed processes left: unfinished files that nobody holds."""
+    for stray in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+        with suppress(OSError), stray.open("rb") as file:
+            _lock(file)
+            stray.unlink()
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Hold a file until it is closed; an error tells that somebody else does."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _umask() -> int:
+    """Return the umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _skops_io() -> ModuleType:
+    try:
+        return importlib.import_module("skops.io")
+    except ImportError as error:
+        raise ImportError(
+            "Saving and loading models needs skops: pip install "
+            "'multikernel[persistence]'."
+        ) from error
+
+
+@contextmanager
+def _one_sentence(path: PathLike) -> Iterator[None]:
+    """Turn whatever a damaged or hostile file leads to into one kind of error."""
+    try:
+        yield
+    except UntrustedTypesError:
+        raise
+    except RefusedError as error:
+        raise ValueError(f"Cannot load {path}: {error}.") from error
+    except Exception as error:
+        # Readers of zip, JSON and arrays, and objects that are given a foreign state,
+        # raise some twenty kinds of errors between them.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{path} is no model file written by multikernel.save ({reason[:500]})."
+        ) from error
+
+
+def _full_name(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    return f"{item.__module__}.{item.__qualname__}"
+
+
+def _is_trusted_class(name: str) -> bool:
+    """Say whether a full name is that of a class of ours, or of a known one.
+
+    A prefix is no proof: modules of ours hold names from elsewhere, so the name is
+    resolved and the class must have been defined in the module it is named after.
+    """
+    module_name, _, class_name = name.rpartition(".")
+    ours = module_name.partition(".")[0] == "multikernel"
+    if not (ours or module_name in MODULES or name in HELPERS):
+        return False  # and the module is not even imported
+    try:
+        found = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and found.__module__ == module_name
+
+
+def _is_score(name: str) -> bool:
+    """Say whether a full name is that of the function of one of sklearn's scorers."""
+    if name.partition(".")[0] != "sklearn":
+        return False
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    functions = (
+        getattr(get_scorer(scorer), "_score_func", None)
+        for scorer in get_scorer_names()
+    )
+    return any(f is not None and name == _full_name(f) for f in functions)

@@ -1,0 +1,217 @@
+"""What is in a model file, checked and bounded before anything is built from it."""
+
+import importlib
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+from numpy.lib import format as npy
+
+from multikernel.gram.memory import readable_bytes
+
+FORMAT = 1
+"""Version of model files; it rises when older versions of this package cannot read."""
+SCHEMA, VERSION = "schema.json", "multikernel.json"
+
+
+# What one thing takes at most while it is read and built, in bytes. Measured with
+# tracemalloc: skops 0.16 takes 0.7 to 3.4 kB for a node, mostly lists of trusted names,
+# and zipfile 0.6 kB for an entry of the directory; a number that numpy takes out of
+# an array into a list is up to 42 times as large as it was.
+NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
+
+# Loaders that do not call the class they name; all others do, with what the file says.
+UNCALLED = ("ObjectNode", "JsonNode", "SliceNode")
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+class RefusedError(ValueError):
+    """A model file is not read although it may be one; the message says why."""
+
+
+def own_version() -> str:
+    return str(importlib.import_module("multikernel").__version__)
+
+
+def with_version(data: bytes) -> bytes:
+    """Return an archive with the versions of the format and of this package in it."""
+    stream = io.BytesIO(data)
+    with ZipFile(stream, "a") as archive:
+        version = {"format": FORMAT, "version": own_version()}
+        archive.writestr(VERSION, json.dumps(version))
+    return stream.getvalue()
+
+
+def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str]]:
+    """Return the content of a model file in a form that holds no surprises.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    max_bytes : int
+        Most memory that reading it and building the model may take.
+
+    Returns
+    -------
+    data : bytes
+        An uncompressed archive of the same content.
+    calls : set of str
+        Full names of the classes that building it would call.
+
+    Raises
+    ------
+    RefusedError
+        If it takes too much memory, or comes from a later version.
+    Exception
+        Of many kinds, if it is damaged.
+    """
+    needed = path.stat().st_size
+    _limit(needed, max_bytes)
+    data = path.read_bytes()
+    # Before the directory is read, which takes some memory for each entry.
+    needed += ENTRY_BYTES * data.count(b"PK\x01\x02")
+    _limit(needed, max_bytes)
+    needed += _unpacked_bytes(data)
+    _limit(needed, max_bytes)
+    members = _unpacked(data)
+    if VERSION in members:
+        _check_version(members[VERSION])
+    text = members[SCHEMA].decode()
+    _limit(needed + _parsed_bytes(text), max_bytes)
+    tree = _Tree(members)
+    schema = tree.plain(json.loads(text))
+    if schema.get("protocol") == 0:
+        raise ValueError("protocol 0 hides the names of functions")
+    _limit(needed + _parsed_bytes(text) + tree.n_bytes, max_bytes)
+    members[SCHEMA] = json.dumps(schema).encode()
+    packed = io.BytesIO()
+    with ZipFile(packed, "w", ZIP_STORED) as archive:
+        while members:
+            archive.writestr(*members.popitem())
+    return packed.getvalue(), tree.calls
+
+
+def _limit(needed: int, max_bytes: int) -> None:
+    if needed > max_bytes:
+        raise RefusedError(
+            f"this would take {readable_bytes(needed)} or more, and max_bytes is "
+            f"{max_bytes}; if you know where the file comes from, raise max_bytes"
+        )
+
+
+def _unpacked_bytes(data: bytes) -> int:
+    """Return the size of all members, as the directory of an archive states it."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ValueError("the archive has several members of one name")
+    # Other methods of compression are unpacked without a limit.
+    if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
+        raise ValueError("the archive uses another compression than deflate")
+    return sum(entry.file_size for entry in entries)
+
+
+def _unpacked(data: bytes) -> dict[str, bytes]:
+    """Return the members of an archive, none longer than its directory says."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        members = {}
+        for entry in archive.infolist():
+            with archive.open(entry) as file:
+                members[entry.filename] = file.read(entry.file_size + 1)
+    return members
+
+
+def _check_version(text: bytes) -> None:
+    version = json.loads(text)
+    if version["format"] > FORMAT:
+        raise RefusedError(
+            f"version {version['version']} of multikernel wrote it in a later format: "
+            f"update multikernel, which is {own_version()} here"
+        )
+
+
+def _parsed_bytes(text: str) -> int:
+    """Return what JSON takes at most once it is parsed, by the marks of its parts."""
+    # As bytes, as text, and both again when the tree is written without references.
+    characters = len(text) * (4 if text.isascii() else 16)
+    parts = sum(map(text.count, ",:"))
+    return characters + 130 * parts + 200 * sum(map(text.count, "[{"))
+
+
+class _Tree:
+    """What the tree of a model file calls, and what building it will take.
+
+    Parameters
+    ----------
+    members : dict of str to bytes
+        The members of the archive.
+    """
+
+    def __init__(self, members: dict[str, bytes]) -> None:
+        self.calls: set[str] = set()
+        self.n_bytes = 0
+        self._sizes = {name: _array_bytes(data) for name, data in members.items()}
+        self._numbers: dict[tuple[str, ...], int] = {}
+
+    def plain(self, item: Any, n_nested: int = 0, *, boxed: bool = False) -> Any:
+        """Return the tree without references from one place to another.
+
+        By references a small file can describe a huge object, or an endless one. Only
+        arrays keep theirs: one that is stored once is read once.
+        """
+        if isinstance(item, list):
+            return [self.plain(child, n_nested, boxed=boxed) for child in item]
+        if not isinstance(item, dict):
+            return item
+        # A dictionary that has such a key holds a node there.
+        node = {
+            key: child
+            for key, child in item.items()
+            if key != "__id__" or isinstance(child, dict)
+        }
+        if isinstance(node.get("__loader__"), str):
+            # Lists of trusted names are handed down, and such a node adds to them.
+            n_nested += "__reduce__" in node
+            boxed = boxed or node.get("type") == "json"
+            self._book(node, n_nested, boxed)
+        return {
+            key: self.plain(child, n_nested, boxed=boxed) for key, child in node.items()
+        }
+
+    def _book(self, node: dict[str, Any], n_nested: int, boxed: bool) -> None:
+        """Add what one node takes and calls, and number the member that it reads."""
+        kind = (node["__loader__"], node["__module__"], node["__class__"])
+        self.n_bytes += NODE_BYTES * (1 + n_nested)
+        if kind[0] not in UNCALLED:
+            self.calls.add(f"{kind[1]}.{kind[2]}")
+        if kind[0] == "JsonNode":
+            self.n_bytes += _parsed_bytes(node["content"])
+        file = node.get("file")
+        if isinstance(file, str):
+            if (*kind, file) not in self._numbers:
+                self.n_bytes += 2 * self._sizes[file]
+            self.n_bytes += BOXING * self._sizes[file] * boxed
+            known = self._numbers.setdefault((*kind, file), len(self._numbers) + 1)
+            node["__id__"] = known
+
+
+def _array_bytes(data: bytes) -> int:
+    """Return what a stored array takes.
+
+    Raises
+    ------
+    ValueError
+        If it claims to be larger than what is there of it.
+    """
+    if data.startswith(b"PK"):
+        return len(data) + _unpacked_bytes(data)  # a sparse matrix
+    if data.startswith(npy.MAGIC_PREFIX):
+        stream = io.BytesIO(data)
+        shape, _, dtype = HEADERS[npy.read_magic(stream)](stream)
+        if math.prod(shape) * max(dtype.itemsize, 1) > len(data):
+            raise ValueError(f"an array claims to have the shape {shape}")
+    return len(data)

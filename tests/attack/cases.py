@@ -1,0 +1,253 @@
+"""Random problems with hostile scales, each made from a seed alone."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel import estimators, losses
+from multikernel.estimators import stack_grams
+from multikernel.kernels import ColumnKernel, LinearKernel
+
+EXPONENTS = (1.0, 1.0001, 1.1, 4 / 3, 2.0, 4.0, 1000.0, np.inf)
+TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
+LOSS_NAMES = {kind.__name__: name for name, kind in losses.LOSSES.items()}
+CLASSIFICATION = ("HingeLoss", "LogisticLoss", "SquaredLoss")
+REGRESSION = ("SquaredLoss", "EpsilonInsensitiveLoss")
+FAMILIES = ("LpMKL", "SpicyMKL", "UniformMKL", "GroupOMP")
+SOLVERS = ("auto", "newton", "alternating", "cutting_plane")
+SPARSE_SOLVERS = ("silp", "simple", "hessian")
+KINDS = ("gaussian", "linear", "factor", "rank one", "zero", "copy", "near", "unit")
+
+
+class TableKernel:
+    """A kernel given by its matrix, on rows that hold the number of a sample.
+
+    Numbers from n on are probes: probe j has k(probe, x_j) = 1 and k(probe, x) = 0 for
+    all other training samples, so a model's term there is its coefficient j. The last
+    number is a probe with k = 0 everywhere. So public methods tell the whole model.
+    """
+
+    def __init__(self, table):
+        n = len(table)
+        self.table = np.zeros((2 * n + 1, 2 * n + 1))
+        self.table[:n, :n] = table
+        self.table[n : 2 * n, :n] = self.table[:n, n : 2 * n] = np.eye(n)
+
+    def __call__(self, X, Y=None):
+        rows = X[:, 0].astype(int)
+        columns = rows if Y is None else Y[:, 0].astype(int)
+        return self.table[np.ix_(rows, columns)]
+
+    def diag(self, X):
+        rows = X[:, 0].astype(int)
+        return self.table[rows, rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One problem: an estimator by name, its parameters, and the data.
+
+    ``form`` says how kernels are handed over: "precomputed", "table" (`TableKernel`)
+    or "linear" (linear kernels on groups of columns of ``X``).
+    """
+
+    seed: int
+    kind: str
+    settings: dict[str, Any]
+    loss: str
+    form: str
+    grams: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+    X: np.ndarray | None = None
+    groups: tuple = ()
+
+    @property
+    def family(self):
+        return next(name for name in FAMILIES if self.kind.startswith(name))
+
+    @property
+    def kept(self):
+        """Rows of non-zero weight."""
+        n = len(self.y)
+        return np.arange(n) if self.weights is None else np.flatnonzero(self.weights)
+
+    def estimator(self):
+        """The estimator, not fitted."""
+        if self.form == "precomputed":
+            kernels = "precomputed"
+        elif self.form == "table":
+            kernels = [TableKernel(gram) for gram in self.grams]
+        else:
+            kernels = [
+                ColumnKernel(LinearKernel(), list(group)) for group in self.groups
+            ]
+        kind = getattr(estimators, self.kind)
+        names = inspect.signature(kind).parameters
+        settings = {k: v for k, v in self.settings.items() if k in names}
+        return kind(kernels, **settings, loss=LOSS_NAMES[self.loss])
+
+    def inputs(self):
+        """X for the fit, X of the unit probes, and X of the zero probe."""
+        n = len(self.y)
+        if self.form == "precomputed":
+            units = np.repeat(np.eye(n)[:, :, None], len(self.grams), axis=2)
+            return stack_grams(self.grams), units, np.zeros_like(units[:1])
+        if self.form == "table":
+            numbers = np.arange(2 * n + 1.0)[:, None]
+            return numbers[:n], numbers[n:-1], numbers[-1:]
+        d = self.X.shape[1]
+        return self.X, np.eye(d), np.zeros((1, d))
+
+    def __str__(self):
+        n, m = self.grams.shape[1], len(self.grams)
+        settings = ", ".join(f"{k}={v!r}" for k, v in self.settings.items())
+        weighted = "" if self.weights is None else ", weights"
+        return (
+            f"seed {self.seed}: {self.kind}({settings}, loss={self.loss}), "
+            f"{n} x {m} {self.form}{weighted}"
+        )
+
+
+def decades(random, low=-4.0, high=4.0):
+    """A number whose decade is uniform."""
+    return float(10.0 ** random.uniform(low, high))
+
+
+def one_gram(random, kind, X, earlier):
+    """One positive semidefinite matrix of a kind, before its scale."""
+    n = len(X)
+    if kind == "gaussian":
+        columns = X[:, : random.integers(1, X.shape[1] + 1)]
+        squares = ((columns[:, None] - columns[None]) ** 2).sum(axis=-1)
+        return np.exp(-squares / (2.0 * decades(random, -1.0, 1.5) ** 2))
+    if kind == "linear":
+        return X @ X.T
+    if kind == "factor":
+        factor = random.standard_normal((n, random.integers(1, n + 1)))
+        return factor @ factor.T
+    if kind == "rank one":
+        return np.outer(X[:, 0], X[:, 0])
+    if kind in ("copy", "near") and earlier:
+        chosen = earlier[random.integers(len(earlier))]
+        shift = decades(random, -14.0, -4.0) if kind == "near" else 0.0
+        return chosen + shift * np.trace(chosen) / n * np.eye(n)
+    if kind == "unit":
+        return np.eye(n) if random.random() < 0.5 else np.ones((n, n))
+    return np.zeros((n, n))
+
+
+def make_grams(random, X, n_kernels, hostile):
+    """Matrices of all kinds, over eight decades where the problem is hostile."""
+    kinds = random.choice(KINDS[: 3 if not hostile else None], n_kernels)
+    grams = []
+    for kind in kinds:
+        gram = one_gram(random, kind, X, grams)
+        if kind not in ("copy", "near") and hostile:
+            gram = gram * decades(random)
+        grams.append((gram + gram.T) / 2.0)
+    return np.stack(grams)
+
+
+def make_targets(random, X, loss, classifies, outputs, hostile):
+    """Signs or classes, or numbers over eight decades."""
+    score = X[:, 0] + random.choice([0.0, 0.3, 3.0]) * random.standard_normal(len(X))
+    if classifies:
+        if outputs > 1:
+            y = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3]))
+        else:
+            y = (score > np.quantile(score, random.choice([0.1, 0.5, 0.9]))).astype(int)
+        y[:3] = np.arange(3) % (3 if outputs > 1 else 2)
+        return y
+    if hostile and random.random() < 0.05:
+        return np.full(len(X), decades(random))
+    scale, offset = (decades(random), decades(random)) if hostile else (1.0, 0.0)
+    return scale * score + offset * random.integers(2)
+
+
+def make_weights(random, n, hostile):
+    """No weights, whole ones with zeros, or real ones over eight decades."""
+    draw = random.random()
+    if draw < 0.6:
+        return None
+    if draw < 0.8:
+        weights = random.integers(0, 4, n).astype(float)
+        weights[:3] = 1.0
+        return weights
+    return 10.0 ** random.uniform(-4, 4, n) if hostile else random.uniform(0.5, 2.0, n)
+
+
+def make_settings(random, family, loss, classifies, y, hostile):
+    """Parameters of an estimator of the family."""
+    settings = {
+        "tol": float(random.choice(TOLERANCES[: None if hostile else 3])),
+        "fit_intercept": bool(random.random() < 0.7),
+        "normalize": None,
+    }
+    strength = decades(random) if hostile else decades(random, -1.0, 1.0)
+    if family in ("LpMKL", "UniformMKL"):
+        settings["C"] = strength
+    else:
+        settings["alpha"] = 0.01 * strength
+    if family == "LpMKL":
+        p = float(random.choice(EXPONENTS))
+        solvers = SOLVERS + (SPARSE_SOLVERS if p == 1.0 else ())
+        settings["p"], settings["solver"] = p, str(random.choice(solvers))
+    if family == "SpicyMKL":
+        settings["l1_ratio"] = float(random.choice([1.0, 1.0, 0.9, 0.5, 0.0]))
+    if family == "GroupOMP":
+        settings["tol"] = float(random.choice([0.0, 1e-6, 1e-3]))
+    if loss == "EpsilonInsensitiveLoss":
+        spread = float(np.abs(y).max()) or 1.0
+        settings["epsilon"] = spread * float(random.choice([0.0, 0.01, 0.1, 0.6, 2.0]))
+    return settings
+
+
+def make_case(seed):
+    """The problem of a seed."""
+    random = np.random.default_rng([seed, 20])
+    hostile = bool(random.random() < 0.8)
+    family = str(random.choice(FAMILIES, p=[0.4, 0.3, 0.15, 0.15]))
+    classifies = bool(random.random() < 0.5)
+    loss = str(random.choice(CLASSIFICATION if classifies else REGRESSION))
+    n, n_kernels = int(random.integers(10, 41)), int(random.integers(1, 13))
+    X = random.standard_normal((n, int(random.integers(1, 7))))
+    outputs = 3 if classifies and random.random() < 0.15 else 1
+    y = make_targets(random, X, loss, classifies, outputs, hostile)
+    settings = make_settings(random, family, loss, classifies, y, hostile)
+    weights = make_weights(random, n, hostile)
+    form = str(random.choice(["precomputed", "table", "linear"], p=[0.55, 0.3, 0.15]))
+    groups = ()
+    if form == "linear":
+        settings["storage"] = "low_rank" if family == "GroupOMP" else "auto"
+        if hostile:
+            X = X * 10.0 ** random.uniform(-2, 2, X.shape[1])
+        groups = tuple(
+            tuple(
+                int(i)
+                for i in random.choice(
+                    X.shape[1], random.integers(1, X.shape[1] + 1), replace=False
+                )
+            )
+            for _ in range(n_kernels)
+        )
+        wide = X.astype(np.longdouble)
+        grams = np.stack([wide[:, list(g)] @ wide[:, list(g)].T for g in groups])
+    else:
+        grams = make_grams(random, X, n_kernels, hostile)
+        if form == "table":
+            settings["storage"] = str(random.choice(["dense", "lazy", "dense32"]))
+    if random.random() < 0.25 and settings.get("storage") != "dense32":
+        name = str(random.choice(["trace", "variance", "center"]))
+        if name == "trace" or well_spread(grams):
+            settings["normalize"] = name
+    kind = family + ("Classifier" if classifies else "Regressor")
+    return Case(seed, kind, settings, loss, form, grams, y, weights, X, groups)
+
+
+def well_spread(grams):
+    """Whether no matrix is nearly constant: its variance is known to many digits."""
+    sizes = np.trace(grams, axis1=1, axis2=2) / grams.shape[1]
+    return bool(np.all(sizes - grams.mean(axis=(1, 2)) > 1e-3 * sizes))

@@ -1,0 +1,259 @@
+"""The duality gap of a fitted estimator, again, from public attributes alone.
+
+Everything here is computed in extended precision (`numpy.longdouble`) and by formulas
+that are written down anew, from the docstrings: nothing of the library's own arithmetic
+is trusted. The model is read off by `contributions` on probe rows (`cases.TableKernel`),
+so that the objective is the objective of what predicts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+WIDE = np.longdouble
+EPS = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """What one output of a fit truly is.
+
+    ``primal`` is the objective of the published model, ``dual`` a lower bound on the
+    optimum from the published dual point, ``gap`` their relative difference;
+    ``infeasible`` is how far the dual point was outside its domain, relative to it, and
+    ``blur`` what rounding in reading off the model may have changed the gap by.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    infeasible: float
+    blur: float
+    values: np.ndarray
+    sizes: np.ndarray
+
+
+def scales(case):
+    """The factor of each normalised kernel, and the matrices before it."""
+    kept = case.kept
+    grams = case.grams.astype(WIDE)
+    weights = np.zeros(len(case.y), dtype=WIDE)
+    weights[kept] = 1.0 if case.weights is None else case.weights[kept]
+    weights /= weights.sum()
+    sizes = np.einsum("i,mii->m", weights, grams)
+    means = np.einsum("i,mij,j->m", weights, grams, weights)
+    name = case.settings["normalize"]
+    if is_single(case):
+        grams = grams.astype(np.float32).astype(WIDE)
+    factors = np.ones(len(grams), dtype=WIDE)
+    if name == "center":
+        rows = np.einsum("mij,j->mi", grams, weights)
+        grams = grams - rows[:, :, None] - rows[:, None, :] + means[:, None, None]
+        factors = (sizes - means > 1e-12 * sizes).astype(WIDE)
+    elif name is not None:
+        spread = sizes if name == "trace" else sizes - means
+        used = spread > (0.0 if name == "trace" else 1e-12 * sizes)
+        factors = np.where(used, 1.0 / np.where(used, spread, 1.0), 0.0)
+    return factors, grams
+
+
+def is_single(case):
+    """Whether matrices are held in single precision: those are what is certified."""
+    return case.settings.get("storage") == "dense32"
+
+
+def terms(case, model):
+    """Values f_m(x_i) and squared norms of every kernel's term, per output."""
+    n_kernels, n, _ = case.grams.shape
+    factors, grams = scales(case)
+    centred = case.settings["normalize"] == "center"
+    _, units, zero = case.inputs()
+    at = [np.asarray(model.contributions(X), dtype=WIDE) for X in (units, zero)]
+    at = [each[:, None] if each.ndim == 2 else each for each in at]
+    linear = at[0] - at[1]  # (n_probes, n_outputs, n_active)
+    n_outputs = linear.shape[1]
+    values = np.zeros((n_outputs, n_kernels, n), dtype=WIDE)
+    forms = np.zeros((n_outputs, n_kernels), dtype=WIDE)
+    sizes = np.zeros((n_outputs, n), dtype=WIDE)
+    for k, m in enumerate(model.active_kernels_):
+        u = linear[:, :, k].T
+        if case.form == "linear":
+            # What is read off is a sum over samples, whose terms may cancel.
+            X = case.X.astype(WIDE)
+            values[:, m] = u @ X.T
+            forms[:, m] = (u * u).sum(axis=1)
+            sizes += expansion(case, model, m) @ np.abs(case.grams[m]) * factors[m]
+        else:
+            K = case.grams[m].astype(WIDE) if centred else grams[m]
+            values[:, m] = u @ K
+            forms[:, m] = np.einsum("oi,oi->o", values[:, m], u)
+            # Centred terms are read off as differences of values that may cancel.
+            lost = np.abs(at[1][0, :, k])[:, None] if centred else 0.0
+            sizes += (np.abs(u) + lost) @ np.abs(K)
+        if factors[m] > 0.0:
+            forms[:, m] /= factors[m]
+        values[:, m] += at[1][0, :, k][:, None]
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=WIDE))
+    sizes += np.abs(intercept)[:, None]
+    return values, np.maximum(forms, 0.0), intercept, sizes
+
+
+def expansion(case, model, m):
+    """Sizes of the coefficients of kernel m, as far as they are known."""
+    duals = np.abs(np.atleast_2d(model.dual_coef_))
+    weights = np.atleast_2d(model.kernel_weights_)[:, m]
+    if case.family == "GroupOMP":
+        total = len(case.y) if case.weights is None else case.weights.sum()
+        return duals / (case.settings["alpha"] * total)
+    if case.family == "SpicyMKL":
+        largest = np.abs(np.atleast_2d(model.objective_)).T / case.settings["alpha"]
+        return duals * weights[:, None] * largest
+    return duals * weights[:, None]
+
+
+def loss_value(case, y, f):
+    if case.loss == "HingeLoss":
+        return np.maximum(0.0, 1.0 - y * f)
+    if case.loss == "LogisticLoss":
+        z = -y * f
+        return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
+    if case.loss == "SquaredLoss":
+        return 0.5 * (y - f) ** 2
+    return np.maximum(0.0, np.abs(y - f) - WIDE(case.settings["epsilon"]))
+
+
+def loss_conjugate(case, y, u):
+    if case.loss == "HingeLoss":
+        return y * u
+    if case.loss == "LogisticLoss":
+        a = np.clip(-y * u, 0.0, 1.0)
+
+        def entropy(x):
+            return x * np.log(np.where(x > 0.0, x, 1.0))
+
+        return entropy(a) + entropy(1.0 - a)
+    if case.loss == "SquaredLoss":
+        return u * (0.5 * u + y)
+    return y * u + WIDE(case.settings["epsilon"]) * np.abs(u)
+
+
+def dual_box(case, y, c):
+    """Ends of the domain of rho_i, where c_i multiplies the loss of sample i."""
+    if case.loss in ("HingeLoss", "LogisticLoss"):
+        return np.minimum(c * y, 0.0), np.maximum(c * y, 0.0)
+    if case.loss == "SquaredLoss":
+        return np.full_like(c, -np.inf), np.full_like(c, np.inf)
+    return -c, c
+
+
+def power_norm(x, p):
+    largest = x.max(initial=WIDE(0.0))
+    if largest == 0.0 or np.isinf(p):
+        return largest
+    return largest * ((x / largest) ** WIDE(p)).sum() ** (1.0 / WIDE(p))
+
+
+def penalty(case, norms, strength):
+    settings = case.settings
+    if case.family == "SpicyMKL":
+        r = WIDE(settings["l1_ratio"])
+        return strength * (r * norms.sum() + (1.0 - r) / 2.0 * (norms @ norms))
+    if case.family == "GroupOMP":
+        return strength / 2.0 * (norms @ norms)
+    p = WIDE(settings.get("p", np.inf))
+    return power_norm(norms, 2.0 / (1.0 + 1.0 / p)) ** 2 / 2.0
+
+
+def penalty_conjugate(case, dual_norms, strength):
+    """Omega* of a point inside the dual ball."""
+    settings = case.settings
+    r = WIDE(settings["l1_ratio"]) if case.family == "SpicyMKL" else WIDE(0.0)
+    if case.family in ("SpicyMKL", "GroupOMP"):
+        if r == 1.0:
+            return WIDE(0.0)
+        excess = np.maximum(dual_norms - strength * r, 0.0)
+        return (excess @ excess) / (2.0 * strength * (1.0 - r))
+    p = WIDE(settings.get("p", np.inf))
+    q = np.inf if p == 1.0 else 2.0 / (1.0 - 1.0 / p)
+    return power_norm(dual_norms, q) ** 2 / 2.0
+
+
+def centred(rho, low, high):
+    """The nearest point of the box with sum zero, by bisection."""
+    if not np.isfinite(low).all():
+        return rho - rho.mean()
+    if rho.sum() == 0.0:
+        return rho
+    left, right = (rho - high).min(), (rho - low).max()
+    for _ in range(200):
+        middle = (left + right) / 2.0
+        over = np.clip(rho - middle, low, high).sum() > 0.0
+        left, right = (middle, right) if over else (left, middle)
+    return np.clip(rho - (left + right) / 2.0, low, high)
+
+
+def recompute(case, model):
+    """Return a `Recomputed` for every output."""
+    settings, single = case.settings, is_single(case)
+    values, forms, intercept, sizes = terms(case, model)
+    factors, grams = scales(case)
+    kept = case.kept
+    c = np.ones(len(kept), dtype=WIDE)
+    if case.weights is not None:
+        c = case.weights[kept].astype(WIDE)
+    if case.family in ("SpicyMKL", "GroupOMP"):
+        total = c.sum()
+        strength, scale = WIDE(case.settings["alpha"]) * total, 1.0 / total
+    else:
+        c = WIDE(case.settings["C"]) * c
+        strength = scale = WIDE(1.0)
+    targets = signs(case, model) if case.kind.endswith("Classifier") else case.y[None]
+    duals = np.atleast_2d(np.asarray(model.dual_coef_)).astype(WIDE)
+    square = grams[:, kept[:, None], kept]
+    active = ()
+    if case.family == "GroupOMP":
+        active = model.active_kernels_
+        factors, square = factors[active], square[active]
+    found = []
+    for k, y in enumerate(targets.astype(WIDE)):
+        f = values[k].sum(axis=0) + intercept[k]
+        primal = (c * loss_value(case, y, f)[kept]).sum()
+        primal += penalty(case, np.sqrt(forms[k]), strength)
+        rho, infeasible = feasible(case, duals[k, kept], y[kept], c)
+        norms = np.einsum("i,mij,j->m", rho, square, rho) * factors
+        norms = np.sqrt(np.maximum(norms, 0.0))
+        if case.family == "SpicyMKL" and case.settings["l1_ratio"] == 1.0:
+            shrink = strength / max(strength, norms.max(initial=WIDE(0.0)))
+            infeasible = max(infeasible, float(1.0 - shrink))
+            rho, norms = shrink * rho, shrink * norms
+        dual = -(c * loss_conjugate(case, y[kept], -rho / c)).sum()
+        dual -= penalty_conjugate(case, norms, strength)
+        null = (c * loss_value(case, y[kept], 0.0 * y[kept])).sum()
+        floor = max(abs(primal), EPS * null, WIDE(1e-300))
+        gap = (primal - dual) / floor
+        blur = 0.0
+        if case.form == "linear" or settings["normalize"] == "center" or single:
+            eps = np.finfo(np.float32).eps if single else 1e3 * EPS
+            moved = loss_value(case, y, f + eps * sizes[k]) - loss_value(case, y, f)
+            blur = float(np.abs(c * moved[kept]).sum() / floor)
+        truth = (float(primal * scale), float(dual * scale), float(gap))
+        found.append(Recomputed(*truth, infeasible, blur, f, sizes[k]))
+    return found
+
+
+def signs(case, model):
+    """Targets -1 and 1 of every output of a classifier."""
+    classes = model.classes_
+    if len(classes) == 2:
+        return np.where(case.y == classes[1], 1.0, -1.0)[None]
+    return np.where(case.y[None] == classes[:, None], 1.0, -1.0)
+
+
+def feasible(case, rho, y, c):
+    """The nearest feasible point, and how far away it was."""
+    low, high = dual_box(case, y, c)
+    near = np.clip(rho, low, high)
+    if case.settings["fit_intercept"]:
+        near = centred(near, low, high)
+    size = np.where(np.isfinite(high - low), high - low, np.abs(rho)).sum()
+    return near, float(np.abs(near - rho).sum() / max(size, WIDE(1e-300)))

@@ -1,0 +1,162 @@
+"""Fit random problems, and hold every certificate against its recomputation."""
+
+import time
+import warnings
+
+import numpy as np
+from attack.cases import make_case
+from attack.certificate import EPS, is_single, recompute
+from threadpoolctl import ThreadpoolController
+
+from multikernel.exceptions import ConvergenceWarning, DegenerateKernelWarning
+
+SLOW = 5.0
+"""Seconds that a fit of 40 samples and 12 kernels may take."""
+
+SLACK = 1e-9
+"""How far below the true gap, relative to the objective, a published one may be."""
+
+SINGLE = 1e-5
+"""The same where matrices are held in single precision."""
+
+REFIT = 2e-3
+"""Relative gap that a refit of a greedy model may keep without a warning."""
+
+EXPECTED_WARNINGS = (ConvergenceWarning, DegenerateKernelWarning)
+
+
+def run_one(seed):
+    """Return the findings of one problem, as pairs of a category and a sentence."""
+    return judge(make_case(seed))
+
+
+def judge(case):
+    """Fit a case and return what is wrong: (category, sentence) pairs."""
+    found = []
+    controller = ThreadpoolController()
+    before = [pool["num_threads"] for pool in controller.info()]
+    start, cpu = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
+        except Exception as error:
+            found.append(("exceptions", f"{type(error).__name__}: {error}"))
+            model = None
+    spent = min(time.perf_counter() - start, time.process_time() - cpu)
+    if spent > SLOW:
+        found.append(("hangs", f"took {spent:.1f} s of CPU"))
+    if [pool["num_threads"] for pool in controller.info()] != before:
+        found.append(("leaks", f"BLAS threads were {before}"))
+    warned = False
+    for warning in caught:
+        warned |= issubclass(warning.category, ConvergenceWarning)
+        if not issubclass(warning.category, EXPECTED_WARNINGS):
+            text = f"{warning.category.__name__}: {warning.message}"
+            found.append(("warnings", f"{text} ({warning.filename}:{warning.lineno})"))
+    if model is not None:
+        found += inspect_model(case, model, warned)
+    return found
+
+
+def inspect_model(case, model, warned):
+    """Compare all that a fit publishes with what it truly is."""
+    names = ("objective_", "intercept_", "dual_coef_", "kernel_weights_")
+    broken = [n for n in names if not np.isfinite(getattr(model, n)).all()]
+    if broken:
+        return [("inconsistent", f"not finite: {', '.join(broken)}")]
+    outputs = recompute(case, model)
+    slack = SINGLE if is_single(case) else SLACK
+    found = []
+    if case.family == "GroupOMP":
+        found += inspect_greedy(case, model, outputs, warned, slack)
+    else:
+        found += inspect_gaps(case, model, outputs, warned, slack)
+    found += inspect_values(case, model, outputs)
+    found += inspect_weights(case, model)
+    return found
+
+
+def inspect_gaps(case, model, outputs, warned, slack):
+    """Published gaps bound the true ones, and those above tol are announced."""
+    gaps = np.atleast_1d(model.duality_gap_)
+    objectives = np.atleast_1d(model.objective_)
+    found = []
+    for k, truth in enumerate(outputs):
+        slack = slack + truth.blur
+        if truth.gap > gaps[k] + slack:
+            found.append(
+                ("below", f"gap {gaps[k]:.3g} published, {truth.gap:.9g} true")
+            )
+        # What is proved is also what is met, so the objective may be off by the gap.
+        off = abs(objectives[k] - truth.primal)
+        scale = max(abs(truth.primal), EPS * null_objective(case))
+        if off > (slack + max(gaps[k] - truth.gap, 0.0)) * scale:
+            text = f"objective {objectives[k]:.12g} published, {truth.primal:.12g} true"
+            found.append(("inconsistent", text))
+        if truth.infeasible > max(slack, 1e-8):
+            text = f"dual point outside its domain by {truth.infeasible:.2g}"
+            found.append(("infeasible", text))
+    if gaps.max() > case.settings["tol"] and not warned:
+        found.append(("unwarned", f"gap {gaps.max():.3g}, and no warning"))
+    return found
+
+
+def null_objective(case):
+    """The size of the objective of the constant zero."""
+    y = np.abs(case.y.astype(float)).max() if case.kind.endswith("Regressor") else 1.0
+    strength = case.settings.get("C", 1.0)
+    return strength * len(case.y) * max(y, 1e-300) ** 2
+
+
+def inspect_greedy(case, model, outputs, warned, slack):
+    """The objective is the model's, and refits are what they are said to be."""
+    primal = sum(truth.primal for truth in outputs)
+    dual = sum(truth.dual for truth in outputs)
+    size = max(abs(primal), EPS * null_objective(case))
+    slack = slack + sum(truth.blur for truth in outputs)
+    found = []
+    if abs(model.objective_ - primal) > 100 * slack * size:
+        text = f"objective {model.objective_:.12g} published, {primal:.12g} true"
+        found.append(("inconsistent", text))
+    if primal - dual > REFIT * size and not warned:
+        found.append(("below", f"refit with a gap of {(primal - dual) / size:.3g}"))
+    return found
+
+
+def inspect_values(case, model, outputs):
+    """What the model predicts on its training samples is what its terms say."""
+    X = case.inputs()[0]
+    classifies = hasattr(model, "decision_function")
+    f = model.decision_function(X) if classifies else model.predict(X)
+    f = f.reshape(len(case.y), -1).T
+    rounding = np.finfo(np.float32).eps if is_single(case) else 1e-12
+    for k, truth in enumerate(outputs):
+        off = np.abs(f[k] - truth.values)
+        if (off > rounding * truth.sizes + 1e-300).any():
+            worst = int(np.argmax(off - rounding * truth.sizes))
+            text = f"predicts {f[k][worst]:.12g}, its terms {truth.values[worst]:.12g}"
+            return [("inconsistent", text)]
+    return []
+
+
+def inspect_weights(case, model):
+    """Weights are non-negative and normalised; active kernels are those above zero."""
+    weights = np.atleast_2d(model.kernel_weights_)
+    if (weights < 0.0).any():
+        return [("inconsistent", "a kernel weight is negative")]
+    used = np.flatnonzero(weights.any(axis=0))
+    if not np.array_equal(used, model.active_kernels_):
+        text = f"weights {used.tolist()}, active {model.active_kernels_.tolist()}"
+        return [("inconsistent", text)]
+    p = case.settings.get("p", 1.0)
+    if case.family in ("LpMKL", "SpicyMKL"):
+        top = weights.max(axis=1)
+        top[top == 0.0] = 1.0
+        shares = weights / top[:, None]
+        with np.errstate(under="ignore"):
+            sums = top if np.isinf(p) else top * (shares**p).sum(axis=1) ** (1.0 / p)
+        sums = sums[weights.any(axis=1)]
+        if (np.abs(sums - 1.0) > 1e-9).any():
+            return [("inconsistent", f"kernel weights have norm {sums}")]
+    return []
