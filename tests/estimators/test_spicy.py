@@ -308,7 +308,7 @@ def test_above_alpha_max_the_model_is_constant():
 def test_too_few_iterations_are_reported_with_the_gap():
     X, y = binary()
     model = SpicyMKLClassifier(KERNELS, 0.001, max_iter=1, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match=r"gap of \d\.\d\de-\d\d \(tol=1e-09\)"):
+    with pytest.warns(ConvergenceWarning, match=r"gap of \d\.\d\de-\d\d\. The iter"):
         model.fit(X, y)
     assert Status(model.status_) is Status.MAX_ITER
     assert model.duality_gap_ > 1e-9
@@ -384,7 +384,7 @@ def test_kernel_names_are_those_of_the_dictionary():
     names = ListDictionary([GaussianKernel(1.0), LinearKernel()], ["near", "far"])
     assert SpicyMKLClassifier(names).fit(X, y).kernel_names_ == ["near", "far"]
     default = SpicyMKLClassifier().fit(X, y)
-    assert len(default.kernel_names_) == default.kernel_weights_.size == 27 * 5
+    assert len(default.kernel_names_) == default.kernel_weights_.size == 8
     assert not hasattr(SpicyMKLClassifier(), "kernel_names_")
 
 

@@ -71,7 +71,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: str | Sequence[str] | None
     fit_intercept: bool
-    tol: float
     storage: str
     max_bytes: int | None
     verbose: int
@@ -210,7 +209,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     ) -> dict[str, Any]:
         """Solve the problems and return the fitted attributes."""
         solutions = solve_outputs(recipe, training, watch)
-        warn_unfinished(type(self).__name__, self.tol, training, solutions)
+        warn_unfinished(type(self).__name__, training, solutions)
         return fitted_attributes(recipe, training, solutions)
 
     @property

@@ -306,16 +306,32 @@ def _build(
     )
 
 
+def default_dictionary(X: Array, sample_weight: Array | None) -> KernelDictionary:
+    """Return the dictionary that ``kernels=None`` stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The training samples.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Their weights.
+
+    Returns
+    -------
+    dictionary : KernelDictionary
+    """
+    return median_dictionary(X, sample_weight=sample_weight)
+
+
 def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None:
     """Return the dictionary that a ``kernels`` parameter stands for.
 
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
-        None stands for `median_dictionary`.
+        None stands for `median_dictionary`, made by the samples without their labels.
     samples : Samples
-        The training samples, of which the default uses X and the sample weights, and
-        neither labels nor class weights.
+        The training samples.
 
     Returns
     -------
@@ -329,9 +345,9 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
     """
     if is_precomputed(kernels):
         return None
+    X = samples.X
     if kernels is None:
-        weights = samples.sample_weight
-        chosen: KernelDictionary = median_dictionary(samples.X, sample_weight=weights)
+        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
         if not kernels:
             raise ValueError("kernels is empty: at least one kernel is needed.")
@@ -348,7 +364,7 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
         )
     given = samples.table.feature_names
     names = None if given is None else [str(name) for name in given]
-    return resolve_columns(chosen, samples.X.shape[1], names)
+    return resolve_columns(chosen, X.shape[1], names)
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:
