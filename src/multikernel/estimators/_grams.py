@@ -138,6 +138,27 @@ class Grams:
             return NumberedNames(self.stack.shape[0])
         return DictionaryNames(self.dictionary)
 
+    def anew(self, chosen: Indices, weights: Array | None) -> "Grams":
+        """Return the Gram matrices on some of the samples, computed without the others.
+
+        Their values do not depend on the others to the last digit, as those of
+        `part` may.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (n_chosen,)
+            The samples.
+        weights : ndarray of shape (n_chosen,) or None
+            Weights of the normalisation's statistics.
+
+        Returns
+        -------
+        grams : Grams
+        """
+        X = self.X[chosen] if self.dictionary is not None else self.X
+        built = _build(self.dictionary, X, self.options, weights)
+        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
     def part(
         self, chosen: Indices, weights: Array | None, n_copies: int = 1
     ) -> "Grams":
@@ -169,10 +190,8 @@ class Grams:
             n_copies=n_copies,
         )
         if built is None:
-            X = self.X[chosen]
-            built = _build(self.dictionary, X, self.options, weights)
-        else:
-            X = self.X if self.dictionary is None else self.X[chosen]
+            return self.anew(chosen, weights)
+        X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
 
     def model(self, expansion: Expansion) -> AdditiveModel:
