@@ -31,7 +31,7 @@ STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank")
 
 
 COPIED_BYTES = 2**26
-"""Parts of a stack are copied where all that is held stays below: BLAS is faster on them.
+"""Parts of a stack are copied where all that is held stays below: BLAS is faster there.
 
 Their products do not depend on what they were cut from, to the last digit.
 """
