@@ -109,7 +109,7 @@ class ScaleStep(ABC):
     def learn(self, kernels: slice, stack: GramStack) -> None:
         """Store the factors of some kernels; see `Step.learn`."""
         sizes = self.sizes(stack)
-        positive = sizes > 0.0
+        positive = sizes >= TINY  # the inverse of less is no number
         self.factors[kernels] = np.where(
             positive, 1.0 / np.where(positive, sizes, 1), 0
         )
