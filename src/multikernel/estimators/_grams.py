@@ -21,7 +21,11 @@ from multikernel.estimators._predict import (
     PrecomputedGrams,
 )
 from multikernel.estimators._samples import Samples
-from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
+from multikernel.exceptions import (
+    DegenerateKernelWarning,
+    DictionaryWarning,
+    IndefiniteKernelError,
+)
 from multikernel.gram import (
     BuiltStack,
     DenseStack,
@@ -29,6 +33,7 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
+from multikernel.gram.memorising import memorising_kernels
 from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
@@ -405,6 +410,33 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
             stacklevel=5,
+        )
+
+
+def warn_memorising(owner: str, grams: Grams) -> None:
+    """Name the kernels that can fit any labels, and say nothing about new samples.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+
+    Warns
+    -----
+    DictionaryWarning
+        If there are such kernels, see `memorising_kernels`.
+    """
+    found = memorising_kernels(grams.stack)
+    if found.size:
+        names = grams.names(found[:5].tolist())
+        warnings.warn(
+            f"{owner}: {found.size} of {grams.stack.shape[0]} kernels can only "
+            "memorise, as no training sample is close to another for them: "
+            f"{listed(names, found.size)}. Leave them out, or make them wider.",
+            DictionaryWarning,
+            stacklevel=4,
         )
 
 
