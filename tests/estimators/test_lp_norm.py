@@ -442,7 +442,10 @@ BAD = [
     ({"solver": "silp"}, "solver='silp' is for p=1 only, got p=2. For any p there are"),
     ({"solver": "simple", "p": np.inf}, "solver='simple' is for p=1 only, got p=inf"),
     ({"max_iter": 0}, "max_iter must be None, or an integer of at least 1, got 0"),
-    ({"loss": "absolute"}, "loss must be one of '.*', or a loss object, got 'absolute'"),
+    (
+        {"loss": "absolute"},
+        "loss must be one of '.*', or a loss object, got 'absolute'",
+    ),
     ({"tol": -1.0}, "tol must be a finite number above 0"),
 ]
 

@@ -25,7 +25,6 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 SHARE = 0.1  # of the gap per unit of dual variable: pessimistic by far, see below
 SMALLEST_GAP = 1e-12  # below, rounding rules
-MOST_STEPS = 2_000_000  # a run that is cut short is a feasible point all the same
 CACHE_BYTES = 1_000_000_000
 DENSE_ROWS = 1000
 
@@ -64,7 +63,7 @@ def machine_within(
         lower, upper = problem.loss.dual_bounds(problem.y)
         room = float(np.sum(upper - lower))
         tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room
-        return replace(machine, tol=tol, max_steps=MOST_STEPS, cache_bytes=cache_bytes)
+        return replace(machine, tol=tol, cache_bytes=cache_bytes)
     if isinstance(machine, Newton):
         return replace(machine, tol=float(np.clip(1e-2 * gap, 1e-9, 1e-3)))
     return machine
