@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test test-slow lint docs bench-smoke bench-spicymkl clean
+.PHONY: demo test test-slow test-lowest attack lint docs bench-smoke bench-spicymkl clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -15,6 +15,9 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
+
+attack: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m attack --write docs/reliability_table.txt
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

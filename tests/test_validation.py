@@ -53,6 +53,20 @@ def test_wrong_values_get_a_sentence(check, value, expected):
         check_parameter("f", "x", value, check)
 
 
+@pytest.mark.parametrize(
+    ("digits", "text"), [(400, r"10{299}\.\.\."), (5000, "a huge int")]
+)
+def test_numbers_beyond_floats_get_a_sentence(digits, text):
+    with pytest.raises(ValueError, match=f"f: x must be a finite number, got {text}"):
+        check_parameter("f", "x", 10**digits, Number())
+
+
+def test_weights_that_are_no_numbers_get_a_sentence():
+    for weights in ([10**400, 1], ["a", 1], [[1.0], [1.0, 2.0]]):
+        with pytest.raises(ValueError, match=r"^sample_weight must hold "):
+            check_weights(weights, 2)
+
+
 def test_weights_become_a_vector():
     np.testing.assert_array_equal(check_weights([1, 2], 2), [1.0, 2.0])
     np.testing.assert_array_equal(check_weights(3, 2), [3.0, 3.0])

@@ -191,7 +191,13 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     """
     if sample_weight is None:
         return None
-    given = np.asanyarray(sample_weight)
+    try:
+        given = np.asanyarray(sample_weight)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(
+            "sample_weight must hold one number per sample; its parts have different "
+            "lengths."
+        ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         raise ValueError("sample_weight must hold real numbers, none of them masked.")
     try:

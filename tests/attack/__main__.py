@@ -1,0 +1,143 @@
+"""The whole attack: ``make attack`` runs it and prints the table of docs/reliability."""
+
+import argparse
+import platform
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from attack import hostile_files
+from attack.cases import make_case
+from attack.pool import Outcome, run_trials
+
+FATAL = (
+    "crashes",
+    "hangs",
+    "leaks",
+    "below",
+    "unwarned",
+    "inconsistent",
+    "exceptions",
+    "sentences",
+)
+"""Categories that must be empty, as columns of the table."""
+
+TITLES = {
+    "leaks": "threads lost",
+    "below": "gaps too small",
+    "inconsistent": "models astray",
+    "exceptions": "undocumented errors",
+    "sentences": "errors without words",
+}
+
+BLOCK = 250
+"""Interrupts that one process survives before the next one starts."""
+
+
+def interrupt_block(trial):
+    """Interrupt fits many times in this process; the findings of `interrupts.run`."""
+    from attack import interrupts
+
+    n_interrupts, seed = trial
+    found = []
+    for row in interrupts.run(n_interrupts, seed):
+        lost = row.blas_stuck + row.threads_left
+        found += [("leaks", f"{row.name}: threads were not given back")] * lost
+        others = row.lost + row.other_errors
+        found += [("exceptions", f"{row.name}: no KeyboardInterrupt")] * others
+        text = f"{row.name}: another model than before"
+        found += [("inconsistent", text)] * row.changed
+    return found
+
+
+def interrupts(n, seed):
+    """Interrupt n fits, in two processes."""
+    sizes = [min(BLOCK, n - start) for start in range(0, n, BLOCK)]
+    trials = [(size, seed + k) for k, size in enumerate(sizes)]
+    outcome = run_trials("attack.__main__:interrupt_block", trials, limit=600.0)
+    outcome.trials = n
+    return outcome
+
+
+def files(n, seed):
+    """Hostile files and command lines, in two processes."""
+    start = time.perf_counter()
+    outcome = Outcome(trials=n)
+    halves = [n // 2, n - n // 2]
+    with ThreadPoolExecutor(2) as pool:
+        tables = pool.map(hostile_files.run, halves, [seed, seed + 1])
+    for (kind, ending), count in sum(tables, Counter()).items():
+        if ending in hostile_files.FINE:
+            continue
+        category = "exceptions"
+        if ending == "hang" or ending == "too slow":
+            category = "hangs"
+        elif ending.startswith(("crash", "took")):
+            category = "crashes"
+        outcome.counts[category] += count
+        outcome.findings.append((category, kind, ending))
+    outcome.seconds = time.perf_counter() - start
+    return outcome
+
+
+def problems(n, seed):
+    """Random problems with hostile scales."""
+    return run_trials("attack.problems:run_one", range(seed, seed + n))
+
+
+def inputs(n, seed):
+    """Mutated inputs."""
+    return run_trials("attack.inputs:run_one", range(seed, seed + n))
+
+
+ATTACKS = {
+    "problems": (problems, 10_000, "random problems"),
+    "inputs": (inputs, 20_000, "mutated inputs"),
+    "interrupts": (interrupts, 1000, "interrupted fits"),
+    "files": (files, 2000, "hostile files and command lines"),
+}
+
+
+def table(outcomes):
+    """The table in reStructuredText."""
+    head = ["attack", "trials", "seconds", *(TITLES.get(c, c) for c in FATAL)]
+    rows = [head]
+    for name, outcome in outcomes.items():
+        counts = [str(outcome.counts[category]) for category in FATAL]
+        title = ATTACKS[name][2]
+        rows.append([title, str(outcome.trials), f"{outcome.seconds:.0f}", *counts])
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in rows:
+        lines.append(f"   * - {row[0]}")
+        lines += [f"     - {cell}" for cell in row[1:]]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="attack", description=__doc__)
+    for name, (_, number, title) in ATTACKS.items():
+        parser.add_argument(f"--{name}", type=int, default=number, help=title)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", type=Path, help="file for the table")
+    options = parser.parse_args(arguments)
+    outcomes = {}
+    for name, (attack, _, title) in ATTACKS.items():
+        number = getattr(options, name)
+        if number:
+            outcome = outcomes[name] = attack(number, options.seed)
+            print(f"{title}: {number} in {outcome.seconds:.0f} s", flush=True)
+            for category, trial, sentence in sorted(outcome.findings, key=str):
+                shown = make_case(trial) if name == "problems" else trial
+                print(f"  {category}: {sentence}  [{shown}]", flush=True)
+    text = table(outcomes)
+    print(text)
+    if options.write:
+        system = f"Python {platform.python_version()}, {platform.system()}"
+        options.write.write_text(f"{text}\n{system}, {time.strftime('%Y-%m-%d')}.\n")
+    return any(outcome.counts[c] for outcome in outcomes.values() for c in FATAL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
