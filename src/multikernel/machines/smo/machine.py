@@ -12,9 +12,7 @@ as it is, so that the problem has n variables and not 2 n.
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import cast
 
 import numpy as np
@@ -26,7 +24,7 @@ from multikernel.exceptions import (
     UnsupportedProblemError,
 )
 from multikernel.gram.base import GramMatrix
-from multikernel.linalg.interrupts import run_compiled, uninterrupted
+from multikernel.linalg.interrupts import compiled
 from multikernel.losses.base import Loss, PolyhedralLoss
 from multikernel.machines.base import MachineFit, support_product
 from multikernel.machines.checks import (
@@ -58,7 +56,9 @@ from multikernel.machines.smo.state import (
     set_slopes,
 )
 
-Loop = Callable[..., tuple[int, int, int, float]]
+PAIRS = "multikernel.machines.smo.pairs", "solve_pairs"
+SINGLES = "multikernel.machines.smo.singles", "solve_free"
+"""The compiled loops with and without an intercept."""
 
 SHRINK_PERIOD = 1000
 """Steps between two looks at who can be set aside, as in LIBSVM."""
@@ -211,7 +211,7 @@ class SMO:
 
     def _run(self, v: Array, gram: GramMatrix, paired: bool) -> Outcome:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
-        loop, n = _compiled_loop(paired), v.shape[1]
+        loop, n = compiled(*(PAIRS if paired else SINGLES)), v.shape[1]
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
         most = STEPS_PER_SAMPLE * n if self.max_steps is None else self.max_steps
         period = min(n, SHRINK_PERIOD) if self.shrinking else most
@@ -344,19 +344,3 @@ def _intercept(v: Array) -> float:
     ends = np.array([np.min(up), np.max(down)])
     ends = ends[np.isfinite(ends)]
     return -float(ends.mean()) if ends.size else 0.0
-
-
-@cache
-def _compiled_loop(paired: bool) -> Loop:
-    """Return the loop for a problem with or without an intercept."""
-    return partial(run_compiled, uninterrupted(partial(_load, paired)))
-
-
-def _load(paired: bool) -> Loop:
-    # Imported here: loading numba takes longer than all other imports together.
-    loop: Loop
-    if paired:
-        from multikernel.machines.smo.pairs import solve_pairs as loop
-    else:
-        from multikernel.machines.smo.singles import solve_free as loop
-    return loop
