@@ -35,6 +35,7 @@ from multikernel.losses import (
     weighted,
 )
 from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers import SquaredBlockNorm
 
 SMOOTH = ("log_loss", "squared_error")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
