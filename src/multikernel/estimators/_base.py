@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
@@ -41,12 +42,15 @@ from multikernel.estimators._solve import (
     solve_outputs,
     warn_unfinished,
 )
+from multikernel.gram import check_definite
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
 CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
 
+
+NO_KERNELS = np.empty(0, dtype=np.intp)
 
 Solve = Callable[[Recipe, Training, Watch], dict[str, Any]]
 """From the method and all that it learns from to fitted attributes."""
@@ -70,9 +74,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: str | Sequence[str] | None
     fit_intercept: bool
-    tol: float
     storage: str
     max_bytes: int | None
+    check_psd: str | bool
     verbose: int
     random_state: Any
 
@@ -121,6 +125,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             If a parameter or the data are wrong; the message says which and how.
         multikernel.exceptions.StackTooLargeError
             If the Gram matrices would need more than ``max_bytes``.
+        multikernel.exceptions.IndefiniteKernelError
+            If a Gram matrix is not positive semidefinite, see ``check_psd``.
 
         Warns
         -----
@@ -158,7 +164,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         samples = self._arrange(replace(samples, groups=groups))
         recipe = self._build(samples.total_weight)
 
-        dictionary = choose_dictionary(self.kernels, table)
+        dictionary = choose_dictionary(self.kernels, samples)
         options = GramOptions(
             self.normalize, self.storage, self.max_bytes, self.random_state
         )
@@ -170,6 +176,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         training = Training(samples, grams, self.fit_intercept)
         with naming_the_kernel(grams):
             attributes = (solve or self._solve)(recipe, training, Watch(callbacks))
+            active = attributes.get("active_kernels_", NO_KERNELS)
+            check_definite(grams.stack, dictionary, active, self.check_psd)
 
         state = FittedModel(
             model=attributes.pop("_model", None),
@@ -207,7 +215,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     ) -> dict[str, Any]:
         """Solve the problems and return the fitted attributes."""
         solutions = solve_outputs(recipe, training, watch)
-        warn_unfinished(type(self).__name__, self.tol, training, solutions)
+        warn_unfinished(type(self).__name__, training, solutions)
         return fitted_attributes(recipe, training, solutions)
 
     @property
