@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
@@ -42,15 +41,12 @@ from multikernel.estimators._solve import (
     solve_outputs,
     warn_unfinished,
 )
-from multikernel.gram import check_definite
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
 CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
 
-
-NO_KERNELS = np.empty(0, dtype=np.intp)
 
 Solve = Callable[[Recipe, Training, Watch], dict[str, Any]]
 """From the method and all that it learns from to fitted attributes."""
@@ -166,7 +162,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         dictionary = choose_dictionary(self.kernels, samples)
         options = GramOptions(
-            self.normalize, self.storage, self.max_bytes, self.random_state
+            self.normalize,
+            self.storage,
+            self.max_bytes,
+            self.random_state,
+            self.check_psd,
         )
         grams = self._build_grams(dictionary, samples, options)
 
@@ -176,8 +176,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         training = Training(samples, grams, self.fit_intercept)
         with naming_the_kernel(grams):
             attributes = (solve or self._solve)(recipe, training, Watch(callbacks))
-            active = attributes.get("active_kernels_", NO_KERNELS)
-            check_definite(grams.stack, dictionary, active, self.check_psd)
 
         state = FittedModel(
             model=attributes.pop("_model", None),

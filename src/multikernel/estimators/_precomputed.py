@@ -43,13 +43,16 @@ class GramOptions:
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
     random_state : int, RandomState or None
-        Draws the vectors of `check_symmetric`.
+        Draws the vectors that show whether matrices are symmetric.
+    check_psd : {"active", "all", False}
+        Which kernels of a fitted model are looked at, as in `check_definite`.
     """
 
     normalize: str | Sequence[str] | None
     storage: str
     max_bytes: int | None
     random_state: Any = None
+    check_psd: str | bool = "active"
 
 
 def stack_grams(grams: Any) -> Array:
@@ -223,12 +226,16 @@ def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
     wrong = ~(np.abs(asymmetry) <= ASYMMETRY * np.maximum(traces, TINY))
     for m in np.flatnonzero(wrong):
         K = stack.array[m]
-        i, j = np.unravel_index(int(np.argmax(np.abs(K - K.T))), K.shape)
-        if K[i, j] == K[j, i]:
+        largest = float(np.abs(K).max())
+        if not np.isfinite(asymmetry[m]):
             raise ValueError(
                 f"Gram matrix {m} is too large for sums over it: its largest value is "
-                f"{np.abs(K).max():.3g}. Divide it by a constant."
+                f"{largest:.3g}. Divide it by a constant."
             )
+        difference = np.abs(K - K.T)
+        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+        if difference[i, j] <= ASYMMETRY * largest:
+            continue  # its trace says nothing of its size
         raise ValueError(
             f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
             f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
