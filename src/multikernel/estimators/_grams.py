@@ -32,6 +32,7 @@ from multikernel.gram import (
     GramStack,
     build_part,
     build_stack,
+    check_definite,
 )
 from multikernel.gram.memorising import memorising_kernels
 from multikernel.gram.normalization import CenterStep
@@ -198,6 +199,17 @@ class Grams:
             return self.anew(chosen, weights)
         X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
+    def check_active(self, active: Indices) -> None:
+        """Raise if a kernel of a model is no kernel, as the options ask for.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels of the model.
+        """
+        how = self.options.check_psd
+        check_definite(self.stack, self.dictionary, active, how)
 
     def model(self, expansion: Expansion) -> AdditiveModel:
         """Return a model that predicts, with no more training data than it needs.
