@@ -26,6 +26,7 @@ from multikernel.display import (
     RegularizationPathDisplay,
 )
 from multikernel.estimators import SpicyMKLClassifier, regularization_path
+from multikernel.kernels import spicy_dictionary
 
 ALPHA = 0.02
 TOL = 1e-4
@@ -45,7 +46,8 @@ def demo(
         X, y.to_numpy(), test_size=0.2, stratify=y, random_state=0
     )
     table = Table(X_train, y_train)
-    pipeline = with_scaling(SpicyMKLClassifier(alpha=ALPHA, tol=TOL), table, scale=True)
+    model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=ALPHA, tol=TOL)
+    pipeline = with_scaling(model, table, scale=True)
     seconds = fit_live(pipeline, table, "SpicyMKL")
     report = {
         "training_samples": len(y_train),

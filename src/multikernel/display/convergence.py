@@ -106,7 +106,9 @@ class ConvergenceDisplay:
         model = final_estimator(estimator)
         several = len(np.unique(model.history_["output"])) > 1
         names = [str(label) for label in model.classes_] if several else None
-        display = cls(model.history_, output_names=names, tol=model.tol)
+        display = cls(
+            model.history_, output_names=names, tol=model.get_params().get("tol")
+        )
         return display.plot(ax=ax, x=x, **line_kwargs)
 
     def plot(
