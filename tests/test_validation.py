@@ -63,7 +63,7 @@ def test_numbers_beyond_floats_get_a_sentence(digits, text):
 
 def test_weights_that_are_no_numbers_get_a_sentence():
     for weights in ([10**400, 1], ["a", 1], [[1.0], [1.0, 2.0]]):
-        with pytest.raises(ValueError, match="^sample_weight must hold "):
+        with pytest.raises(ValueError, match=r"^sample_weight must hold "):
             check_weights(weights, 2)
 
 

@@ -110,7 +110,9 @@ deviation. An end of the grid counts where it scored better than its neighbor.
                 line += [edges.count(-1), edges.count(1), mean(some)]
             lines.append(line)
     head = ["loss", "p", "splits"]
-    head += [f"{g}: {w}" for g in ("fixed", "anchored") for w in ("low", "high", "score")]
+    head += [
+        f"{g}: {w}" for g in ("fixed", "anchored") for w in ("low", "high", "score")
+    ]
     return text + table(head, lines)
 
 

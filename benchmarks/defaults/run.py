@@ -38,7 +38,6 @@ from multikernel.kernels import (
     LinearKernel,
     ListDictionary,
     median_dictionary,
-    spicy_dictionary,
 )
 from multikernel.kernels.memory import off_diagonal_ratio
 
@@ -98,7 +97,9 @@ DICTIONARIES: dict[str, Maker] = {
     "all: 1/2 1 2, columns: 1": medians([0.5, 1, 2], [1]),
     "all and columns: 1/2 1 2": medians([0.5, 1, 2], [0.5, 1, 2]),
     "all and columns: 1/4 1 4": medians([0.25, 1, 4], [0.25, 1, 4]),
-    "all and columns: 1/4 1/2 1 2 4": medians([0.25, 0.5, 1, 2, 4], [0.25, 0.5, 1, 2, 4]),
+    "all and columns: 1/4 1/2 1 2 4": medians(
+        [0.25, 0.5, 1, 2, 4], [0.25, 0.5, 1, 2, 4]
+    ),
 }
 
 
@@ -275,9 +276,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
         for multiple in multiples:
             kernel = GaussianKernel(multiple * middle)
             beside = kernel(split.X)[np.triu_indices(split.y.size, 1)]
-            ratio = off_diagonal_ratio(
-                1.0 - beside.mean(), beside.std(), split.y.size
-            )
+            ratio = off_diagonal_ratio(1.0 - beside.mean(), beside.std(), split.y.size)
             model = LpMKLClassifierCV([kernel], ps=[np.inf], Cs=UNITS, cv=3, tol=TOL)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -296,7 +295,12 @@ def memory(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-COMMANDS = {"dictionaries": dictionaries, "normalize": normalize, "memory": memory, "grids": grids}
+COMMANDS = {
+    "dictionaries": dictionaries,
+    "normalize": normalize,
+    "memory": memory,
+    "grids": grids,
+}
 
 
 def main() -> None:

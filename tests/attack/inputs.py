@@ -123,9 +123,9 @@ def lopsided(shape):
 def changed(array, place, value):
     array = np.array(array, copy=True)
     if array.size:
-        array[tuple(min(i, s - 1) for i, s in zip(place, array.shape, strict=False))] = (
-            value
-        )
+        array[
+            tuple(min(i, s - 1) for i, s in zip(place, array.shape, strict=False))
+        ] = value
     return array
 
 

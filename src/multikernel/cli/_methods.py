@@ -22,7 +22,9 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
     UniformMKLClassifier,
+    UniformMKLClassifierCV,
     UniformMKLRegressor,
+    UniformMKLRegressorCV,
 )
 
 TASKS = ("classification", "regression")
@@ -74,7 +76,10 @@ METHODS: Mapping[str, Method] = {
     "uniform": Method(
         "the unweighted sum",
         {"classification": UniformMKLClassifier, "regression": UniformMKLRegressor},
-        {},
+        {
+            "classification": UniformMKLClassifierCV,
+            "regression": UniformMKLRegressorCV,
+        },
     ),
 }
 

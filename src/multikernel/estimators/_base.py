@@ -70,7 +70,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: str | Sequence[str] | None
     fit_intercept: bool
-    tol: float
     storage: str
     max_bytes: int | None
     verbose: int
@@ -158,7 +157,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         samples = self._arrange(replace(samples, groups=groups))
         recipe = self._build(samples.total_weight)
 
-        dictionary = choose_dictionary(self.kernels, table)
+        dictionary = choose_dictionary(self.kernels, samples)
         options = GramOptions(
             self.normalize, self.storage, self.max_bytes, self.random_state
         )
@@ -207,7 +206,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     ) -> dict[str, Any]:
         """Solve the problems and return the fitted attributes."""
         solutions = solve_outputs(recipe, training, watch)
-        warn_unfinished(type(self).__name__, self.tol, training, solutions)
+        warn_unfinished(type(self).__name__, training, solutions)
         return fitted_attributes(recipe, training, solutions)
 
     @property

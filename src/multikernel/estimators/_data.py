@@ -197,7 +197,12 @@ def _check_samples(
     else:
         _refuse_other_columns(X)
         settings |= {"dtype": np.float64, "order": "C"}
-    checked = np.asarray(validate_data(estimator, X, estimator=owner, **settings))
+    try:
+        checked = np.asarray(validate_data(estimator, X, estimator=owner, **settings))
+    except OverflowError as error:
+        raise ValueError(
+            "X holds an integer that is too large for a floating-point number."
+        ) from error
     if not precomputed:
         check_finite_table(checked, vars(estimator).get("feature_names_in_"))
         return checked

@@ -11,7 +11,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
-from multikernel.estimators._data import Table, is_precomputed, listed
+from multikernel.estimators._data import is_precomputed, listed
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import GramOptions, precomputed_stack
 from multikernel.estimators._predict import (
@@ -35,8 +35,8 @@ from multikernel.kernels import (
     KernelDictionary,
     ListDictionary,
     kernel_names,
+    median_dictionary,
     resolve_columns,
-    spicy_dictionary,
 )
 
 
@@ -301,15 +301,32 @@ def _build(
     )
 
 
-def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
+def default_dictionary(X: Array, sample_weight: Array | None) -> KernelDictionary:
+    """Return the dictionary that ``kernels=None`` stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The training samples.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Their weights.
+
+    Returns
+    -------
+    dictionary : KernelDictionary
+    """
+    return median_dictionary(X, sample_weight=sample_weight)
+
+
+def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None:
     """Return the dictionary that a ``kernels`` parameter stands for.
 
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
-        None stands for `spicy_dictionary`.
-    table : Table
-        The training data.
+        None stands for `median_dictionary`, made by the samples without their labels.
+    samples : Samples
+        The training samples.
 
     Returns
     -------
@@ -323,9 +340,9 @@ def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
     """
     if is_precomputed(kernels):
         return None
-    n_features = table.X.shape[1]
+    X = samples.X
     if kernels is None:
-        chosen: KernelDictionary = spicy_dictionary(n_features)
+        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
         if not kernels:
             raise ValueError("kernels is empty: at least one kernel is needed.")
@@ -340,9 +357,9 @@ def choose_dictionary(kernels: Any, table: Table) -> KernelDictionary | None:
             "kernels must be None, 'precomputed', a list of kernels or a "
             f"KernelDictionary, got {kernels!r}."
         )
-    given = table.feature_names
+    given = samples.table.feature_names
     names = None if given is None else [str(name) for name in given]
-    return resolve_columns(chosen, n_features, names)
+    return resolve_columns(chosen, X.shape[1], names)
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:

@@ -42,6 +42,7 @@ class GreedyMKL(BaseMKL):
     _merges_copies: ClassVar[bool] = False
 
     subsample: float | int
+    tol: float
 
     def _recipe(
         self, loss: Loss, alpha: float, max_kernels: int | None, total_weight: float

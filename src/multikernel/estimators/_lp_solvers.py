@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from multikernel._validation import COUNT, NOTHING, AnyOf, Check, OneOf
+from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import LP_SOLVERS, Solver, choose_lp_solver
-
-SPARSE_ONLY = ("silp", "simple", "hessian")
-"""Solvers for p = 1, there for comparison."""
+from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, Solver, choose_lp_solver
 
 SOLVER_CHECK: Check = OneOf(("auto", *LP_SOLVERS))
 MAX_ITER_CHECK: Check = AnyOf((NOTHING, COUNT))
@@ -21,8 +17,10 @@ MAX_ITER_CHECK: Check = AnyOf((NOTHING, COUNT))
 
 def exponent(value: Any) -> str | None:
     """Check a ``p`` parameter: a number of at least 1, infinity included."""
-    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    return None if number and value >= 1.0 else "a number of at least 1, or infinity"
+    infinite = isinstance(value, float | np.floating) and value == np.inf
+    if infinite or Number(1.0)(value) is None:
+        return None
+    return "a number of at least 1, or infinity"
 
 
 def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
@@ -74,7 +72,11 @@ class AutoLpSolver:
         n_kernels, n_samples, _ = problem.gram.shape
         n_outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
-        return lp_solver(name, self.tol, self.max_iter)
+        chosen = lp_solver(name, self.tol, self.max_iter)
+        if name == "squared_form" and chosen.unsupported(problem) is not None:
+            # Newton steps take every loss that has a machine.
+            return lp_solver("newton", self.tol, self.max_iter)
+        return chosen
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why the problem cannot be treated, or None if it can."""

@@ -146,6 +146,7 @@ class SearchCV(BaseMKL):
 
     cv: Any
     scoring: Any
+    tol: float
     n_jobs: int | None
     refit: bool
 

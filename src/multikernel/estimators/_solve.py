@@ -160,7 +160,7 @@ def fitted_attributes(
 
 
 def warn_unfinished(
-    owner: str, tol: float, training: Training, solutions: Sequence[Solution]
+    owner: str, training: Training, solutions: Sequence[Solution]
 ) -> None:
     """Say so where a solver stopped above the tolerance.
 
@@ -170,8 +170,6 @@ def warn_unfinished(
     ----------
     owner : str
         The estimator.
-    tol : float
-        Its tolerance.
     training : Training
         The data.
     solutions : sequence of Solution
@@ -189,8 +187,7 @@ def warn_unfinished(
     if status not in FINISHED:
         gap = max(solution.duality_gap for solution in solutions)
         warnings.warn(
-            f"{owner} stopped at a relative duality gap of {gap:.2e} (tol={tol:g}). "
-            f"{status.value}",
+            f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,
             stacklevel=5,
         )

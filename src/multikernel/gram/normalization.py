@@ -109,7 +109,7 @@ class ScaleStep(ABC):
     def learn(self, kernels: slice, stack: GramStack) -> None:
         """Store the factors of some kernels; see `Step.learn`."""
         sizes = self.sizes(stack)
-        positive = sizes > 0.0
+        positive = sizes >= TINY  # the inverse of less is no number
         self.factors[kernels] = np.where(
             positive, 1.0 / np.where(positive, sizes, 1), 0
         )
@@ -408,8 +408,11 @@ def cross_gram(
     ).copy()
     if not normalization.steps:
         return K
-    row_diagonal = np.array(kernel_diagonal(kernel, X_new), dtype=np.float64)
-    diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)
+    row_diagonal = diagonal = np.empty(0)
+    # Diagonals of kernels of one's own may take a call per row, and scaling needs none.
+    if not normalization.only_scales:
+        row_diagonal = np.array(kernel_diagonal(kernel, X_new), dtype=np.float64)
+        diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)
     normalization.apply(m, K, row_diagonal, diagonal)
     return K
 

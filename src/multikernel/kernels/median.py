@@ -102,7 +102,9 @@ def median_dictionary(
         if len(kernels) + len(single) <= max_kernels:
             break
     if len(widths) < len(column_multiples):
-        _say_what_is_dropped(len(kernels), len(single), len(alone), len(column_multiples))
+        _say_what_is_dropped(
+            len(kernels), len(single), len(alone), len(column_multiples)
+        )
     return ListDictionary([*kernels, *single])
 
 

@@ -1,23 +1,24 @@
 """Algorithms; to add one, write a file and a line here."""
 
-from multikernel.solvers.base import PathSolver, Solver
+from multikernel.solvers.base import PathSolver, Solver, SteppingSolver
 from multikernel.solvers.greedy import GreedyPath, GroupOMP
 from multikernel.solvers.lp import (
-    LP_SOLVERS,
     SILP,
     Alternating,
     CuttingPlane,
     HessianMKL,
     InterleavedNewton,
     SimpleMKL,
-    choose_lp_solver,
+    SquaredForm,
 )
+from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, choose_lp_solver
 from multikernel.solvers.path import alpha_grid, solve_path
 from multikernel.solvers.spicy import SpicyMKL
 
 SOLVERS: tuple[type[Solver], ...] = (
     SpicyMKL,
     InterleavedNewton,
+    SquaredForm,
     CuttingPlane,
     Alternating,
     SILP,
@@ -33,6 +34,7 @@ __all__ = [
     "LP_SOLVERS",
     "SILP",
     "SOLVERS",
+    "SPARSE_ONLY",
     "Alternating",
     "CuttingPlane",
     "GreedyPath",
@@ -43,6 +45,8 @@ __all__ = [
     "SimpleMKL",
     "Solver",
     "SpicyMKL",
+    "SquaredForm",
+    "SteppingSolver",
     "alpha_grid",
     "choose_lp_solver",
     "solve_path",

@@ -37,3 +37,35 @@ class PathSolver(Solver, Protocol):
     ) -> list[Solution]:
         """Solve for every regulariser in turn; a stopped solve ends the path."""
         ...
+
+
+class Walk(Protocol):
+    """The outer iteration of a solver, while the regulariser changes on the way."""
+
+    def step(self, regularizer: BlockRegularizer, tol: float) -> Solution:
+        """Take one outer step, from where the last one ended.
+
+        Parameters
+        ----------
+        regularizer : BlockRegularizer
+            The penalty from now on.
+        tol : float
+            Relative duality gap that is asked for in the end, by which a solver may
+            judge how exact a step has to be.
+
+        Returns
+        -------
+        solution : Solution
+            The best point for this regulariser since it was last changed. The last
+            line of its history counts the inner steps of the whole walk.
+        """
+        ...
+
+
+@runtime_checkable
+class SteppingSolver(Solver, Protocol):
+    """A solver whose outer steps can be taken one at a time."""
+
+    def walk(self, problem: Problem, init: Solution | None = None) -> Walk:
+        """Return a walk that has not begun; the problem's regulariser is not used."""
+        ...

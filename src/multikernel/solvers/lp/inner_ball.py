@@ -13,7 +13,6 @@ with the same optimality conditions at c; and it is smooth even for p = 1.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from multikernel._typing import Array
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
@@ -57,7 +56,10 @@ class InnerBall:
         used = forms > 0.0
         center = np.log(self.center[used])
         response = ((larger - p) * center + np.log(forms[used])) / (larger - 1.0)
-        response -= logsumexp((p - larger) * center + larger * response) / larger
+        size = (p - larger) * center + larger * response
+        top = float(size.max())
+        with np.errstate(under="ignore"):
+            response -= (top + np.log(np.exp(size - top).sum())) / larger
         logs[used] = response
         with np.errstate(under="ignore"):
             return np.asarray(np.exp(logs))

@@ -14,6 +14,7 @@ from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Expansion, Incumbent, expand
 from multikernel.solvers.lp.inner_ball import InnerBall
+from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.lp.weighted_machine import (
     CACHE_BYTES,
     feasible,
@@ -34,7 +35,6 @@ SHARPEST = 1e-9  # P - 1 at least
 MOST_STEPS, STEPS_PER_SAMPLE = 200_000, 100  # of SMO: more, and the ball is to blame
 FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
 LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
-NEGLIGIBLE = 0.01  # share of the tolerance that dropped kernels may cost, p = 1
 VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
 STEP_TOLERANCE = 1e-3
 STEPS_IN_VAIN = 20  # before giving up: a ball may have to change a few times
@@ -212,6 +212,8 @@ class _Search:
         if ball.exponent > p:
             self._let_return(LIFT * tracker.gap)
         tracker.offer_dual(self.point.rho, self.point.forms)
+        if p == 1.0:
+            thin(tracker, self.settings.tol)
         tracker.record()
         self._adapt(share, tracker.gap / gap)
 
@@ -279,33 +281,12 @@ class _Search:
         for candidate in candidates:
             chosen = candidate / p_norm(candidate, p)
             if p == 1.0:
-                chosen = without_negligible(chosen, NEGLIGIBLE * self.settings.tol)
+                chosen = np.where(chosen > VANISHED * chosen.max(), chosen, 0.0)
             f = point.decision_values(chosen / alpha)
             value = tracker.offer_model(point.rho, chosen / alpha, point.forms, f)
             if value < lowest:
                 best, lowest = candidate, value
         return best
-
-
-def without_negligible(weights: Array, mass: float) -> Array:
-    """Return weights of the same sum with the smallest set to zero.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_kernels,)
-        Non-negative.
-    mass : float
-        The share of their sum that may be lost.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_kernels,)
-    """
-    order = np.argsort(weights)
-    dropped = order[np.cumsum(weights[order]) <= mass * weights.sum()]
-    kept = weights.copy()
-    kept[dropped] = 0.0
-    return np.asarray(kept * (weights.sum() / kept.sum()))
 
 
 def _box(problem: Problem) -> tuple[Array, Array]:
@@ -346,11 +327,13 @@ def _best_share(
         support = float(ball.respond(forms) @ forms) if forms.any() else 0.0
         return conjugate + support / (2.0 * alpha)
 
+    whole = dual_loss(1.0)
+    if whole <= dual_loss(1.0 - STEP_TOLERANCE):
+        return 1.0  # by convexity; most steps end so
     found = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),
         method="bounded",
         options={"xatol": STEP_TOLERANCE},
     )
-    whole = dual_loss(1.0)
     return 1.0 if whole <= found.fun + EPS * abs(whole) else float(found.x)

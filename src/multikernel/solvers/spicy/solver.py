@@ -13,6 +13,7 @@ from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder, metered
 from multikernel.solvers.spicy.outer import PATIENCE, PROGRESS, WorkingSet
 from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.steps import StepByStep
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,23 @@ class SpicyMKL:
                 break
             last, recorder = search, Recorder(callback, recorder.meter)
         return solutions
+
+    def walk(self, problem: Problem, init: Solution | None = None) -> StepByStep:
+        """Return the outer iteration, to be stepped through from outside.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem; its own regulariser is not used.
+        init : Solution, optional
+            A warm start.
+
+        Returns
+        -------
+        walk : Walk
+            Its steps are certified for their regulariser, as in `solve`.
+        """
+        return StepByStep(problem, init)
 
     def _check(self, problem: Problem) -> None:
         """Raise with the reason where the problem is unsupported."""

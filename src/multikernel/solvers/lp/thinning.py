@@ -1,0 +1,142 @@
+"""Fewer kernels for a sparse model that is as good: ties are broken, remnants go."""
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import best_intercept, primal_value
+from multikernel.gram.products import block_products
+from multikernel.problem import Problem
+from multikernel.solvers.incumbent import Incumbent, Model
+
+EPS = 1e-12
+"""Of the largest number: what is rounding in least squares."""
+
+RIDGE = 1e-10
+"""Of the diagonal: kernels that all but tie leave least squares without a solution."""
+
+
+def thin(incumbent: Incumbent, tol: float) -> None:
+    r"""Exchange a model for one of fewer kernels, once its gap is below the tolerance.
+
+    With :math:`g_m = f_m / \|f_m\|` the model is a combination of unit functions by
+    their block norms. At the optimum for p = 1 the objective does not change to first
+    order if norms are moved between active kernels, so norms that leave the decision
+    values and their own sum about the same are as good. Kernels are taken up one by
+    one, the one that explains most of what is missing first, with non-negative least
+    squares for the norms [1]_: of kernels that tie one is taken, and none that adds
+    nothing. The fewest that the tolerance allows are kept.
+
+    Parameters
+    ----------
+    incumbent : Incumbent
+        Of a problem with p = 1 and one-dimensional targets. Nothing is done where its
+        gap is above the tolerance.
+    tol : float
+        The tolerance.
+
+    References
+    ----------
+    .. [1] Lawson, Hanson (1974). Solving least squares problems, chapter 23.
+    """
+    problem, model = incumbent.problem, incumbent.model
+    active = model.active
+    if incumbent.gap > tol or active.size < 2:
+        return
+    coefs, norms = model.coefs, model.norms[active]
+    if len(coefs) < active.size:
+        coefs = np.broadcast_to(coefs, (active.size, *coefs.shape[1:]))
+    unit = block_products(problem.gram, active, coefs / norms[:, None])
+    models = _least_squares(unit, norms, problem.regularizer.alpha)
+    # Half of what the tolerance leaves is spent: exact figures may be a little worse.
+    most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.gap + tol))
+    low, high, found = 0, len(models), None
+    while low < high:
+        middle = (low + high) // 2
+        fitted = _with_norms(problem, model, coefs, models[middle], unit)
+        if fitted.objective <= most:
+            high, found = middle, fitted
+        else:
+            low = middle + 1
+    if found is not None:
+        incumbent.offer(found)
+        incumbent.exchange(tol)
+
+
+def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
+    """Return norms of one kernel, two kernels, ... that explain the decision values.
+
+    Parameters
+    ----------
+    unit : ndarray of shape (n_active, n_samples)
+        Decision values of functions of norm one.
+    norms : ndarray of shape (n_active,)
+        Norms with which they make up what is to be explained.
+    strength : float
+        What a change of the sum of norms costs, squared, relative to one of the
+        decision values.
+
+    Returns
+    -------
+    models : list of ndarray of shape (n_active,)
+        Fewer than there are kernels.
+    """
+    products = unit @ unit.T + strength
+    sizes = np.sqrt(np.diag(products))
+    products /= np.outer(sizes, sizes)
+    aims = products @ (sizes * norms)
+    found, models = np.zeros_like(norms), []
+    taken = np.zeros(norms.size, dtype=bool)
+    floor = EPS * float(aims.max())
+    while len(models) < norms.size - 1:
+        gains = np.where(taken, -np.inf, aims - products @ found)
+        best = int(np.argmax(gains))
+        if gains[best] <= floor:
+            break
+        taken[best] = True
+        found = _nonnegative(products, aims, found, taken)
+        models.append(found / sizes)
+    return models
+
+
+def _nonnegative(products: Array, aims: Array, found: Array, taken: Array) -> Array:
+    """Return least squares over the kernels taken; those that fall to zero leave."""
+    while True:
+        places = np.flatnonzero(taken)
+        block = products[np.ix_(places, places)]
+        block[np.diag_indices_from(block)] += RIDGE
+        solved = np.linalg.solve(block, aims[places])
+        if (solved > 0.0).all():
+            result = np.zeros_like(found)
+            result[places] = solved
+            return result
+        before = found[places]
+        falling = solved <= 0.0
+        share = float(np.min(before[falling] / (before[falling] - solved[falling])))
+        moved = before + share * (solved - before)
+        found = found.copy()
+        found[places] = np.where(falling & (moved <= EPS * moved.max()), 0.0, moved)
+        if not (found[places] == 0.0).any():
+            found[places[int(np.argmin(moved))]] = 0.0
+        taken[places[found[places] == 0.0]] = False
+
+
+def _with_norms(
+    problem: Problem, model: Model, coefs: Array, norms: Array, unit: Array
+) -> Model:
+    """Return the model with other norms of the active kernels."""
+    f = norms @ unit
+    b = np.zeros(1)
+    if problem.fit_intercept:
+        b[0] = best_intercept(problem.loss, problem.y, f)[0]
+    places = np.flatnonzero(norms)
+    active = model.active[places]
+    every = np.zeros_like(model.norms)
+    every[active] = norms[places]
+    return Model(
+        kernels=active,
+        norms=every,
+        intercept=b,
+        objective=primal_value(problem, every, f + b),
+        weights=norms[places] / model.norms[active],
+        expansions=coefs[places],
+    )
