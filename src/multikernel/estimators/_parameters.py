@@ -22,6 +22,7 @@ from multikernel.estimators._losses import (
     REGRESSOR_LOSS_CHECKS,
 )
 from multikernel.gram.build import STORAGE
+from multikernel.gram.definite import CHOICES
 from multikernel.gram.normalization import STEPS
 
 
@@ -89,6 +90,7 @@ SHARED_CHECKS: Mapping[str, Check] = {
     "max_iter": COUNT,
     "storage": OneOf(STORAGE),
     "max_bytes": AnyOf((NOTHING, COUNT)),
+    "check_psd": OneOf(CHOICES),
     "verbose": AnyOf((FLAG, Number(0, integer=True))),
     "random_state": AnyOf(
         (
