@@ -51,7 +51,7 @@ minus that eigenvalue, clip its negative eigenvalues, or leave it out.
         return
     total = gram.combine(weights)
     size = float(np.abs(total.diagonal()).sum())
-    direction = lowest_direction(total.matvec, total.shape[0], size)
+    direction = lowest_direction(total.matvec, gram.shape[1], size)
     forms = quadratic_forms_of(gram, active, direction)
     sizes = np.maximum(np.abs(traces(gram)[active]), np.finfo(float).tiny)
     worst = int(np.argmin(forms / sizes))

@@ -26,6 +26,7 @@ from multikernel.estimators._grams import (
     choose_dictionary,
     naming_the_kernel,
     warn_degenerate,
+    warn_memorising,
 )
 from multikernel.estimators._losses import is_likelihood
 from multikernel.estimators._parameters import SHARED_CHECKS
@@ -169,6 +170,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.check_psd,
         )
         grams = self._build_grams(dictionary, samples, options)
+        if self.kernels is not None:
+            warn_memorising(owner, grams)
 
         callbacks = [] if callback is None else [callback]
         if self.verbose:

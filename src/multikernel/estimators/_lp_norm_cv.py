@@ -46,9 +46,9 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the combination of all kernels with
-        equal weights, which depends on p.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
+        "log_loss", which curves less.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -256,9 +256,9 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the combination of all kernels with
-        equal weights, which depends on p.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M^(1 - 1/p) times the mean variance of the M kernels; for
+        "epsilon_insensitive" in units of the standard deviation of y.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None

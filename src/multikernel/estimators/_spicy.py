@@ -67,7 +67,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
-        with kernels of mean diagonal one that is at most 1/2 for the logistic loss.
+        with kernels of unit variance that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels.
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only

@@ -54,8 +54,9 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the sum of all kernels.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M times the mean variance of the M kernels; four times as large for
+        "log_loss", which curves less.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds, as everywhere in scikit-learn; None stands for five. A single pair
         is a validation set.
@@ -244,8 +245,9 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the sum of all kernels.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M times the mean variance of the M kernels; for
+        "epsilon_insensitive" in units of the standard deviation of y.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds, as everywhere in scikit-learn; None stands for five. A single pair
         is a validation set.
