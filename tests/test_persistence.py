@@ -3,13 +3,18 @@
 import io
 import json
 import os
+import signal
 import sys
+import tracemalloc
+import warnings
 import zipfile
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.lib import format as npy
 from sklearn.datasets import make_classification, make_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -19,6 +24,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import multikernel
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, persistence
 from multikernel.exceptions import UntrustedTypesError
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
@@ -181,6 +187,290 @@ def test_other_files_are_refused_in_a_sentence(path, content):
         load(path)
 
 
+def archive(path, schema, **members):
+    """Write an archive as skops would, from a tree that it would not."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        text = (
+            schema if isinstance(schema, str) else json.dumps({"protocol": 2} | schema)
+        )
+        file.writestr("schema.json", text)
+        for name, data in members.items():
+            file.writestr(f"{name}.npy", data)
+    return path
+
+
+def node(loader, name, **fields):
+    module, _, kind = name.rpartition(".")
+    return {"__class__": kind, "__module__": module, "__loader__": loader, **fields}
+
+
+def several(content, **fields):
+    return node("ListNode", "builtins.list", content=content, **fields)
+
+
+def stored(values, **header):
+    """Return an array as a member of an archive, its header changed."""
+    buffer = io.BytesIO()
+    facts = npy.header_data_from_array_1_0(values) | header
+    npy.write_array_header_1_0(buffer, facts)
+    return buffer.getvalue() + values.tobytes()
+
+
+def read_array(name="numpy.ndarray", **fields):
+    return node("NdArrayNode", name, type="numpy", file="a.npy", **fields)
+
+
+def json_node(content):
+    return node("JsonNode", "builtins.str", content=content)
+
+
+def laughs():
+    """Lists that hold the list before ten times, by reference."""
+    inner = several([json_node("1")], __id__=1)
+    for level in range(2, 12):
+        inner = several([inner, *[several([], __id__=level - 1)] * 9], __id__=level)
+    return inner
+
+
+def boxed():
+    """Hundreds of references to one array, which an array of objects takes apart."""
+    shape = node("TupleNode", "builtins.tuple", content=[json_node("1")] * 2)
+    content = [read_array(__id__=1)] * 200
+    return node(
+        "NdArrayNode", "numpy.ndarray", type="json", content=content, shape=shape
+    )
+
+
+MEGABYTE = stored(np.zeros(125_000))
+BOMBS = {
+    "zeros": lambda path: archive(path, several([]), a=bytes(60_000_000)),
+    "one member, read often": lambda path: archive(
+        path, several([read_array(f"numpy.x{i}") for i in range(100)]), a=MEGABYTE
+    ),
+    "an array taken apart": lambda path: archive(path, boxed(), a=MEGABYTE),
+    "many nodes": lambda path: archive(path, several([json_node("1")] * 20_000)),
+    "a huge text": lambda path: archive(path, "[" + "[]," * 1_000_000 + "0]"),
+    "JSON in JSON": lambda path: archive(
+        path, several([json_node("[" + "[]," * 1_000_000 + "0]")])
+    ),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS.keys())
+def test_small_files_that_take_much_are_refused_before_they_take_it(path, bomb):
+    bomb(path)
+    assert path.stat().st_size < 2_000_000
+    load_and_measure = partial(load, max_bytes=2**25)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"Cannot load .*model\.skops.*max_bytes"):
+            load_and_measure(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**25
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_directory_that_lies_about_a_size_is_not_believed(path):
+    archive(path, several([read_array()]), a=stored(np.zeros(7_500_000)))
+    data = bytearray(path.read_bytes())
+    entry = data.rfind(b"PK\x01\x02")  # that of the array
+    data[entry + 24 : entry + 28] = (128).to_bytes(4, "little")
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="is no model file written by"):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_max_bytes_lets_larger_models_in(path):
+    save({"X": np.ones(100_000)}, path)
+    with pytest.raises(ValueError, match="raise max_bytes"):
+        load(path, max_bytes=100_000)
+    assert load(path, max_bytes=10_000_000)["X"].sum() == 100_000
+
+
+def test_references_describe_nothing_endless(path):
+    archive(path, laughs())
+    first, *others = load(path)
+    assert others == [[]] * 9  # what the file says there, not what it said before
+    assert len(first) == 10
+
+
+def test_what_is_stored_once_is_read_once_and_shared(path):
+    X = np.ones(1000)
+    save({"one": X, "other": X, "nested": [X]}, path)
+    loaded = load(path)
+    assert loaded["one"] is loaded["other"] is loaded["nested"][0]
+
+
+def flagged(path, place, value, width):
+    save(BlockL1(1.0), path)
+    data = bytearray(path.read_bytes())
+    entry = data.find(b"PK\x01\x02")
+    data[entry + place : entry + place + width] = value.to_bytes(width, "little")
+    path.write_bytes(data)
+
+
+def doubled(path):
+    archive(path, several([]))
+    with zipfile.ZipFile(path, "a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file.writestr("schema.json", "{}")
+
+
+def repacked(path, method):
+    save(BlockL1(1.0), path)
+    with zipfile.ZipFile(path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+
+
+def truncated(path):
+    save(BlockL1(1.0), path)
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def changed(path):
+    save({"X": np.arange(1000.0)}, path)
+    data = bytearray(path.read_bytes())
+    data[100:110] = b"\xff" * 10
+    path.write_bytes(data)
+
+
+empty_tuple = node("TupleNode", "builtins.tuple", content=[])
+DAMAGED = {
+    "truncated": truncated,
+    "changed": changed,
+    "encrypted": lambda path: flagged(path, 8, 1, 2),
+    "a name twice": doubled,
+    "bzip2": lambda path: repacked(path, zipfile.ZIP_BZIP2),
+    "lzma": lambda path: repacked(path, zipfile.ZIP_LZMA),
+    "no dictionary": lambda path: archive(path, "[]"),
+    "a protocol of the future": lambda path: archive(path, '{"protocol": 99}'),
+    "a protocol that is none": lambda path: archive(path, '{"protocol": "x"}'),
+    "an old protocol": lambda path: archive(path, several([]) | {"protocol": 0}, a=b""),
+    "deep text": lambda path: archive(path, "[" * 100_000),
+    "a deep tree": lambda path: archive(
+        path, '{"protocol": 2, "content": [' * 900 + "]}" * 900
+    ),
+    "an unknown loader": lambda path: archive(path, node("NoNode", "builtins.list")),
+    "no such member": lambda path: archive(path, several([read_array()])),
+    "a huge shape": lambda path: archive(
+        path, read_array(), a=stored(np.zeros(1), shape=(10**15,))
+    ),
+    "items of no size": lambda path: archive(
+        path, read_array(), a=stored(np.zeros(0, "S1"), descr="|S0", shape=(10**9,))
+    ),
+    "a pickle": lambda path: archive(
+        path, read_array(), a=stored(np.zeros(1), descr="|O")
+    ),
+    "bad arguments": lambda path: archive(
+        path,
+        node("RandomStateNode", "numpy.random.mtrand.RandomState", content=empty_tuple),
+    ),
+    "a state that is none": lambda path: archive(
+        path,
+        node(
+            "ObjectNode", "sklearn.linear_model._ridge.Ridge", content=json_node("[1]")
+        ),
+    ),
+    "an abstract class": lambda path: archive(
+        path, node("ObjectNode", "multikernel.problem.Status", content=json_node("1"))
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED.keys())
+def test_damaged_files_are_one_sentence_that_names_the_file(path, damage):
+    damage(path)
+    with pytest.raises(ValueError, match=r"model\.skops is no model file") as caught:
+        load(path)
+    assert type(caught.value) is ValueError
+    assert "\n" not in str(caught.value)
+
+
+def test_files_of_a_later_format_say_what_to_do(path, monkeypatch):
+    monkeypatch.setattr(persistence.archive, "FORMAT", 2)
+    save(BlockL1(1.0), path)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"Cannot load .* update multikernel"):
+        load(path)
+
+
+def test_files_hold_the_versions(path):
+    save(BlockL1(1.0), path)
+    with zipfile.ZipFile(path) as file:
+        version = json.loads(file.read("multikernel.json"))
+    assert version == {"format": 1, "version": multikernel.__version__}
+
+
+def test_files_are_compressed(path):
+    names = [f"a column with a rather long name, number {i}" for i in range(3000)]
+    save({"names": names, "again": names}, path)
+    with zipfile.ZipFile(path) as file:
+        unpacked = sum(entry.file_size for entry in file.infolist())
+    assert path.stat().st_size < unpacked / 20
+    assert load(path)["names"] == names
+
+
+NUMBER = stored(np.array(7))
+CALLED = {
+    # Constructors of classes whose objects may be built, but not called.
+    "sklearn.linear_model._ridge.Ridge": [
+        node("ListNode", "sklearn.linear_model._ridge.Ridge", content=[]),
+        node(
+            "DictNode",
+            "sklearn.linear_model._ridge.Ridge",
+            content={},
+            key_types=several([]),
+        ),
+        node(
+            "ConstructorFromReduceNode",
+            "sklearn.linear_model._ridge.Ridge",
+            content=empty_tuple,
+        ),
+        node("TypeNode", "sklearn.linear_model._ridge.Ridge"),
+        read_array("sklearn.linear_model._ridge.Ridge"),
+    ],
+    "multikernel.kernels.gaussian.GaussianKernel": [
+        node("TupleNode", "multikernel.kernels.gaussian.GaussianKernel", content=[]),
+        node("FunctionNode", "multikernel.kernels.gaussian.GaussianKernel"),
+    ],
+    # Types of numpy that take as many bytes as a number says.
+    "numpy.void": [read_array("numpy.void")],
+    "numpy.bytes_": [read_array("numpy.bytes_")],
+    # Classes of scikit-learn's own tests.
+    "sklearn.utils._mocking.CheckingClassifier": [
+        node("ObjectNode", "sklearn.utils._mocking.CheckingClassifier", content=None)
+    ],
+    "sklearn.tests.test_base.MyEstimator": [
+        node("ObjectNode", "sklearn.tests.test_base.MyEstimator", content=None)
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, one) for name in CALLED for one in CALLED[name]]
+)
+def test_constructors_and_test_classes_are_not_trusted(path, name, content):
+    before = set(sys.modules)
+    archive(path, several([content]), a=NUMBER)
+    with pytest.raises(UntrustedTypesError, match=name):
+        load(path)
+    assert not any("sklearn.tests" in module for module in set(sys.modules) - before)
+
+
+def test_a_listed_class_may_be_called(path):
+    name = "sklearn.linear_model._ridge.Ridge"
+    archive(path, node("ConstructorFromReduceNode", name, content=empty_tuple))
+    assert load(path, trusted=[name]).alpha == 1.0
+
+
 def test_zip_without_a_model_is_refused(path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "x")
@@ -228,3 +518,53 @@ def test_without_skops_the_extra_is_named(path, monkeypatch):
         save(BlockL1(1.0), path)
     with pytest.raises(ImportError, match=r"multikernel\[persistence\]"):
         load(path)
+
+
+def killed_save(path):
+    """Save in a process that is killed when everything is written and nothing moved."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # threads of BLAS do not matter to a file
+        child = os.fork()
+    if child == 0:
+        os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        save(BlockL1(2.0), path)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no processes are forked there")
+def test_what_a_killed_save_leaves_the_next_one_removes(path):
+    save(BlockL1(1.0), path)
+    killed_save(path)
+    assert load(path) == BlockL1(1.0)
+    assert len(os.listdir(path.parent)) == 2
+    save(BlockL1(3.0), path.with_name("other.skops"))
+    assert len(os.listdir(path.parent)) == 3  # those of other files are not its own
+    save(BlockL1(3.0), path)
+    assert sorted(os.listdir(path.parent)) == [path.name, "other.skops"]
+    assert load(path) == BlockL1(3.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files are held otherwise")
+def test_a_save_leaves_what_another_one_is_writing(path):
+    held = path.with_name(f".{path.name}.abc.part")
+    with held.open("wb") as file:
+        persistence._lock(file)
+        save(BlockL1(1.0), path)
+        assert held.exists()
+    save(BlockL1(1.0), path)
+    assert not held.exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
+    save(BlockL1(1.0), path)
+
+    def full(*_, **__):
+        return os.open("/dev/full", os.O_WRONLY), str(path.with_name("none.part"))
+
+    monkeypatch.setattr(persistence.tempfile, "mkstemp", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*model\.skops"):
+        save(BlockL1(2.0), path)
+    monkeypatch.undo()
+    assert load(path) == BlockL1(1.0)
+    assert os.listdir(path.parent) == [path.name]

@@ -12,14 +12,6 @@ Check = Callable[[object], str | None]
 """Returns what was expected where the value is wrong, None where it is right."""
 
 
-def as_float(value: Real) -> float:
-    """Return a real number as a float, infinity where it is too large for one."""
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
-
-
 @dataclass(frozen=True)
 class Number:
     """A finite real number in an interval.
@@ -43,7 +35,10 @@ class Number:
         """Return what was expected, or None."""
         kind = Integral if self.integer else Real
         if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
-            number = as_float(value)
+            try:
+                number = float(value)
+            except OverflowError:  # of Python's integers, which have no largest
+                number = np.inf
             low = number > self.low if self.above else number >= self.low
             if np.isfinite(number) and low and number <= self.high:
                 return None
@@ -127,8 +122,8 @@ NON_NEGATIVE = Number(0.0)
 UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
-LONGEST_TEXT = 200
-"""Characters of a value that a message repeats."""
+LONGEST = 300
+"""Characters of a wrong value that a message shows."""
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""
 
@@ -162,16 +157,16 @@ def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
     """
     expected = check(value)
     if expected is not None:
-        raise ValueError(f"{owner}: {name} must be {expected}, got {shown(value)}.")
+        raise ValueError(f"{owner}: {name} must be {expected}, got {_shown(value)}.")
 
 
-def shown(value: object) -> str:
-    """Return what a message says of a value: its text, or the start of a long one."""
+def _shown(value: object) -> str:
+    """Return what a message shows of a value: its beginning, if it is long."""
     try:
         text = repr(value)
-    except ValueError:  # Python writes no whole number of more than 4300 digits.
-        text = f"a long {type(value).__name__}"
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+    except ValueError:  # Python does not write integers of over 4300 digits
+        return f"a huge {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def check_weights(sample_weight: object, n_samples: int) -> Array | None:
@@ -208,10 +203,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     try:
         weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        first = shown(given.flat[0]) if given.size else "none"
-        raise ValueError(
-            f"sample_weight must hold numbers that fit a float, got {first} first."
-        ) from error
+        raise ValueError(f"sample_weight must hold numbers ({error}).") from error
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.ndim != 1:

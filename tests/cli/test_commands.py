@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
-from multikernel.persistence import load
+from multikernel import SpicyMKLClassifier
+from multikernel.cli._methods import Method
+from multikernel.persistence import load, save
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
 
@@ -105,7 +108,6 @@ def test_fit_of_lp_norm_models(run, csv):
     [
         (("--method", "lp", "-C", 1, "--cv", 3), "-C and --cv exclude each other"),
         (("--alpha", 1, "--cv", 3), "--alpha and --cv exclude each other"),
-        (("--method", "uniform", "--cv", 3), "uniform has nothing that --cv could"),
         (("--method", "lp", "-p", 0.5), "p must be a number of at least 1"),
         (("--method", "spicy", "-C", 1), "SpicyMKLClassifier has no parameter C"),
         (("--method", "lp", "--alpha", 1), "LpMKLClassifier has no parameter alpha"),
@@ -115,6 +117,12 @@ def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
     result = run("fit", csv, *FIT, *options)
     assert result.exit_code == 1
     assert message in " ".join(result.stderr.split())
+
+
+def test_a_method_without_a_search_says_so(run, csv, monkeypatch):
+    monkeypatch.setattr(Method, "cv_estimators", {})
+    told = run("fit", csv, *FIT, "--method", "uniform", "--cv", 3).stderr
+    assert "--method uniform has nothing that --cv could choose" in told
 
 
 def test_a_margin_model_has_no_path_of_strengths(run, csv):
@@ -210,7 +218,7 @@ def test_path(run, csv, tmp_path):
     alphas = [line["alpha"] for line in lines]
     np.testing.assert_allclose(alphas, np.geomspace(alphas[0], alphas[0] / 100, 6))
     assert lines[0]["n_active"] == 0
-    assert lines[1]["entered"][0].endswith("[dose]")
+    assert any(name.endswith("[dose]") for name in lines[1]["entered"])
     objectives = [line["objective"] for line in lines]
     assert objectives == sorted(objectives, reverse=True)
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -281,3 +289,87 @@ def test_version_and_help(run):
     for command in ("demo", "fit", "predict", "path", "inspect"):
         assert command in run("--help").stdout
         assert run(command, "--help").exit_code == 0
+
+
+def sentence(result):
+    """Return the one sentence of an error of the user."""
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "kernels=[1]",
+        "alpha=[[1, 2], [3]]",
+        "class_weight=[[1, 2], [3]]",
+        'class_weight={"ill": [1]}',
+        f"alpha={'9' * 400}",
+        f"max_iter={'9' * 400}",
+        f"tol={'9' * 5000}",
+        f"alpha={'[' * 5000}",
+        "normalize=[[1]]",
+        "storage={}",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_odd_settings_are_one_sentence(run, csv, settings):
+    sentence(run("fit", csv, *FIT, "--set", settings))
+
+
+def test_errors_about_types_are_laid_on_settings_only(run, csv, monkeypatch):
+    def broken(*_, **__):
+        raise TypeError("of another type")
+
+    monkeypatch.setattr("multikernel.cli.fit.fit_live", broken)
+    told = sentence(run("fit", csv, *FIT, "--set", "tol=1"))
+    assert "--set is of no use here: of another type" in told
+    assert isinstance(run("fit", csv, *FIT).exception, TypeError)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"a": 1},
+        [1, 2],
+        StandardScaler().fit([[1.0]]),
+        SpicyMKLClassifier(),
+        Pipeline([("model", SpicyMKLClassifier())]),
+    ],
+    ids=["dict", "list", "scaler", "unfitted", "unfitted in a pipeline"],
+)
+def test_files_without_a_fitted_model(run, csv, tmp_path, content):
+    path = tmp_path / "other.skops"
+    save(content, path)
+    drop = ("--drop", "outcome", "--drop", "amount")
+    for words in (("inspect", path), ("predict", path, csv, *drop)):
+        assert f"{path} holds no fitted model" in sentence(run(*words))
+
+
+def test_model_files_are_held_to_max_bytes(run, model_file):
+    told = sentence(run("inspect", model_file, "--max-bytes", 1000))
+    assert "raise max_bytes" in told
+    assert run("inspect", model_file).exit_code == 0
+
+
+def test_names_of_files_and_classes_are_no_markup(run, frame, tmp_path):
+    folder = tmp_path / "[red]a :smile: ["  # and "/]" is a closing tag
+    folder.mkdir()
+    frame["outcome"] = np.where(frame["dose"] > 0, "[/]", "[b]")
+    frame.loc[:5, "outcome"] = ":smile:"
+    frame.columns = ["[bold]", "dose", "[/x]", "outcome", "amount"]
+    data, model = folder / "]data.csv", folder / "]model.skops"
+    frame.to_csv(data, index=False)
+    fitted = run("fit", data, *FIT, "-o", model)
+    assert f"Model saved as {model}" in fitted.stdout, fitted.stderr
+    for part in ("[bold]", "[/x]", "[/]", "[b]", ":smile:"):
+        assert part in fitted.stdout
+    told = run("predict", model, data, *FIT[:4], "-o", folder / "].csv")
+    assert f"predictions written to {folder / '].csv'}" in told.stderr
+    plot = folder / "].png"
+    assert f"Plot saved as {plot}" in run("path", data, *FIT, "--plot", plot).stdout
+    missing = sentence(run("inspect", folder / "]none.skops"))
+    assert missing == f"Error: There is no model file {folder / ']none.skops'}.\n"

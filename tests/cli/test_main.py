@@ -1,9 +1,13 @@
 """The script ``multikernel`` itself, in a process of its own."""
 
+import os
 import subprocess
 import sys
 
 import pytest
+
+from multikernel import LpMKLRegressor, save
+from multikernel.kernels import LinearKernel
 
 RUN = "from multikernel.cli import main; main()"
 
@@ -36,3 +40,18 @@ def test_importing_the_package_loads_no_optional_library():
         f"print(sorted(set(sys.modules) & set({optional!r})))"
     )
     assert script(code).stdout == "[]\n"
+
+
+def test_a_closed_pipe_is_silent(tmp_path):
+    model = tmp_path / "model.skops"
+    save(LpMKLRegressor([LinearKernel()]).fit([[0.0], [1.0], [2.0]], [0, 1, 2]), model)
+    for more in ([], ["--json"]):
+        command = [sys.executable, "-c", RUN, "inspect", str(model), *more]
+        read, write = os.pipe()
+        os.close(read)
+        result = subprocess.run(
+            command, stdout=write, stderr=subprocess.PIPE, text=True, check=False
+        )
+        os.close(write)
+        assert result.stderr == ""
+        assert result.returncode == 1

@@ -141,3 +141,86 @@ def test_predictions_come_back(tmp_path, ending):
     else:
         back = getattr(pd, f"read_{ending}")(path)
     assert back.to_dict("list") == frame.to_dict("list")
+
+
+GOOD = np.random.default_rng(0).standard_normal((6, 2))
+LABELS = np.array([0, 1, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": GOOD.astype("datetime64[s]")}, "X of .* holds datetime64.*real numbers"),
+        ({"X": GOOD + 1j}, "X of .* holds complex128, expected real numbers"),
+        ({"X": GOOD.astype("S3")}, r"X of .* holds \|S3, expected real numbers"),
+        ({"K": np.zeros((1, 6, 6)) + 1j}, "K of .* holds complex128"),
+        ({"feature_names": np.array("a")}, "feature_names of .* holds 1 names, and"),
+        ({"feature_names": np.array([["a"], ["b"]])}, "feature_names of .* holds 2"),
+        ({"y": np.array(1)}, r"targets of .* have the shape \(\), expected \(6,\)"),
+        ({"y": np.empty(0)}, r"targets of .* have the shape \(0,\), expected \(6,\)"),
+        ({"y": LABELS[:, None]}, r"targets of .* have the shape \(6, 1\)"),
+        ({"y": LABELS + 1j}, "targets of .* must be real numbers, words or truth"),
+        ({"y": LABELS.astype("datetime64[s]")}, "targets of .* must be real numbers"),
+        ({"y": LABELS.astype("S1")}, "targets of .* must be real numbers, words or"),
+        ({"X": GOOD[:0], "y": LABELS[:0]}, "has no rows"),
+    ],
+)
+def test_npz_arrays_that_are_no_data(tmp_path, arrays, message):
+    path = tmp_path / "data.npz"
+    np.savez(path, **({"X": GOOD, "y": LABELS} | arrays))
+    with pytest.raises(ValueError, match=message):
+        read_table(path, "y", [])
+
+
+def test_an_npz_file_that_is_none(tmp_path):
+    path = tmp_path / "data.npz"
+    with path.open("wb") as file:
+        np.save(file, GOOD)
+    with pytest.raises(ValueError, match=r"data\.npz is no npz .* a single array"):
+        read_table(path, None, [])
+    np.savez(path, X=GOOD)
+    data = bytearray(path.read_bytes())
+    data[data.find(b"PK\x01\x02") + 8] |= 1  # says that it is encrypted
+    data[6] |= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"data\.npz is no npz file .*encrypted"):
+        read_table(path, None, [])
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pd.Series(GOOD[:, 0] + 1j), "columns without numbers: a"),
+        (pd.Series(pd.date_range("2020", periods=6)), "columns without numbers: a"),
+        (pd.Series([[1], [2], [3], [4], [5], [6]]), "columns without numbers: a"),
+    ],
+)
+def test_columns_that_are_no_real_numbers(tmp_path, monkeypatch, column, message):
+    frame = pd.DataFrame({"a": column, "y": LABELS})
+    monkeypatch.setattr(pd, "read_parquet", lambda _: frame)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.parquet", "y", [])
+    with pytest.raises(ValueError, match=r"The targets of .*data\.parquet must be"):
+        read_table(tmp_path / "data.parquet", "a", [])
+
+
+def test_missing_labels_are_refused(tmp_path):
+    (tmp_path / "data.csv").write_text("a,y\n1,yes\n2,\n3,no\n")
+    with pytest.raises(ValueError, match="none may be missing"):
+        read_table(tmp_path / "data.csv", "y", [])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, ending):
+    path = tmp_path / f"predictions.{ending}"
+    write_table(pd.DataFrame({"a": [1.0]}), path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("multikernel.persistence.os.fsync", full)
+    with pytest.raises(OSError, match=f"No space left on device: .*{path.name}"):
+        write_table(pd.DataFrame({"a": [2.0]}), path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

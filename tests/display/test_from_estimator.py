@@ -11,8 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel import (
     ConvergenceDisplay,
+    GroupOMPRegressor,
     KernelWeightsDisplay,
+    LpMKLRegressor,
     RegularizationPathDisplay,
+    SparsityPathDisplay,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
@@ -129,3 +132,53 @@ def test_unfitted_and_foreign_models_are_refused(data):
 def test_axes_of_another_number_are_refused(model, kind, make, wanted):
     with pytest.raises(TypeError, match=f"ax must be {wanted}"):
         kind.from_estimator(model, ax=make())
+
+
+def test_scores_alone_of_searches_that_kept_no_model(data):
+    model = SpicyMKLRegressorCV(KERNELS, n_alphas=4, cv=3, refit=False).fit(*data)
+    display = RegularizationPathDisplay.from_estimator(model)
+    assert display.ax_ is display.score_ax_
+    results = model.cv_results_
+    curve = display.ax_.lines[0]
+    np.testing.assert_allclose(curve.get_ydata(), results["mean_test_score"])
+    np.testing.assert_allclose(curve.get_xdata(), results["param_alpha"])
+    assert display.best_alpha == model.best_params_["alpha"]
+    with pytest.raises(TypeError, match=r"SpicyMKLRegressorCV was .* refit=False"):
+        KernelWeightsDisplay.from_estimator(model)
+
+
+def test_scores_of_a_grid_search_and_of_margin_models(data):
+    pipeline = make_pipeline(StandardScaler(), LpMKLRegressor(KERNELS, p=2.0))
+    grid = {"lpmklregressor__C": [0.1, 1.0, 10.0]}
+    search = GridSearchCV(pipeline, grid, cv=2, refit=False).fit(*data)
+    display = RegularizationPathDisplay.from_estimator(search)
+    np.testing.assert_allclose(display.alphas, [10.0, 1.0, 0.1])
+    assert display.ax_.get_xlabel().startswith("1 / C")
+    mean = search.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(display.ax_.lines[0].get_ydata(), mean)
+
+
+def test_a_greedy_fit_has_an_objective_in_place_of_a_gap(data):
+    model = GroupOMPRegressor(KERNELS, max_kernels=3).fit(*data)
+    display = ConvergenceDisplay.from_estimator(model, x="iteration")
+    np.testing.assert_array_equal(
+        display.line_[0].get_ydata(), model.history_["objective"]
+    )
+    assert display.ax_[0].get_ylabel() == "objective"
+    assert display.ax_[0].get_yscale() == "linear"
+    assert np.isfinite(display.ax_[0].dataLim.get_points()).all()
+
+
+@pytest.mark.parametrize("foreign", [{"a": 1}, [1, 2], None, "model"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        KernelWeightsDisplay,
+        ConvergenceDisplay,
+        RegularizationPathDisplay,
+        SparsityPathDisplay,
+    ],
+)
+def test_what_is_no_model_is_refused_in_a_sentence(kind, foreign):
+    with pytest.raises(TypeError, match=f"{type(foreign).__name__} has no .* expected"):
+        kind.from_estimator(foreign)

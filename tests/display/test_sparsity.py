@@ -3,10 +3,16 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import GroupOMPRegressorCV, SparsityPathDisplay, SpicyMKLRegressor
+from multikernel import (
+    GroupOMPRegressor,
+    GroupOMPRegressorCV,
+    SparsityPathDisplay,
+    SpicyMKLRegressor,
+)
 from multikernel.datasets import make_additive_regression
 from multikernel.kernels import GaussianKernel, per_column
 
@@ -56,7 +62,9 @@ def test_scores_of_a_search(search):
     assert display.best_alpha == model.alpha_
     results = model.cv_results_
     own = results["param_alpha"] == model.alpha_
-    np.testing.assert_array_equal(display.line_.get_xdata(), results["n_kernels"][own])
+    np.testing.assert_array_equal(
+        display.line_.get_xdata(), results["param_max_kernels"][own]
+    )
     np.testing.assert_allclose(
         display.line_.get_ydata(), results["mean_test_score"][own]
     )
@@ -91,3 +99,22 @@ def test_wrong_arguments_get_a_sentence(arguments, message):
     given = {"scores": SCORES, "alphas": [1.0, 0.1, 0.01]} | arguments
     with pytest.raises(ValueError, match=message):
         SparsityPathDisplay(**given)
+
+
+def test_scores_alone_of_a_search_without_a_model_and_of_a_grid_search():
+    X, y = make_additive_regression(40, n_features=4, random_state=0)
+    kernels = per_column(GaussianKernel(0.5), 4)
+    own = GroupOMPRegressorCV(kernels, alphas=[1e-2, 1e-1], cv=2, refit=False)
+    grid = {"alpha": [1e-2, 1e-1], "max_kernels": [1, 3]}
+    other = GridSearchCV(GroupOMPRegressor(kernels), grid, cv=2)
+    for search in (own.fit(X, y), other.fit(X, y)):
+        display = SparsityPathDisplay.from_estimator(search)
+        results, best = search.cv_results_, search.best_index_
+        chosen = np.asarray(results["param_alpha"] == search.best_params_["alpha"])
+        counts = np.asarray(results["param_max_kernels"], dtype=int)
+        np.testing.assert_array_equal(display.line_.get_xdata(), counts[chosen])
+        np.testing.assert_allclose(
+            display.line_.get_ydata(), results["mean_test_score"][chosen]
+        )
+        assert display.point_.get_xdata() == counts[best]
+        assert display.point_.get_ydata() == pytest.approx(search.best_score_)

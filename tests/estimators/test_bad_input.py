@@ -8,11 +8,18 @@ from scipy.sparse import csr_array
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel
 
 from multikernel.estimators import (
+    GroupOMPClassifier,
     GroupOMPRegressor,
+    LpMKLClassifier,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
+    UniformMKLRegressor,
 )
-from multikernel.exceptions import ConvergenceWarning, StackTooLargeError
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    DegenerateKernelWarning,
+    StackTooLargeError,
+)
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -289,3 +296,53 @@ def test_a_diagonal_of_another_length():
     X, y = data()
     with pytest.raises(ValueError, match=r"diag of kernel 0 .* \(29,\), and \(30,"):
         SpicyMKLClassifier([ShortDiagonal()], storage="lazy").fit(X, y)
+
+
+HUGE = 10**400
+"""An integer that no floating-point number comes near."""
+
+
+@pytest.mark.parametrize("value", [HUGE, 10**5000], ids=["400 digits", "5000 digits"])
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (SpicyMKLClassifier, "alpha"),
+        (SpicyMKLClassifier, "max_iter"),
+        (SpicyMKLClassifier, "max_bytes"),
+        (LpMKLClassifier, "p"),
+        (LpMKLClassifier, "tol"),
+        (UniformMKLRegressor, "epsilon"),
+    ],
+)
+def test_integers_beyond_all_floats_as_parameters(estimator, name, value):
+    model = estimator([GaussianKernel(1.0)], **{name: value})
+    with pytest.raises(ValueError, match=rf"{estimator.__name__}: {name} must be"):
+        model.fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_integers_beyond_all_floats_as_data():
+    X = np.eye(4).astype(object)
+    y = np.arange(4)
+    model = UniformMKLRegressor([GaussianKernel(1.0)]).fit(X, y)
+    X[1, 2] = HUGE
+    for act in (lambda: model.predict(X), lambda: model.fit(X, y)):
+        with pytest.raises(ValueError, match="X holds an integer that is too large"):
+            act()
+    with pytest.raises(ValueError, match="y holds an integer that is too large"):
+        model.fit(np.eye(4), [0, 1, HUGE, 3])
+    with pytest.raises(ValueError, match="sample_weight must hold numbers"):
+        model.fit(np.eye(4), y, sample_weight=[1, 1, 1, HUGE])
+    with pytest.raises(ValueError, match="sigma must be"):
+        GaussianKernel(HUGE)
+
+
+@pytest.mark.parametrize("scale", [1e-161, 1e-170, 0.0], ids=str)
+@pytest.mark.parametrize(
+    "kind", [SpicyMKLClassifier, LpMKLClassifier, GroupOMPClassifier]
+)
+def test_tiny_and_equal_rows_are_degenerate_kernels_not_indefinite_ones(kind, scale):
+    X = scale * np.random.default_rng(0).standard_normal((20, 2)) + (scale == 0.0)
+    model = kind([LinearKernel(), GaussianKernel(1.0)])
+    with pytest.warns(DegenerateKernelWarning):
+        model.fit(X, np.arange(20) % 2)
+    assert np.isfinite(model.decision_function(X)).all()

@@ -242,7 +242,7 @@ def test_only_active_kernels_are_evaluated_at_prediction():
 
     kernels = [ColumnKernel(Counting(1.0 + c / 10), c) for c in range(4)]
     X = regression()[0]
-    model = SpicyMKLRegressor(kernels, 0.2).fit(X, np.sin(2 * X[:, 2]))
+    model = SpicyMKLRegressor(kernels, 0.3).fit(X, np.sin(2 * X[:, 2]))
     calls.clear()
     model.predict(X)
     np.testing.assert_array_equal(model.active_kernels_, [2])
@@ -308,7 +308,7 @@ def test_above_alpha_max_the_model_is_constant():
 def test_too_few_iterations_are_reported_with_the_gap():
     X, y = binary()
     model = SpicyMKLClassifier(KERNELS, 0.001, max_iter=1, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match=r"gap of \d\.\d\de-\d\d \(tol=1e-09\)"):
+    with pytest.warns(ConvergenceWarning, match=r"gap of \d\.\d\de-\d\d\. The iter"):
         model.fit(X, y)
     assert Status(model.status_) is Status.MAX_ITER
     assert model.duality_gap_ > 1e-9
@@ -384,7 +384,7 @@ def test_kernel_names_are_those_of_the_dictionary():
     names = ListDictionary([GaussianKernel(1.0), LinearKernel()], ["near", "far"])
     assert SpicyMKLClassifier(names).fit(X, y).kernel_names_ == ["near", "far"]
     default = SpicyMKLClassifier().fit(X, y)
-    assert len(default.kernel_names_) == default.kernel_weights_.size == 27 * 5
+    assert len(default.kernel_names_) == default.kernel_weights_.size == 8
     assert not hasattr(SpicyMKLClassifier(), "kernel_names_")
 
 

@@ -1,5 +1,6 @@
 """Dictionaries, ready-made ones, and the resolution of column names."""
 
+import time
 import tracemalloc
 
 import numpy as np
@@ -14,6 +15,7 @@ from multikernel.kernels import (
     ParameterGrid,
     PolynomialKernel,
     PrecomputedKernel,
+    kernel_name,
     kernel_names,
     per_column,
     per_group,
@@ -222,3 +224,46 @@ def test_numbers_of_columns_may_be_numpys(number):
     assert len(per_column(LinearKernel(), number)) == 3
     assert len(spicy_dictionary(number)) == 27 * 4
     assert per_column(LinearKernel(), number)[2].name == "linear()[x2]"
+
+
+def many_dictionaries(count, features):
+    widths = [GaussianKernel(float(width)) for width in range(1, 11)]
+    subsets = random_subset_gaussians(count, len(features), random_state=0)
+    every = [slice(None), slice(features[0], None), *features]
+    listed = [ColumnKernel(LinearKernel(), name) for name in features]
+    return {
+        "grid": ParameterGrid(widths, every[: count // 10]),
+        "subsets": subsets,
+        "list": ListDictionary(listed[:count]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["grid", "subsets", "list"])
+def test_names_without_kernels_are_those_of_the_kernels(kind):
+    features = [f"feature {i}" for i in range(40)]
+    dictionary = many_dictionaries(30, features)[kind]
+    resolved = resolve_columns(dictionary, 40, features)
+    expected = [kernel_name(resolved[m]) for m in range(len(resolved))]
+    assert kernel_names(resolved) == expected
+    assert kernel_names(resolved, [7, -1, 0]) == [expected[m] for m in (7, -1, 0)]
+    assert kernel_names(resolved, np.array([2])) == [expected[2]]
+    with pytest.raises(IndexError):
+        kernel_names(resolved, [len(resolved)])
+
+
+@pytest.mark.parametrize("kind", ["grid", "subsets", "list"])
+def test_a_hundred_thousand_names_take_well_under_a_second(kind):
+    features = [f"feature {i}" for i in range(10_000 if kind != "subsets" else 20)]
+    dictionary = many_dictionaries(100_000, features)[kind]
+    start = time.thread_time()
+    resolved = resolve_columns(dictionary, len(features), features)
+    names = kernel_names(resolved)
+    assert time.thread_time() - start < 0.9
+    assert len(names) == len(dictionary)
+
+
+def test_a_grid_needs_as_many_labels_as_column_sets():
+    grid = ParameterGrid([LinearKernel()], [0, [1, 2]], ["first", "rest"])
+    assert kernel_names(grid) == ["linear()[first]", "linear()[rest]"]
+    with pytest.raises(ValueError, match="1 labels for 2 column sets"):
+        ParameterGrid([LinearKernel()], [0, 1], ["first"])

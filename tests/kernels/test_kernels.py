@@ -16,7 +16,7 @@ from multikernel.kernels import (
     PrecomputedKernel,
     kernel_name,
 )
-from multikernel.kernels.columns import resolve_indices, resolve_kernel
+from multikernel.kernels.columns import Features, resolve_indices, resolve_kernel
 
 KERNELS = (
     GaussianKernel(0.7),
@@ -172,7 +172,7 @@ NAMES = ["worst radius", "mean radius", "age"]
 def test_unknown_columns(columns, names, message):
     kernel = ColumnKernel(LinearKernel(), columns)
     with pytest.raises(ValueError, match=message):
-        resolve_kernel(kernel, 3, names)
+        resolve_kernel(kernel, Features(3, names))
 
 
 def test_names_without_a_frame_are_refused_when_called(X):
@@ -183,19 +183,22 @@ def test_names_without_a_frame_are_refused_when_called(X):
 
 
 def test_resolved_kernels_hold_indices_and_keep_names():
+    features = Features(3, NAMES)
     kernel = resolve_kernel(
-        ColumnKernel(LinearKernel(), ["age", "mean radius"]), 3, NAMES
+        ColumnKernel(LinearKernel(), ["age", "mean radius"]), features
     )
     assert kernel.columns == (2, 1)
     assert kernel.name == "linear()[age, mean radius]"
-    assert resolve_kernel(ColumnKernel(LinearKernel(), -1), 3, NAMES).name.endswith(
-        "[age]"
+    last = resolve_kernel(ColumnKernel(LinearKernel(), -1), features)
+    assert last.name.endswith("[age]")
+    unnamed = resolve_kernel(ColumnKernel(LinearKernel(), 1), Features(3))
+    assert unnamed.name == "linear()[x1]"
+    labelled = resolve_kernel(
+        ColumnKernel(LinearKernel(), [0, 1], "radii"), Features(3, NAMES)
     )
-    assert resolve_kernel(ColumnKernel(LinearKernel(), 1), 3).name == "linear()[x1]"
-    labelled = resolve_kernel(ColumnKernel(LinearKernel(), [0, 1], "radii"), 3, NAMES)
     assert labelled.name == "linear()[radii]"
     plain = GaussianKernel(1.0)
-    assert resolve_kernel(plain, 3, NAMES) is plain
+    assert resolve_kernel(plain, Features(3, NAMES)) is plain
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,9 @@ def test_resolved_kernels_hold_indices_and_keep_names():
     ],
 )
 def test_slices_get_the_names_of_columns(columns, label):
-    kernel = resolve_kernel(ColumnKernel(LinearKernel(), columns), 6, list("abcdef"))
+    kernel = resolve_kernel(
+        ColumnKernel(LinearKernel(), columns), Features(6, tuple("abcdef"))
+    )
     assert kernel.name == f"linear()[{label}]"
 
 
@@ -229,7 +234,7 @@ def test_slices_resolve_as_arrays_slice(n, data):
     )
     expected = tuple(np.arange(n)[chosen].tolist())
     if expected:
-        assert resolve_indices(chosen, n) == expected
+        assert resolve_indices(chosen, Features(n)) == expected
 
 
 def test_precomputed_kernel_shares_one_matrix():

@@ -165,9 +165,12 @@ def _targets(path: Path, y: Any, n_rows: int) -> Any:
             f"The targets of {path} have the shape {y.shape}, expected ({n_rows},): "
             "one per row."
         )
-    plain = y.dtype.kind in NUMBERS + "U" or (
-        y.dtype.kind == "O" and all(isinstance(label, WORDS) for label in y)
-    )
+    kind = y.dtype.kind
+    if kind == "O":
+        # What is missing among words is nan, which differs from itself.
+        plain = all(isinstance(label, WORDS) and label == label for label in y)
+    else:
+        plain = kind in NUMBERS + "U"
     if not plain:
         raise ValueError(
             f"The targets of {path} must be real numbers, words or truth values, and "

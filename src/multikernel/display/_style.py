@@ -26,6 +26,8 @@ PALETTE = (
 )
 QUIET = "#B8BEC4"
 INK = "#333333"
+BAND = "#D9E8F2"
+DASHED: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
 
 
 def pyplot() -> Any:
@@ -49,15 +51,17 @@ def figure_of(ax: "Axes") -> "Figure":
     return ax.figure.figure
 
 
-def given_axes(ax: Any, count: int) -> "list[Axes]":
-    """Return the axes that a caller gave, or say how many are needed.
+def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
+    """Return the axes that a caller gave, or new ones, one below the other.
 
     Parameters
     ----------
-    ax : Axes or array-like of Axes
+    ax : Axes, array-like of Axes, or None
         What the caller gave, in any shape.
     count : int
         How many a display draws on.
+    **figure : dict
+        Passed to ``pyplot.subplots`` for new ones.
 
     Returns
     -------
@@ -66,8 +70,11 @@ def given_axes(ax: Any, count: int) -> "list[Axes]":
     Raises
     ------
     TypeError
-        If it is not as many axes.
+        If the caller gave anything but so many axes.
     """
+    if ax is None:
+        shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
+        ax = pyplot().subplots(count, 1, **(shape | figure))[1]
     axes = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(axes) != count or not all(hasattr(one, "transAxes") for one in axes):
         wanted = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"

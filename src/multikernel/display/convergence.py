@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.display._style import INK, color, figure_of, given_axes, pyplot, tidy
+from multikernel.display._style import DASHED, INK, axes_for, color, figure_of, tidy
 from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
@@ -25,12 +25,15 @@ _X_LABELS = {
 class ConvergenceDisplay:
     """Relative duality gap and number of active kernels in the course of a fit.
 
+    Greedy methods have no gap: their objective is drawn in its place.
+
     Parameters
     ----------
     history : structured ndarray of shape (n_lines,)
         A fitted model's ``history_``: fields ``seconds``, ``iteration``, ``passes``,
-        ``duality_gap``, ``n_active``, and ``output``, the index of the problem that a
-        line belongs to where a fit solved several, for example one per class.
+        ``duality_gap`` (and ``objective``, where all gaps are nan), ``n_active``, and
+        ``output``, the index of the problem that a line belongs to where a fit solved
+        several, for example one per class.
     output_names : sequence of str, default=None
         Names of the problems, for the legend.
     tol : float, default=None
@@ -39,11 +42,11 @@ class ConvergenceDisplay:
     Attributes
     ----------
     ax_ : ndarray of shape (2,) of matplotlib Axes
-        The gap above, the active kernels below.
+        The gap (or the objective) above, the active kernels below.
     figure_ : matplotlib Figure
         Figure that holds them.
     line_ : list of Line2D
-        The lines of the gap, one per problem.
+        The lines of the upper one, one per problem.
 
     Examples
     --------
@@ -103,7 +106,9 @@ class ConvergenceDisplay:
         model = final_estimator(estimator)
         several = len(np.unique(model.history_["output"])) > 1
         names = [str(label) for label in model.classes_] if several else None
-        display = cls(model.history_, output_names=names, tol=model.tol)
+        display = cls(
+            model.history_, output_names=names, tol=model.get_params().get("tol")
+        )
         return display.plot(ax=ax, x=x, **line_kwargs)
 
     def plot(
@@ -113,7 +118,7 @@ class ConvergenceDisplay:
         x: XAxis = "seconds",
         **line_kwargs: Any,
     ) -> "ConvergenceDisplay":
-        """Draw both curves, the gap on a logarithmic axis.
+        """Draw both curves, a gap on a logarithmic axis.
 
         Parameters
         ----------
@@ -138,35 +143,44 @@ class ConvergenceDisplay:
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
-        upper, lower = given_axes(ax, 2) if ax is not None else _new_axes()
+        upper, lower = axes_for(ax, 2, figsize=(6.4, 5.2))
         self.ax_, self.figure_ = np.array([upper, lower]), figure_of(upper)
         self.line_ = []
         for number in np.unique(self.history["output"]).astype(int):
             lines = self.history[self.history["output"] == number]
-            # A gap of zero has no place on a logarithmic axis.
-            gap = np.where(lines["duality_gap"] > 0, lines["duality_gap"], np.nan)
+            heights = lines["objective"] if self._greedy else lines["duality_gap"]
+            if not self._greedy:  # a gap of zero has no place on a logarithmic axis
+                heights = np.where(heights > 0, heights, np.nan)
             style: dict[str, Any] = {"color": color(number), "marker": "o"}
             style["markersize"] = 3.5
             if self.output_names is not None:
                 style["label"] = self.output_names[number]
             style |= line_kwargs
-            self.line_ += upper.plot(lines[x], gap, **style)
+            self.line_ += upper.plot(lines[x], heights, **style)
             lower.plot(lines[x], lines["n_active"], **style)
         lower.set_xlabel(_X_LABELS[x])
         self._annotate(upper, lower)
         return self
 
+    @property
+    def _greedy(self) -> bool:
+        """Return whether the method has no gaps, only objectives."""
+        return bool(np.isnan(self.history["duality_gap"]).all())
+
     def _annotate(self, upper: "Axes", lower: "Axes") -> None:
         """Add scales, labels, the tolerance and the legend."""
-        upper.set_yscale("log")
-        upper.set_ylabel("relative duality gap")
+        if self._greedy:
+            upper.set_ylabel("objective")
+        else:
+            upper.set_yscale("log")
+            upper.set_ylabel("relative duality gap")
         lower.set_ylabel("active kernels")
         lower.set_ylim(bottom=0)
         lower.locator_params(axis="y", integer=True)
         tidy(upper, grid="y")
         tidy(lower, grid="y")
-        if self.tol is not None:
-            upper.axhline(self.tol, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
+        if self.tol is not None and not self._greedy:
+            upper.axhline(self.tol, **DASHED)
             upper.annotate(
                 f"tol = {self.tol:g}",
                 (0.0, self.tol),
@@ -178,11 +192,3 @@ class ConvergenceDisplay:
             )
         if self.output_names is not None:
             upper.legend(frameon=False, fontsize="small")
-
-
-def _new_axes() -> "Sequence[Axes]":
-    _, axes = pyplot().subplots(
-        2, 1, sharex=True, figsize=(6.4, 5.2), layout="constrained"
-    )
-    panels: Sequence[Axes] = axes
-    return panels

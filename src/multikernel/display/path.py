@@ -8,17 +8,18 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display._style import (
+    BAND,
+    DASHED,
     INK,
     QUIET,
+    axes_for,
     color,
     figure_of,
-    given_axes,
-    pyplot,
     shorten,
     spread,
     tidy,
 )
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import SearchScores
 from multikernel.estimators import NamedPath
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ class RegularizationPathDisplay:
     ----------
     alphas : array-like of shape (n_alphas,)
         Regularization strengths, positive, in any order.
-    values : array-like of shape (n_alphas, n_kernels)
-        Kernel weights or block norms at each of them.
-    kernel_names : sequence of str, of length n_kernels
+    values : array-like of shape (n_alphas, n_kernels), default=None
+        Kernel weights or block norms at each of them; without, scores alone are drawn.
+    kernel_names : sequence of str, of length n_kernels, default=()
         Names of the kernels.
     value_name : str, default="block norm"
         What `values` holds, for the axis.
@@ -53,7 +54,7 @@ class RegularizationPathDisplay:
     alpha_name : str
         What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C.
     ax_ : matplotlib Axes
-        Axes of the path.
+        Axes of the path, or of the scores where these are all there is.
     score_ax_ : matplotlib Axes or None
         Axes of the scores.
     figure_ : matplotlib Figure
@@ -85,15 +86,16 @@ class RegularizationPathDisplay:
     def __init__(
         self,
         alphas: ArrayLike,
-        values: ArrayLike,
-        kernel_names: Sequence[str],
+        values: ArrayLike | None = None,
+        kernel_names: Sequence[str] = (),
         *,
         value_name: str = "block norm",
         scores: ArrayLike | None = None,
         best_alpha: float | None = None,
     ) -> None:
         self.alphas = np.asarray(alphas, dtype=float)
-        self.values = np.asarray(values, dtype=float)
+        none = np.empty((self.alphas.size, 0))
+        self.values = none if values is None else np.asarray(values, dtype=float)
         self.kernel_names = tuple(kernel_names)
         self.value_name = value_name
         self.scores = None if scores is None else np.asarray(scores, dtype=float)
@@ -146,8 +148,10 @@ class RegularizationPathDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted ``...CV`` model, or a pipeline or search that ends in one. For the
-            path of a model without scores see `from_path`.
+            Fitted ``...CV`` model, or a pipeline or search that ends in one. Without
+            a final model (``refit=False``), or of a search over ``alpha`` or ``C``,
+            the scores alone are drawn, from ``cv_results_``. For the path of a model
+            without scores see `from_path`.
         ax : matplotlib Axes or pair of them, default=None
             See `plot`.
         max_labels : int, default=7
@@ -162,25 +166,30 @@ class RegularizationPathDisplay:
         Raises
         ------
         TypeError
-            If the model has no path.
+            If no strengths were tried.
         """
-        model = final_estimator(estimator)
-        if not hasattr(model, "path_"):
+        found = SearchScores.of(estimator, ("alpha", "C", "p"))
+        model, columns = found.model, found.columns
+        if not {"alpha", "C"} & {*columns}:
             raise TypeError(
                 f"{type(model).__name__} has no path_: expected an estimator that "
                 "chooses alpha by cross-validation. regularization_path makes the "
                 "path of any other, and from_path takes it."
             )
-        found = NamedPath(model.path_, model.kernel_names_)
+        # Where p was chosen as well, the path is that of the chosen one.
+        p = columns.get("p", np.zeros(len(found.folds)))
+        rows = p == p[found.best]
+        alphas = columns["alpha"] if "alpha" in columns else 1.0 / columns["C"]
+        path = getattr(model, "path_", None)
+        kept = None if path is None else NamedPath(path, model.kernel_names_)
         display = cls(
-            found.path.alphas,
-            found.norms(),
-            found.kernel_names,
-            scores=_path_scores(model),
-            best_alpha=1.0 / model.C_ if hasattr(model, "C_") else model.alpha_,
+            alphas[rows] if kept is None else kept.path.alphas,
+            None if kept is None else kept.norms(),
+            () if kept is None else kept.kernel_names,
+            scores=found.folds[rows],
+            best_alpha=alphas[found.best],
         )
-        if hasattr(model, "C_"):
-            display.alpha_name = "1 / C"
+        display.alpha_name = "alpha" if "alpha" in columns else "1 / C"
         return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
 
     def plot(
@@ -216,14 +225,17 @@ class RegularizationPathDisplay:
         upper, lower = self._panels(ax)
         self.ax_, self.score_ax_, self.figure_ = upper, lower, figure_of(upper)
         order = np.argsort(-self.alphas)
-        self._draw_lines(order, max_labels, line_kwargs)
+        self.line_ = []
+        if self.kernel_names:
+            self._draw_lines(order, max_labels, line_kwargs)
         upper.set_xscale("log")
         if self.alphas.min() < self.alphas.max():
             upper.set_xlim(self.alphas.max(), self.alphas.min())
-        upper.set_ylim(bottom=0)
-        upper.set_ylabel(self.value_name)
-        tidy(upper, grid="y")
-        self._label_lines()
+        if self.kernel_names:
+            upper.set_ylim(bottom=0)
+            upper.set_ylabel(self.value_name)
+            tidy(upper, grid="y")
+            self._label_lines()
         if lower is not None and self.scores is not None:
             _draw_scores(lower, self.alphas[order], self.scores[order])
         label = f"{self.alpha_name}, weaker regularization to the right"
@@ -233,16 +245,14 @@ class RegularizationPathDisplay:
 
     def _panels(self, ax: "Axes | Sequence[Axes] | None") -> "tuple[Axes, Axes | None]":
         """Return the axes of the path and, where they are drawn, of the scores."""
-        if isinstance(ax, Sequence | np.ndarray):
-            upper, lower = given_axes(ax, 2)
-            return upper, lower
-        if ax is not None:
-            return given_axes(ax, 1)[0], None
-        shape: dict[str, Any] = {"figsize": (8.2, 4.6), "layout": "constrained"}
-        if self.scores is None:
-            return pyplot().subplots(**shape)[1], None
-        shape |= {"figsize": (8.2, 6.2), "height_ratios": (2, 1), "sharex": True}
-        upper, lower = pyplot().subplots(2, 1, **shape)[1]
+        if not self.kernel_names:
+            (panel,) = axes_for(ax, 1, figsize=(8.2, 4.6))
+            return panel, panel
+        several = isinstance(ax, Sequence | np.ndarray)
+        if not several and (ax is not None or self.scores is None):
+            return axes_for(ax, 1, figsize=(8.2, 4.6))[0], None
+        shape: dict[str, Any] = {"figsize": (8.2, 6.2), "height_ratios": (2, 1)}
+        upper, lower = axes_for(ax, 2, **shape)
         return upper, lower
 
     def _draw_lines(
@@ -257,7 +267,6 @@ class RegularizationPathDisplay:
         self.ax_.plot(
             alphas, values[:, ranked[max_labels:]], color=QUIET, linewidth=0.8
         )
-        self.line_ = []
         for rank, kernel in enumerate(ranked[:max_labels]):
             style: dict[str, Any] = {"color": color(rank), "linewidth": 1.8}
             style = style | {"label": self.kernel_names[kernel]} | line_kwargs
@@ -289,11 +298,8 @@ class RegularizationPathDisplay:
         """Draw the chosen alpha through all panels."""
         if self.best_alpha is None:
             return
-        panels = [self.ax_] if self.score_ax_ is None else [self.ax_, self.score_ax_]
-        for panel in panels:
-            panel.axvline(
-                self.best_alpha, color=INK, linewidth=1.0, linestyle=(0, (4, 3))
-            )
+        for panel in {self.ax_, self.score_ax_ or self.ax_}:
+            panel.axvline(self.best_alpha, **DASHED)
         self.ax_.annotate(
             f"{self.alpha_name} = {self.best_alpha:.3g}",
             (self.best_alpha, 1.0),
@@ -305,15 +311,6 @@ class RegularizationPathDisplay:
             ha="right",
             va="top",
         )
-
-
-def _path_scores(model: Any) -> Array:
-    """Return the scores along the path of a model, shape (n_alphas, n_folds)."""
-    results = model.cv_results_
-    names = [f"split{fold}_test_score" for fold in range(model.n_splits_)]
-    scores = np.column_stack([results[name] for name in names])
-    # Where p was chosen as well, the path is that of the chosen one.
-    return scores[results["param_p"] == model.p_] if "param_p" in results else scores
 
 
 def _without_idle_stretches(values: Array) -> Array:
@@ -333,7 +330,7 @@ def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:
     error = np.zeros_like(mean)
     if len(folds) > 1:
         error = folds.std(axis=0, ddof=1) / np.sqrt(len(folds))
-    ax.fill_between(alphas, mean - error, mean + error, color="#D9E8F2")
+    ax.fill_between(alphas, mean - error, mean + error, color=BAND)
     ax.plot(alphas, mean, color=color(0), linewidth=1.8)
     ax.set_ylabel("cross-validated score")
     tidy(ax, grid="y")

@@ -7,15 +7,15 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display._style import (
+    BAND,
     INK,
     QUIET,
+    axes_for,
     color,
     figure_of,
-    given_axes,
-    pyplot,
     tidy,
 )
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import SearchScores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ class SparsityPathDisplay:
     Parameters
     ----------
     scores : array-like of shape (n_alphas, n_models, n_folds)
-        Scores of the models with no kernel, one kernel, ...
+        Scores of models with more and more kernels.
     alphas : array-like of shape (n_alphas,)
         Strengths.
     best_alpha : float, default=None
@@ -37,6 +37,8 @@ class SparsityPathDisplay:
         deviation over the folds. The first one when None.
     best_n_kernels : int, default=None
         The number of kernels that was chosen, marked with a dot.
+    n_kernels : array-like of int of shape (n_models,), default=None
+        How many kernels the models have; 0, 1, 2, ... when None.
     score_name : str, default="cross-validated score"
         What `scores` holds, for the axis.
 
@@ -83,6 +85,7 @@ class SparsityPathDisplay:
         *,
         best_alpha: float | None = None,
         best_n_kernels: int | None = None,
+        n_kernels: ArrayLike | None = None,
         score_name: str = "cross-validated score",
     ) -> None:
         self.scores = np.asarray(scores, dtype=float)
@@ -98,11 +101,17 @@ class SparsityPathDisplay:
             )
         if best_alpha is not None and best_alpha not in self.alphas:
             raise ValueError(f"best_alpha={best_alpha} is none of the alphas.")
-        most = self.scores.shape[1] - 1
-        if best_n_kernels is not None and not 0 <= best_n_kernels <= most:
+        sizes = np.arange(self.scores.shape[1]) if n_kernels is None else n_kernels
+        self.n_kernels = np.asarray(sizes, dtype=int)
+        if self.n_kernels.shape != self.scores.shape[1:2]:
             raise ValueError(
-                f"There are scores for 0 to {most} kernels, got "
-                f"best_n_kernels={best_n_kernels}."
+                f"There are scores of {self.scores.shape[1]} models, and "
+                f"{self.n_kernels.size} values of n_kernels."
+            )
+        if best_n_kernels is not None and best_n_kernels not in self.n_kernels:
+            raise ValueError(
+                f"There are scores for {self.n_kernels.min()} to "
+                f"{self.n_kernels.max()} kernels, got best_n_kernels={best_n_kernels}."
             )
 
     @classmethod
@@ -114,8 +123,9 @@ class SparsityPathDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, or a pipeline or
-            search that ends in one.
+            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, with or without a
+            final model, or a search over ``alpha`` and ``max_kernels``, or a pipeline
+            or search that ends in one. Only its ``cv_results_`` are read.
         ax : matplotlib Axes, default=None
             See `plot`.
         **line_kwargs : dict
@@ -130,21 +140,23 @@ class SparsityPathDisplay:
         TypeError
             If the model has not chosen a number of kernels.
         """
-        model = final_estimator(estimator)
-        if not hasattr(model, "max_kernels_"):
+        found = SearchScores.of(estimator, ("alpha", "max_kernels"))
+        if len(found.columns) < 2:
             raise TypeError(
-                f"{type(model).__name__} has no max_kernels_: expected an estimator "
-                "that chooses the number of kernels by cross-validation."
+                f"{type(found.model).__name__} has no max_kernels_: expected an "
+                "estimator that chooses the number of kernels by cross-validation."
             )
-        results = model.cv_results_
-        folds = [results[f"split{k}_test_score"] for k in range(model.n_splits_)]
-        # Candidates run over the strengths first.
-        grid = np.reshape(folds, (model.n_splits_, -1, model.alphas_.size))
+        alphas, n_kernels = found.columns["alpha"], found.columns["max_kernels"]
+        strengths, sizes = np.array([*dict.fromkeys(alphas)]), np.unique(n_kernels)
+        grid = np.full((strengths.size, sizes.size, found.folds.shape[1]), np.nan)
+        rows = np.argmax(alphas[:, None] == strengths, axis=1)
+        grid[rows, np.searchsorted(sizes, n_kernels)] = found.folds
         display = cls(
-            grid.T,
-            model.alphas_,
-            best_alpha=model.alpha_,
-            best_n_kernels=model.max_kernels_,
+            grid,
+            strengths,
+            best_alpha=alphas[found.best],
+            best_n_kernels=int(n_kernels[found.best]),
+            n_kernels=sizes,
         )
         return display.plot(ax=ax, **line_kwargs)
 
@@ -170,19 +182,19 @@ class SparsityPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        panel = given_axes(ax, 1)[0] if ax is not None else _new_axes()
+        (panel,) = axes_for(ax, 1, figsize=(6.8, 4.2))
         self.ax_, self.figure_ = panel, figure_of(panel)
         best = 0
         if self.best_alpha is not None:
             best = int(np.flatnonzero(self.alphas == self.best_alpha)[0])
         means, spreads = self.scores.mean(axis=2), self.scores.std(axis=2)
-        counts = np.arange(means.shape[1])
+        counts = self.n_kernels
         others = np.delete(means, best, axis=0)
         self.other_lines_ = panel.plot(counts, others.T, color=QUIET, linewidth=0.9)
         for line in self.other_lines_[:1]:
             line.set_label("other alphas")
         low, high = means[best] - spreads[best], means[best] + spreads[best]
-        self.band_ = panel.fill_between(counts, low, high, color="#D9E8F2")
+        self.band_ = panel.fill_between(counts, low, high, color=BAND)
         style: dict[str, Any] = {"color": color(0), "linewidth": 1.8}
         style["label"] = f"alpha = {self.alphas[best]:.3g}, ± 1 s.d. over folds"
         (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
@@ -203,10 +215,5 @@ class SparsityPathDisplay:
         style: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "none"}
         noun = "kernel" if k == 1 else "kernels"
         (self.point_,) = self.ax_.plot(
-            [k], [means[k]], label=f"chosen: {k} {noun}", **style
+            [k], means[self.n_kernels == k], label=f"chosen: {k} {noun}", **style
         )
-
-
-def _new_axes() -> "Axes":
-    axes: Axes = pyplot().subplots(figsize=(6.8, 4.2), layout="constrained")[1]
-    return axes

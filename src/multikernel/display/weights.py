@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from multikernel._typing import Array, Indices
 from multikernel.display._style import (
     INK,
+    axes_for,
     color,
     figure_of,
-    given_axes,
-    pyplot,
     shorten,
     tidy,
 )
@@ -157,7 +156,7 @@ class KernelWeightsDisplay:
         chosen = [_largest(weights, most) for weights in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in chosen)
-        panel = given_axes(ax, 1)[0] if ax is not None else _new_axes(n_rows)
+        (panel,) = axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
         self.ax_, self.figure_, self.bars_ = panel, figure_of(panel), []
         row = 0
         ticks: dict[int, str] = {}
@@ -201,12 +200,6 @@ class KernelWeightsDisplay:
         if n_shown < n_active:
             title += f", {n_shown} shown"
         ax.set_title(title, loc="left", fontsize="medium", color=INK)
-
-
-def _new_axes(n_rows: int) -> "Axes":
-    height = 1.1 + 0.27 * n_rows
-    axes: Axes = pyplot().subplots(figsize=(7.2, height), layout="constrained")[1]
-    return axes
 
 
 def _largest(weights: Array, most: int) -> Indices:

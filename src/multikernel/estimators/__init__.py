@@ -3,6 +3,7 @@
 from sklearn.base import BaseEstimator
 
 from multikernel.estimators._alpha_path import NamedPath, regularization_path
+from multikernel.estimators._generic import MKLClassifier, MKLRegressor
 from multikernel.estimators._group_omp import GroupOMPClassifier, GroupOMPRegressor
 from multikernel.estimators._group_omp_cv import (
     GroupOMPClassifierCV,
@@ -15,6 +16,10 @@ from multikernel.estimators._precomputed import stack_grams
 from multikernel.estimators._spicy import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.estimators._spicy_cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
 from multikernel.estimators._uniform import UniformMKLClassifier, UniformMKLRegressor
+from multikernel.estimators._uniform_cv import (
+    UniformMKLClassifierCV,
+    UniformMKLRegressorCV,
+)
 
 ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     GroupOMPClassifier,
@@ -25,12 +30,16 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     LpMKLClassifierCV,
     LpMKLRegressor,
     LpMKLRegressorCV,
+    MKLClassifier,
+    MKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
     UniformMKLClassifier,
+    UniformMKLClassifierCV,
     UniformMKLRegressor,
+    UniformMKLRegressorCV,
 )
 """Every estimator, read by the conformance tests."""
 
@@ -44,6 +53,8 @@ __all__ = [
     "LpMKLClassifierCV",
     "LpMKLRegressor",
     "LpMKLRegressorCV",
+    "MKLClassifier",
+    "MKLRegressor",
     "NamedPath",
     "RegularizationPath",
     "SpicyMKLClassifier",
@@ -51,7 +62,9 @@ __all__ = [
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
     "UniformMKLClassifier",
+    "UniformMKLClassifierCV",
     "UniformMKLRegressor",
+    "UniformMKLRegressorCV",
     "regularization_path",
     "stack_grams",
 ]

@@ -80,7 +80,12 @@ def number_targets(y: Array) -> Array:
                     f"A regression needs numbers as targets, but y holds {wrong[0]!r} "
                     f"at row {row}."
                 )
-    targets = np.asarray(y, dtype=np.float64)
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(
+            "y holds an integer that is too large for a floating-point number."
+        ) from error
     row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
     largest = float(np.abs(targets[row]).max())
     if largest > LARGEST_VALUE:

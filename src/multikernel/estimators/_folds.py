@@ -1,7 +1,7 @@
 """The folds of a search: which samples, and Gram matrices cut from one stack."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -111,6 +111,10 @@ def make_fold(
     """
     # Where folds need copies, so does the model on all samples, which is held already.
     training, train = part_of(whole, train, merge, n_jobs + 1)
+    if whole.grams.dictionary is None:
+        # Scorers see matrices that are cut to the fold on both axes.
+        grams = replace(training.grams, rows=np.arange(train.size))
+        training = replace(training, grams=grams)
     outside = whole.samples.subset(test)
     normalization = training.grams.built.normalization
     stack, everyone = whole.stack, np.arange(train.size)
@@ -131,6 +135,29 @@ def make_fold(
         return K
 
     return Fold(training, outside, cut)
+
+
+def whole_of(raw: Training, merge: bool) -> Training:
+    """Return all samples with their normalised Gram matrices, as a fit has them.
+
+    Parameters
+    ----------
+    raw : Training
+        All samples, and Gram matrices that are not normalised.
+    merge : bool
+        Whether copies among them are made one. Matrices are then computed anew if
+        there are any, so that weights and copies give the same to the last digit.
+
+    Returns
+    -------
+    training : Training
+    """
+    everyone = np.arange(raw.samples.rows.size)
+    training, chosen = part_of(raw, everyone, merge)
+    if chosen.size == everyone.size:
+        return training
+    grams = raw.grams.anew(chosen, training.samples.weights)
+    return replace(training, grams=grams)
 
 
 def part_of(

@@ -22,6 +22,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 
 GREEDY_CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in SHARED_CHECKS.items() if name != "max_iter"},
@@ -58,9 +59,10 @@ class GroupOMPClassifier(GreedyClassifier):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -69,37 +71,36 @@ class GroupOMPClassifier(GreedyClassifier):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the mean square of the centred target for the squared loss.
-    loss : {"squared_error", "log_loss", "hinge"}, default="squared_error"
-        Loss. Kernels are selected by how well they fit minus the gradient of the
-        loss, and the refits are least squares, kernel logistic regression, or a
-        support vector machine. Only "log_loss" has `predict_proba`.
+    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in the experiments of [1]_, "cosine" for
-        cosine similarity, "center"; several are applied in order. Factors are learnt
-        on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero. A free one centres the kernels for the
-        selection.
+        Whether b is free; otherwise it is zero.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
     storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        "low_rank", where kernels have exact factors, such as linear kernels on few
-        columns, makes a selection as cheap as one product with these columns.
-        Precomputed ones are held as they come.
+        precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per selected kernel to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the subsamples of the dictionary, where there are any, and the vectors
-        that test precomputed matrices for symmetry.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ class GroupOMPClassifier(GreedyClassifier):
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The dual variable of the last refit, minus the gradient of the losses in the
         decision values; every selected f_m is K_m times it, over alpha times the sum
@@ -181,13 +182,14 @@ class GroupOMPClassifier(GreedyClassifier):
         *,
         max_kernels: int | None = None,
         tol: float = 1e-3,
-        loss: str = "squared_error",
+        loss: str | Loss = "squared_error",
         subsample: float | int = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -202,6 +204,7 @@ class GroupOMPClassifier(GreedyClassifier):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -232,9 +235,10 @@ class GroupOMPRegressor(GreedyRegressor):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -243,35 +247,35 @@ class GroupOMPRegressor(GreedyRegressor):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``. Kernels are
-        selected by how well they fit minus the gradient of the loss.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in the experiments of [1]_, "cosine" for
-        cosine similarity, "center"; several are applied in order. Factors are learnt
-        on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero. A free one centres the kernels for the
-        selection.
+        Whether b is free; otherwise it is zero.
     storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        "low_rank", where kernels have exact factors, such as linear kernels on few
-        columns, makes a selection as cheap as one product with these columns.
-        Precomputed ones are held as they come.
+        precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per selected kernel to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the subsamples of the dictionary, where there are any, and the vectors
-        that test precomputed matrices for symmetry.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -288,7 +292,7 @@ class GroupOMPRegressor(GreedyRegressor):
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
         The dual variable of the last refit, minus the gradient of the losses in the
         predictions; every selected f_m is K_m times it, over alpha times the sum of
@@ -349,13 +353,14 @@ class GroupOMPRegressor(GreedyRegressor):
         *,
         max_kernels: int | None = None,
         tol: float = 1e-3,
-        loss: str = "squared_error",
+        loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -370,6 +375,7 @@ class GroupOMPRegressor(GreedyRegressor):
         self.fit_intercept = fit_intercept
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

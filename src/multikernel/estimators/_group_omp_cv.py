@@ -15,6 +15,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {**GREEDY_CHECKS, **GREEDY_SEARCH_CHECKS}
 
@@ -31,8 +32,10 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, which expects standardised
-        columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -40,10 +43,10 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         dictionary when None.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds, as everywhere in scikit-learn; None stands for five. A single pair
-        is a validation set, as in the experiments of [1]_.
+        is a validation set.
     scoring : str, callable or None, default=None
-        What is maximised; None stands for accuracy. Scorers get the sample weights
-        where there are any.
+        What is maximised; None stands for accuracy. A function gets the fitted model
+        and the validation samples; scorers that take sample weights get these too.
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
@@ -54,32 +57,36 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the mean square of the centred target for the squared loss.
-    loss : {"squared_error", "log_loss", "hinge"}, default="squared_error"
-        Loss. Kernels are selected by how well they fit minus the gradient of the
-        loss, and the refits are least squares, kernel logistic regression, or a
-        support vector machine. Only "log_loss" has `predict_proba`.
+    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in [1]_, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors are learnt on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label.
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
     storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per selected kernel to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the subsamples of the dictionary, where there are any, and the vectors
-        that test precomputed matrices for symmetry.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -90,13 +97,18 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         then the largest alpha.
     alphas_ : ndarray of shape (n_alphas,)
         All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
     best_score_ : float
-        Mean score of the choice.
+        Their mean score.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        One entry per pair of a number of kernels and a strength: ``n_kernels``,
-        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_n_active``. A path that ended
-        early, by `tol`, counts with its last model.
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
     n_splits_ : int
         Number of folds.
     selection_order_ : ndarray of shape (n_selected,)
@@ -112,7 +124,7 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The dual variable of the last refit, minus the gradient of the losses in the
         decision values; every selected f_m is K_m times it, over alpha times the sum
@@ -176,13 +188,14 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         n_jobs: int | None = None,
         refit: bool = True,
         tol: float = 1e-3,
-        loss: str = "squared_error",
+        loss: str | Loss = "squared_error",
         subsample: float | int = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -201,6 +214,7 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -222,8 +236,10 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, which expects standardised
-        columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -231,10 +247,10 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         dictionary when None.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds, as everywhere in scikit-learn; None stands for five. A single pair
-        is a validation set, as in the experiments of [1]_.
+        is a validation set.
     scoring : str, callable or None, default=None
-        What is maximised; None stands for R^2. Scorers get the sample weights where
-        there are any.
+        What is maximised; None stands for R^2. A function gets the fitted model and the
+        validation samples; scorers that take sample weights get these too.
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
@@ -245,31 +261,35 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``. Kernels are
-        selected by how well they fit minus the gradient of the loss.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, as in [1]_, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors are learnt on the training data.
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per selected kernel to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the subsamples of the dictionary, where there are any, and the vectors
-        that test precomputed matrices for symmetry.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -280,13 +300,18 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         then the largest alpha.
     alphas_ : ndarray of shape (n_alphas,)
         All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
     best_score_ : float
-        Mean score of the choice.
+        Their mean score.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        One entry per pair of a number of kernels and a strength: ``n_kernels``,
-        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_n_active``. A path that ended
-        early, by `tol`, counts with its last model.
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
     n_splits_ : int
         Number of folds.
     selection_order_ : ndarray of shape (n_selected,)
@@ -302,7 +327,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
         The dual variable of the last refit, minus the gradient of the losses in the
         predictions; every selected f_m is K_m times it, over alpha times the sum of
@@ -365,13 +390,14 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         n_jobs: int | None = None,
         refit: bool = True,
         tol: float = 1e-3,
-        loss: str = "squared_error",
+        loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -390,6 +416,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         self.fit_intercept = fit_intercept
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

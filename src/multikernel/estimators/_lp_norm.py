@@ -21,6 +21,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 
 LP_CHECKS: Mapping[str, Check] = {
     "C": POSITIVE,
@@ -48,26 +49,27 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
-        `predict_proba`.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     solver : str, default="auto"
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors come from the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -81,13 +83,17 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -97,7 +103,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
@@ -164,7 +170,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         C: float = 1.0,
         p: float = 2.0,
         *,
-        loss: str = "hinge",
+        loss: str | Loss = "hinge",
         solver: str = "auto",
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
@@ -173,6 +179,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -188,6 +195,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -217,17 +225,20 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
-        The absolute error beyond ``epsilon``, or half the squared error.
+    loss : {"epsilon_insensitive", "squared_error"} or Loss, \
+            default="epsilon_insensitive"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     solver : str, default="auto"
@@ -236,8 +247,8 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors come from the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -248,13 +259,17 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -263,7 +278,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
@@ -327,7 +342,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         C: float = 1.0,
         p: float = 2.0,
         *,
-        loss: str = "epsilon_insensitive",
+        loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
         normalize: str | Sequence[str] | None = NORMALIZE,
@@ -336,6 +351,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         max_iter: int | None = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -351,6 +367,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

@@ -21,6 +21,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in LP_CHECKS.items() if name not in ("C", "p")},
@@ -40,35 +41,39 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
-    Cs : sequence of float, default=(1/32, 1/8, 1/2, 1, 2, 4, 8, 32, 128)
-        Values of C to try, positive; those of [1]_ by default.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
+    Cs : sequence of float or None, default=None
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
+        "log_loss", which curves less.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds, as everywhere in scikit-learn; None stands for five.
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
     scoring : str, callable or None, default=None
-        What is maximised; None stands for accuracy. Scorers get the sample weights
-        where there are any.
+        What is maximised; None stands for accuracy. A function gets the fitted model
+        and the validation samples; scorers that take sample weights get these too.
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
-        `predict_proba`.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     solver : str, default="auto"
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors come from the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -82,30 +87,40 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
     C_ : float
-        The C of the pair with the best mean score, the smallest of several.
+        The C of the pair that was chosen.
     p_ : float
-        Its p; of several with that C the smallest.
+        Its p.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C, ascending.
+        All values of C that were tried with that p, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
     best_score_ : float
-        Mean score of the pair.
-    cv_results_ : dict of ndarray of shape (n_Cs * n_ps,)
-        One entry per pair: ``C``, ``p``, ``split0_test_score`` and so on,
-        ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
-        ``mean_n_active``.
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
@@ -117,7 +132,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
@@ -181,7 +196,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "hinge",
+        loss: str | Loss = "hinge",
         solver: str = "auto",
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
@@ -190,6 +205,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -209,6 +225,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -234,26 +251,32 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
-    Cs : sequence of float, default=(1/32, 1/8, 1/2, 1, 2, 4, 8, 32, 128)
-        Values of C to try, positive; those of [1]_ by default.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
+    Cs : sequence of float or None, default=None
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M^(1 - 1/p) times the mean variance of the M kernels; for
+        "epsilon_insensitive" in units of the standard deviation of y.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds, as everywhere in scikit-learn; None stands for five.
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
     scoring : str, callable or None, default=None
-        What is maximised; None stands for R^2. Scorers get the sample weights
-        where there are any.
+        What is maximised; None stands for R^2. A function gets the fitted model and the
+        validation samples; scorers that take sample weights get these too.
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
-        The absolute error beyond ``epsilon``, or half the squared error.
+    loss : {"epsilon_insensitive", "squared_error"} or Loss, \
+            default="epsilon_insensitive"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     solver : str, default="auto"
@@ -262,8 +285,8 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors come from the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -274,30 +297,40 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
     C_ : float
-        The C of the pair with the best mean score, the smallest of several.
+        The C of the pair that was chosen.
     p_ : float
-        Its p; of several with that C the smallest.
+        Its p.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C, ascending.
+        All values of C that were tried with that p, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
     best_score_ : float
-        Mean score of the pair.
-    cv_results_ : dict of ndarray of shape (n_Cs * n_ps,)
-        One entry per pair: ``C``, ``p``, ``split0_test_score`` and so on,
-        ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
-        ``mean_n_active``.
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
@@ -308,7 +341,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
@@ -369,7 +402,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "epsilon_insensitive",
+        loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
         normalize: str | Sequence[str] | None = NORMALIZE,
@@ -378,6 +411,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         max_iter: int | None = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -397,6 +431,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

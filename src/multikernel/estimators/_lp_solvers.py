@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from multikernel._validation import COUNT, NOTHING, AnyOf, Check, OneOf
+from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import (
@@ -24,8 +23,10 @@ MAX_ITER_CHECK: Check = AnyOf((NOTHING, COUNT))
 
 def exponent(value: Any) -> str | None:
     """Check a ``p`` parameter: a number of at least 1, infinity included."""
-    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    return None if number and value >= 1.0 else "a number of at least 1, or infinity"
+    infinite = isinstance(value, float | np.floating) and value == np.inf
+    if infinite or Number(1.0)(value) is None:
+        return None
+    return "a number of at least 1, or infinity"
 
 
 def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:

@@ -143,6 +143,7 @@ def fitted_attributes(
     expansion = merge(solutions)
     support = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
     dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    training.grams.check_active(expansion.active)
     model: AdditiveModel = training.grams.model(expansion)
     return {
         "kernel_weights_": single([s.kernel_weights for s in solutions]),
@@ -160,7 +161,7 @@ def fitted_attributes(
 
 
 def warn_unfinished(
-    owner: str, tol: float, training: Training, solutions: Sequence[Solution]
+    owner: str, training: Training, solutions: Sequence[Solution]
 ) -> None:
     """Say so where a solver stopped above the tolerance.
 
@@ -170,8 +171,6 @@ def warn_unfinished(
     ----------
     owner : str
         The estimator.
-    tol : float
-        Its tolerance.
     training : Training
         The data.
     solutions : sequence of Solution
@@ -189,8 +188,7 @@ def warn_unfinished(
     if status not in FINISHED:
         gap = max(solution.duality_gap for solution in solutions)
         warnings.warn(
-            f"{owner} stopped at a relative duality gap of {gap:.2e} (tol={tol:g}). "
-            f"{status.value}",
+            f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,
             stacklevel=5,
         )

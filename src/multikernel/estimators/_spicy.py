@@ -14,6 +14,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
@@ -60,22 +61,23 @@ class SpicyMKLClassifier(ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
-        with kernels of mean diagonal one that is at most 1/2 for the logistic loss.
+        with kernels of unit variance that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels.
-    loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
-        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
-        `predict_proba`.
+    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, "cosine" for cosine similarity, "center";
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
         several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
@@ -86,17 +88,21 @@ class SpicyMKLClassifier(ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -106,7 +112,7 @@ class SpicyMKLClassifier(ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
@@ -164,7 +170,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        loss: str = "log_loss",
+        loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
@@ -173,6 +179,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -187,6 +194,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -217,23 +225,25 @@ class SpicyMKLRegressor(RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
         of y or above.
-    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, "cosine" for cosine similarity, "center";
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
         several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
@@ -241,17 +251,21 @@ class SpicyMKLRegressor(RegressorMKL):
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Outer iterations, each of which passes over all kernels, at most.
-    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -260,7 +274,7 @@ class SpicyMKLRegressor(RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
@@ -313,7 +327,7 @@ class SpicyMKLRegressor(RegressorMKL):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         alpha: float = 0.01,
         *,
-        loss: str = "squared_error",
+        loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
@@ -322,6 +336,7 @@ class SpicyMKLRegressor(RegressorMKL):
         max_iter: int = 100,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -336,6 +351,7 @@ class SpicyMKLRegressor(RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

@@ -15,6 +15,7 @@ from multikernel.estimators._solve import Recipe
 from multikernel.estimators._spicy import SPICY_CHECKS, sparse_regularizer
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 from multikernel.solvers import SpicyMKL
 
 CHECKS: Mapping[str, Check] = {
@@ -35,9 +36,10 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alphas : sequence of float, default=None
         Strengths to try; a grid evenly spaced in the logarithm from the smallest one
         at which no kernel enters, downwards, when None.
@@ -46,24 +48,25 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     alpha_min_ratio : float, default=1e-2
         Its last strength over the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds, as everywhere in scikit-learn; None stands for five.
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
     scoring : str, callable or None, default=None
-        What is maximised; None stands for accuracy. Scorers get the sample weights
-        where there are any.
+        What is maximised; None stands for accuracy. A function gets the fitted model
+        and the validation samples; scorers that take sample weights get these too.
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve the path on all samples, and to be the model at ``alpha_``.
-    loss : {"log_loss", "hinge", "squared_error"}, default="log_loss"
-        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
-        `predict_proba`.
+    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, "cosine" for cosine similarity, "center";
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
         several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
@@ -74,17 +77,21 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -92,11 +99,18 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         The strength with the best mean score, the largest of several.
     alphas_ : ndarray of shape (n_alphas,)
         All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
     best_score_ : float
-        Mean score of ``alpha_``.
-    cv_results_ : dict of ndarray of shape (n_alphas,)
-        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_n_active``.
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps along the path on all samples.
     n_splits_ : int
@@ -107,7 +121,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
@@ -168,7 +182,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "log_loss",
+        loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
@@ -177,6 +191,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -197,6 +212,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -222,9 +238,10 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for the dictionary of [1]_, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     alphas : sequence of float, default=None
         Strengths to try; a grid evenly spaced in the logarithm from the smallest one
         at which no kernel enters, downwards, when None.
@@ -233,25 +250,27 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
     alpha_min_ratio : float, default=1e-2
         Its last strength over the first, in (0, 1].
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds, as everywhere in scikit-learn; None stands for five.
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
     scoring : str, callable or None, default=None
-        What is maximised; None stands for R^2. Scorers get the sample weights
-        where there are any.
+        What is maximised; None stands for R^2. A function gets the fitted model and the
+        validation samples; scorers that take sample weights get these too.
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads that share the Gram
         matrices; -1 stands for all cores.
     refit : bool, default=True
         Whether to solve the path on all samples, and to be the model at ``alpha_``.
-    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, "cosine" for cosine similarity, "center";
+    normalize : str, list of str or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
         several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
@@ -259,17 +278,21 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Outer iterations, each of which passes over all kernels, at most.
-    storage : {"auto", "dense", "dense32", "lazy"}, default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -277,11 +300,18 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         The strength with the best mean score, the largest of several.
     alphas_ : ndarray of shape (n_alphas,)
         All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
     best_score_ : float
-        Mean score of ``alpha_``.
-    cv_results_ : dict of ndarray of shape (n_alphas,)
-        ``alpha``, ``split0_test_score`` and so on, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_n_active``.
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps along the path on all samples.
     n_splits_ : int
@@ -291,7 +321,7 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
@@ -349,7 +379,7 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
-        loss: str = "squared_error",
+        loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
         normalize: str | Sequence[str] | None = NORMALIZE,
@@ -358,6 +388,7 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         max_iter: int = 100,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -378,6 +409,7 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

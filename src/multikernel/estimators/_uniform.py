@@ -18,6 +18,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {
     "C": POSITIVE,
@@ -42,19 +43,20 @@ class UniformMKLClassifier(ClassifierMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
-    loss : {"hinge", "log_loss", "squared_error"}, default="hinge"
-        Loss; targets of the squared loss are -1 and 1. Only "log_loss" has
-        `predict_proba`.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors come from the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -68,13 +70,17 @@ class UniformMKLClassifier(ClassifierMKL):
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -86,7 +92,7 @@ class UniformMKLClassifier(ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
@@ -144,7 +150,7 @@ class UniformMKLClassifier(ClassifierMKL):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         C: float = 1.0,
         *,
-        loss: str = "hinge",
+        loss: str | Loss = "hinge",
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -152,6 +158,7 @@ class UniformMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -165,6 +172,7 @@ class UniformMKLClassifier(ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -191,20 +199,23 @@ class UniformMKLRegressor(RegressorMKL):
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `spicy_dictionary`, Gaussian and polynomial
-        kernels of several widths and degrees on all columns together and on each
-        alone; it expects standardised columns. For "precomputed" see `stack_grams`.
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
-    loss : {"epsilon_insensitive", "squared_error"}, default="epsilon_insensitive"
-        The absolute error beyond ``epsilon``, or half the squared error.
+    loss : {"epsilon_insensitive", "squared_error"} or Loss, \
+            default="epsilon_insensitive"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     normalize : str, list of str or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        as in [2]_, "trace" for a mean diagonal of one, "cosine" for cosine similarity,
-        "center"; several are applied in order. Factors come from the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
+        several are applied in order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -215,13 +226,17 @@ class UniformMKLRegressor(RegressorMKL):
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
         precomputed ones are held as they come.
     max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices; half of the memory that is free when
-        None.
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
-        Whether to write one line per outer iteration to standard error.
+        Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry; the rest of the
-        fit is deterministic.
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
 
     Attributes
     ----------
@@ -232,7 +247,7 @@ class UniformMKLRegressor(RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
-        Names of all kernels, made when asked for.
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
@@ -287,7 +302,7 @@ class UniformMKLRegressor(RegressorMKL):
         kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
         C: float = 1.0,
         *,
-        loss: str = "epsilon_insensitive",
+        loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
@@ -295,6 +310,7 @@ class UniformMKLRegressor(RegressorMKL):
         max_iter: int | None = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -308,6 +324,7 @@ class UniformMKLRegressor(RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

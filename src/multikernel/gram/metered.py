@@ -1,7 +1,7 @@
 """Counting what is read of the Gram matrices: the unit of cost of every solver."""
 
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import cached_property, singledispatch
 
 import numpy as np
 
@@ -66,6 +66,11 @@ class MeteredStack:
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_rows, n_cols)."""
         return self.stack.shape
+
+    @cached_property
+    def traces(self) -> Array:
+        """Return every trace, computed once; shape (n_kernels,)."""
+        return traces(self.stack)
 
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products of some rows of some kernels with vectors."""
@@ -166,7 +171,7 @@ def _vectors(v: Array, ndim: int) -> int:
 
 @traces.register
 def _(stack: MeteredStack) -> Array:
-    return traces(stack.stack)
+    return stack.traces
 
 
 @diagonals_of.register

@@ -144,7 +144,8 @@ LinearKernel(...) with its parameters.
             "a Gram matrix, or give all of them as X to kernels='precomputed', see "
             "stack_grams."
         )
-    if not isinstance(kernel, Kernel):
+    # An isinstance of the protocol says the same, and takes ten microseconds.
+    if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
         raise TypeError(
             f"{place} is no kernel but {kernel!r}: a kernel is callable as "
             "kernel(X, Y) and has a method diag(X)."

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import TypeGuard
 
@@ -21,6 +22,28 @@ Columns = int | slice | str | Sequence[int] | Sequence[str]
 
 LONGEST_LABEL = 4
 """Columns that a label spells out; of more it gives the first ones and the number."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of the data.
+
+    Parameters
+    ----------
+    number : int
+        How many there are.
+    names : tuple of str, optional
+        Their names, where the data has names.
+    """
+
+    number: int
+    names: tuple[str, ...] | None = None
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Return the position of every name, the first of equal ones."""
+        last_first = reversed(list(enumerate(self.names or ())))
+        return {name: position for position, name in last_first}
 
 
 @dataclass(frozen=True)
@@ -115,7 +138,7 @@ def select_columns(X: Array, columns: Columns) -> Array:
     ends = (chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
     if any(isinstance(end, str) for end in ends):
         raise ValueError(
-            f"The columns {_shortened(tuple(map(repr, ends)))} are names, but an "
+            f"The columns {label_of(tuple(map(repr, ends)))} are names, but an "
             "array has none: fit on a data frame, or give column indices."
         )
     if isinstance(chosen, slice):
@@ -125,19 +148,15 @@ def select_columns(X: Array, columns: Columns) -> Array:
     return X[:, np.array(chosen, dtype=np.intp)]
 
 
-def resolve_kernel(
-    kernel: Kernel, n_features: int, feature_names: Sequence[str] | None = None
-) -> Kernel:
+def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     """Return the kernel with column names replaced by indices.
 
     Parameters
     ----------
     kernel : Kernel
         Anything but a `ColumnKernel` is returned as it is.
-    n_features : int
-        Number of columns of the data.
-    feature_names : sequence of str, optional
-        Their names, where the data has names.
+    features : Features
+        The columns of the data.
 
     Returns
     -------
@@ -153,85 +172,94 @@ def resolve_kernel(
     """
     if not isinstance(kernel, ColumnKernel):
         return kernel
-    indices = resolve_indices(kernel.columns, n_features, feature_names)
+    indices = resolve_indices(kernel.columns, features)
     label = kernel.label
     if label is None:
-        label = _label(kernel.columns, indices, feature_names)
+        label = resolved_label(kernel.columns, indices, features)
     return replace(kernel, columns=indices, label=label)
 
 
-def _label(
-    columns: Columns, indices: tuple[int, ...], feature_names: Sequence[str] | None
-) -> str | None:
-    """Return the text for the brackets, by names where the data has them."""
-    if feature_names is None:
-        return _default_label(columns) if isinstance(columns, slice) else None
-    names = tuple(feature_names[i] for i in indices)
+def resolved_label(
+    columns: Columns, indices: tuple[int, ...], features: Features
+) -> str:
+    """Return the text for the brackets, by names where the data has them.
+
+    Parameters
+    ----------
+    columns : columns
+        As they were given.
+    indices : tuple of int
+        The same by positions.
+    features : Features
+        The columns of the data.
+
+    Returns
+    -------
+    label : str
+    """
+    if features.names is None:
+        return _default_label(columns if isinstance(columns, slice) else indices)
     run = isinstance(columns, slice) and columns.step in (None, 1)
-    if run and len(names) > LONGEST_LABEL:
+    if run and len(indices) > LONGEST_LABEL:
         # Neighbors are told by their ends, in the order of the data.
-        return f"{names[0]} ... {names[-1]}"
-    return _default_label(names)
+        return f"{features.names[indices[0]]} ... {features.names[indices[-1]]}"
+    return label_of(indices, features.names)
 
 
-def resolve_indices(
-    columns: Columns, n_features: int, feature_names: Sequence[str] | None = None
-) -> tuple[int, ...]:
+def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     """Return columns as non-negative indices; see `resolve_kernel`."""
     columns = _normal_form(columns)
     if isinstance(columns, slice):
-        columns = _numbered(columns, n_features, feature_names)
-        indices = tuple(range(n_features))[columns]
+        columns = _numbered(columns, features)
+        indices = tuple(range(features.number))[columns]
         if not indices:
             raise ValueError(
-                f"The slice {columns} selects no column: the data has {n_features} "
-                "columns."
+                f"The slice {columns} selects no column: the data has "
+                f"{features.number} columns."
             )
         return indices
-    return tuple(_resolve_one(c, n_features, feature_names) for c in columns)
+    return tuple(_resolve_one(c, features) for c in columns)
 
 
-def _numbered(
-    columns: slice, n_features: int, feature_names: Sequence[str] | None
-) -> slice:
+def _numbered(columns: slice, features: Features) -> slice:
     """Return a slice by positions; one by names includes its end, as in pandas."""
     start, stop = columns.start, columns.stop
     if isinstance(start, str):
-        start = _resolve_one(start, n_features, feature_names)
+        start = _resolve_one(start, features)
     if isinstance(stop, str):
-        stop = _resolve_one(stop, n_features, feature_names) + 1
+        stop = _resolve_one(stop, features) + 1
     return slice(start, stop, columns.step)
 
 
-def _resolve_one(
-    column: int | str, n_features: int, feature_names: Sequence[str] | None
-) -> int:
+def _resolve_one(column: int | str, features: Features) -> int:
     """Return one column's index."""
+    n_features = features.number
     if isinstance(column, str):
-        if feature_names is None:
-            raise ValueError(
-                f"A kernel is on the column {column!r}, but the data has no column "
-                "names: pass a data frame, or give the column's index."
-            )
-        names = list(feature_names)
-        if column not in names:
-            near = difflib.get_close_matches(column, names, n=3)
-            hint = (
-                f"Did you mean {' or '.join(repr(name) for name in near)}?"
-                if near
-                else f"The columns are {_shortened(tuple(map(repr, names)))}."
-            )
-            raise ValueError(
-                f"A kernel is on the column {column!r}, which the data does not have. "
-                f"{hint}"
-            )
-        return names.index(column)
+        if column in features.places:
+            return features.places[column]
+        raise ValueError(_unknown(column, features.names))
     if not -n_features <= column < n_features:
         raise ValueError(
             f"A kernel is on the column with index {column}, but the data has "
             f"{n_features} columns (indices 0 to {n_features - 1})."
         )
     return column % n_features
+
+
+def _unknown(column: str, names: tuple[str, ...] | None) -> str:
+    """Return the sentence about a name that the data does not have."""
+    if names is None:
+        return (
+            f"A kernel is on the column {column!r}, but the data has no column "
+            "names: pass a data frame, or give the column's index."
+        )
+    near = difflib.get_close_matches(column, names, n=3)
+    hint = (
+        f"Did you mean {' or '.join(repr(name) for name in near)}?"
+        if near
+        else f"The columns are {label_of(tuple(map(repr, names)))}."
+    )
+    return f"A kernel is on the column {column!r}, which the data does not have. {hint}"
 
 
 def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
@@ -259,7 +287,7 @@ def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
         return indices
     raise ValueError(
         "Columns must be all indices (int) or all names (str), got "
-        f"{_shortened(tuple(map(repr, members)))}. np.flatnonzero turns truth values "
+        f"{label_of(tuple(map(repr, members)))}. np.flatnonzero turns truth values "
         "into indices."
     )
 
@@ -291,12 +319,32 @@ def _default_label(columns: Columns) -> str:
         stop = "" if members.stop is None else members.stop
         step = "" if members.step is None else f":{members.step}"
         return f"x{start}:{stop}{step}"
-    return _shortened(tuple(c if isinstance(c, str) else f"x{c}" for c in members))
+    return label_of(members)
 
 
-def _shortened(names: tuple[str, ...]) -> str:
-    """Join names, only the first of a long list."""
-    if len(names) <= LONGEST_LABEL:
-        return ", ".join(names)
-    shown = ", ".join(names[: LONGEST_LABEL - 1])
-    return f"{shown}, ... ({len(names)} columns)"
+def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -> str:
+    """Return the names of columns for the brackets, only the first of many.
+
+    Parameters
+    ----------
+    columns : sequence of int or str
+        The columns, by position or by name.
+    names : sequence of str, optional
+        Names of all columns, where they are known.
+
+    Returns
+    -------
+    label : str
+    """
+    shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
+    texts = [_column_name(column, names) for column in shown]
+    if len(shown) < len(columns):
+        texts.append(f"... ({len(columns)} columns)")
+    return ", ".join(texts)
+
+
+def _column_name(column: int | str, names: Sequence[str] | None) -> str:
+    """Return what a column is called."""
+    if isinstance(column, str):
+        return column
+    return f"x{column}" if names is None else names[column]

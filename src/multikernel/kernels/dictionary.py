@@ -9,8 +9,10 @@ from multikernel.kernels.base import Kernel, KernelDictionary, check_kernel, ker
 from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
+    Features,
     resolve_indices,
     resolve_kernel,
+    resolved_label,
 )
 
 ALL_COLUMNS = slice(None)
@@ -104,11 +106,14 @@ class ParameterGrid:
         The kernels, for example Gaussians of several widths.
     column_sets : sequence of columns
         Each as in `ColumnKernel`; ``slice(None)`` stands for all columns.
+    labels : sequence of str, optional
+        What to call the column sets in the kernels' names, made from the columns when
+        left out.
 
     Raises
     ------
     ValueError
-        If there is no kernel or no column set.
+        If there is no kernel or no column set, or another number of labels.
 
     Examples
     --------
@@ -120,12 +125,20 @@ class ParameterGrid:
 
     kernels: Sequence[Kernel]
     column_sets: Sequence[Columns]
+    labels: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", ListDictionary(self.kernels).kernels)
         object.__setattr__(self, "column_sets", tuple(self.column_sets))
         if not self.column_sets:
             raise ValueError("A ParameterGrid needs at least one column set, got none.")
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+            if len(self.labels) != len(self.column_sets):
+                raise ValueError(
+                    f"There are {len(self.labels)} labels for {len(self.column_sets)} "
+                    "column sets."
+                )
 
     def __len__(self) -> int:
         return len(self.kernels) * len(self.column_sets)
@@ -135,7 +148,8 @@ class ParameterGrid:
         chosen = self.column_sets[columns]
         if chosen == ALL_COLUMNS:
             return self.kernels[kernel]
-        return ColumnKernel(self.kernels[kernel], chosen)
+        label = None if self.labels is None else self.labels[columns]
+        return ColumnKernel(self.kernels[kernel], chosen, label)
 
 
 @dataclass(frozen=True)
@@ -160,23 +174,11 @@ class ResolvedDictionary:
         return len(self.dictionary)
 
     def __getitem__(self, index: int, /) -> Kernel:
-        return resolve_kernel(
-            self.dictionary[index], self.n_features, self.feature_names
-        )
-
-    def name(self, index: int) -> str:
-        """Return the name of one kernel: the one it was given, or its own."""
-        if isinstance(self.dictionary, ListDictionary):
-            return self._listed_names[index]
-        return kernel_name(self[index])
+        return resolve_kernel(self.dictionary[index], self._features)
 
     @cached_property
-    def _listed_names(self) -> tuple[str, ...]:
-        """Return the names of all kernels of a list."""
-        inner = self.dictionary
-        if isinstance(inner, ListDictionary) and inner.names is not None:
-            return tuple(inner.names)
-        return _told_apart([kernel_name(self[m]) for m in range(len(self))])
+    def _features(self) -> Features:
+        return Features(self.n_features, self.feature_names)
 
 
 @singledispatch
@@ -219,7 +221,8 @@ def resolve_columns(
     >>> resolve_columns(named, 2, ["height", "age"])[0].columns
     (1,)
     """
-    return _resolved(dictionary, n_features, feature_names)
+    names = None if feature_names is None else tuple(feature_names)
+    return ResolvedDictionary(dictionary, n_features, names)
 
 
 @resolve_columns.register
@@ -228,9 +231,12 @@ def _(
     n_features: int,
     feature_names: Sequence[str] | None = None,
 ) -> KernelDictionary:
-    for kernel in dictionary.kernels:
-        resolve_kernel(kernel, n_features, feature_names)
-    return _resolved(dictionary, n_features, feature_names)
+    features = _features(n_features, feature_names)
+    kernels = [resolve_kernel(kernel, features) for kernel in dictionary.kernels]
+    names = dictionary.names
+    if names is None:
+        names = _told_apart([kernel_name(kernel) for kernel in kernels])
+    return ListDictionary(kernels, names)
 
 
 @resolve_columns.register
@@ -239,17 +245,24 @@ def _(
     n_features: int,
     feature_names: Sequence[str] | None = None,
 ) -> KernelDictionary:
-    for columns in dictionary.column_sets:
-        resolve_indices(columns, n_features, feature_names)
-    return _resolved(dictionary, n_features, feature_names)
+    features = _features(n_features, feature_names)
+    sets: list[Columns] = []
+    labels = []
+    for position, columns in enumerate(dictionary.column_sets):
+        indices = resolve_indices(columns, features)
+        sets.append(columns if columns == ALL_COLUMNS else indices)
+        given = dictionary.labels
+        labels.append(
+            resolved_label(columns, indices, features)
+            if given is None
+            else given[position]
+        )
+    return ParameterGrid(dictionary.kernels, sets, labels)
 
 
-def _resolved(
-    dictionary: KernelDictionary, n_features: int, feature_names: Sequence[str] | None
-) -> ResolvedDictionary:
-    """Wrap a dictionary; the names are held as a tuple, so that it can be compared."""
-    names = None if feature_names is None else tuple(feature_names)
-    return ResolvedDictionary(dictionary, n_features, names)
+def _features(n_features: int, feature_names: Sequence[str] | None) -> Features:
+    """Return the columns of the data."""
+    return Features(n_features, None if feature_names is None else tuple(feature_names))
 
 
 def _check_unique(names: Sequence[str]) -> None:
@@ -273,6 +286,7 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+@singledispatch
 def kernel_names(
     dictionary: KernelDictionary, indices: Iterable[int] | None = None
 ) -> list[str]:
@@ -289,7 +303,36 @@ def kernel_names(
     -------
     names : list of str
     """
-    chosen = range(len(dictionary)) if indices is None else indices
-    if isinstance(dictionary, ListDictionary | ResolvedDictionary):
-        return [dictionary.name(int(index)) for index in chosen]
-    return [kernel_name(dictionary[int(index)]) for index in chosen]
+    return [kernel_name(dictionary[index]) for index in _chosen(dictionary, indices)]
+
+
+@kernel_names.register
+def _(dictionary: ListDictionary, indices: Iterable[int] | None = None) -> list[str]:
+    return [dictionary.name(index) for index in _chosen(dictionary, indices)]
+
+
+@kernel_names.register
+def _(dictionary: ParameterGrid, indices: Iterable[int] | None = None) -> list[str]:
+    # Without building the kernels: names of kernels and labels of columns are few.
+    if type(dictionary) is not ParameterGrid or dictionary.labels is None:
+        chosen = _chosen(dictionary, indices)
+        return [kernel_name(dictionary[index]) for index in chosen]
+    names = [kernel_name(kernel) for kernel in dictionary.kernels]
+    brackets = [
+        "" if columns == ALL_COLUMNS else f"[{label}]"
+        for columns, label in zip(
+            dictionary.column_sets, dictionary.labels, strict=True
+        )
+    ]
+    return [
+        names[index % len(names)] + brackets[index // len(names)]
+        for index in _chosen(dictionary, indices)
+    ]
+
+
+def _chosen(
+    dictionary: KernelDictionary, indices: Iterable[int] | None
+) -> Iterable[int]:
+    """Return the numbers of the chosen kernels, not negative."""
+    everything = range(len(dictionary))
+    return everything if indices is None else [everything[int(i)] for i in indices]

@@ -1,6 +1,6 @@
 """Gaussian kernels on random subsets of the features, up to millions of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from multikernel._typing import Array
 from multikernel._validation import COUNT, check_parameter
 from multikernel.kernels.base import Kernel, KernelDictionary
-from multikernel.kernels.columns import ColumnKernel, resolve_kernel
-from multikernel.kernels.dictionary import resolve_columns
+from multikernel.kernels.columns import ColumnKernel, label_of
+from multikernel.kernels.dictionary import kernel_names, resolve_columns
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.radial import RadialTable
 
@@ -97,8 +97,10 @@ class RandomSubsetGaussians:
     def __getitem__(self, index: int, /) -> Kernel:
         bits = np.unpackbits(self.packed[index], count=self.n_features)
         columns = tuple(np.flatnonzero(bits).tolist())
-        kernel = ColumnKernel(GaussianKernel(float(self.sigmas[index])), columns)
-        return resolve_kernel(kernel, self.n_features, self.feature_names)
+        label = None
+        if self.feature_names is not None:
+            label = label_of(columns, self.feature_names)
+        return ColumnKernel(GaussianKernel(float(self.sigmas[index])), columns, label)
 
     def radial_table(self) -> RadialTable:
         """Return all kernels in three arrays, without building them."""
@@ -130,3 +132,26 @@ def _(
         )
     names = None if feature_names is None else tuple(feature_names)
     return replace(dictionary, feature_names=names)
+
+
+@kernel_names.register
+def _(
+    dictionary: RandomSubsetGaussians, indices: Iterable[int] | None = None
+) -> list[str]:
+    everything = np.arange(len(dictionary))
+    chosen = everything if indices is None else everything[list(indices)]
+    step = max(1, CHUNK_BITS // dictionary.n_features)
+    names: list[str] = []
+    for start in range(0, chosen.size, step):
+        part = chosen[start : start + step]
+        bits = np.unpackbits(
+            dictionary.packed[part], axis=1, count=dictionary.n_features
+        )
+        ends = np.cumsum(bits.sum(axis=1, dtype=np.intp)).tolist()
+        columns = np.nonzero(bits)[1].tolist()
+        for sigma, first, last in zip(
+            dictionary.sigmas[part].tolist(), [0, *ends], ends, strict=False
+        ):
+            label = label_of(columns[first:last], dictionary.feature_names)
+            names.append(f"{GaussianKernel(sigma).name}[{label}]")
+    return names

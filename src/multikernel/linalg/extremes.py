@@ -51,9 +51,10 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
         matrix = np.stack([matvec(unit) for unit in np.eye(n)])
         return np.asarray(np.linalg.eigh(0.5 * (matrix + matrix.T))[1][:, 0])
     # Turned round and shifted, so that what is small beside the trace counts as found:
-    # the eigenvalues of a kernel crowd at zero, and need not be told apart.
+    # the eigenvalues of a kernel crowd at zero, and need not be told apart. ARPACK
+    # takes what is small in itself for converged, so the scale goes out.
     turned = LinearOperator(
-        (n, n), lambda v: shift * v - matvec(v.ravel()), dtype=float
+        (n, n), lambda v: v - matvec(v.ravel()) / shift, dtype=float
     )
     try:
         vectors = eigsh(turned, 1, which="LA", v0=start, tol=RESIDUAL)[1]

@@ -33,6 +33,7 @@ class RefusedError(ValueError):
 
 
 def own_version() -> str:
+    """Return the version of this package, which is imported by then."""
     return str(importlib.import_module("multikernel").__version__)
 
 

@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     DualCertificate,
     Terms,
+    Worth,
     best_intercept,
     certify,
     check_forms,
@@ -97,7 +98,9 @@ class Model:
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
         Of the terms, or one for all.
     terms : Terms, optional
-        The terms as `evaluate_terms` finds them; norms and objective are theirs then.
+        The terms as `evaluate_terms` finds them.
+    worth : Worth, optional
+        What they are worth; norms and objective are theirs then.
     """
 
     kernels: Indices
@@ -107,6 +110,7 @@ class Model:
     weights: Array
     expansions: Array
     terms: Terms | None = None
+    worth: Worth | None = None
 
     @property
     def active(self) -> Indices:
@@ -138,6 +142,8 @@ def evaluated(problem: Problem, model: Model) -> Model:
     -------
     model : Model
     """
+    if model.worth is not None:
+        return model
     terms = model.terms
     if terms is None:
         terms = evaluate_terms(
@@ -146,7 +152,9 @@ def evaluated(problem: Problem, model: Model) -> Model:
     norms = np.zeros(problem.gram.shape[0])
     norms[model.kernels] = terms.norms
     worth = evaluate(problem, model.kernels, terms, model.intercept)
-    return replace(model, norms=norms, terms=terms, objective=worth.objective)
+    return replace(
+        model, norms=norms, terms=terms, worth=worth, objective=worth.objective
+    )
 
 
 @dataclass
@@ -178,6 +186,7 @@ class Incumbent:
     certificate: DualCertificate = field(init=False)
     _last: Model = field(init=False)
     _proved: Model | None = None
+    _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
     _bound: float = -np.inf
     _floor: float = field(init=False)
     _in_vain: int = -1
@@ -348,9 +357,12 @@ class Incumbent:
 
     def _enlarged_gap(self, model: Model) -> float:
         """Return the gap of an evaluated model, rounding included."""
-        assert model.terms is not None
-        worth = evaluate(self.problem, model.kernels, model.terms, model.intercept)
-        return enlarged_gap(self.problem, worth, self.certificate, model.norms)
+        assert model.worth is not None
+        key = model, self.certificate
+        if self._gap_of is None or self._gap_of[0] != key:
+            gap = enlarged_gap(self.problem, model.worth, self.certificate, model.norms)
+            self._gap_of = key, gap
+        return self._gap_of[1]
 
     def _publish(self) -> float:
         """Evaluate the best model from its expansions, and return its gap.

@@ -309,9 +309,9 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     watched = solver.solve(counted, callback=collect)
     history = watched.history
     # The last line is that of the model that is published, evaluated once more.
-    assert tuple(lines[:-1]) == history[:-1] and _close(lines[-1:], history[-1]), (
-        "The callback must see exactly the lines of the history."
-    )
+    told = "The callback must see exactly the lines of the history."
+    assert tuple(lines[:-1]) == history[:-1], told
+    assert _close(lines[-1:], history[-1]), told
     passes = history[-1].passes
     assert abs(passes - meter.passes) <= 1e-9 * (1.0 + passes), (
         f"The history counts {passes:.6g} passes, and {meter.passes:.6g} were made: "
@@ -343,8 +343,9 @@ def _close(lines: list[Progress], last: Progress) -> bool:
     """Return whether the callback's last line is the published one but for rounding."""
     if [line.iteration for line in lines] != [last.iteration]:
         return False
-    figures = [(line.objective, line.duality_gap) for line in (*lines, last)]
-    return bool(np.allclose(*figures, rtol=1e-6, atol=1e-9, equal_nan=True))
+    told = lines[-1].objective, lines[-1].duality_gap
+    published = last.objective, last.duality_gap
+    return bool(np.allclose(told, published, rtol=1e-6, atol=1e-9, equal_nan=True))
 
 
 def _check_permutation(

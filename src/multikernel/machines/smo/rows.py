@@ -37,6 +37,10 @@ class RowSource(Protocol):
         """Bring in the rows of `wanted`, the first of which is needed."""
         ...
 
+    def take(self, samples: Indices) -> Array:
+        """Return the rows of some samples, shape (n_chosen, n_active)."""
+        ...
+
     def narrowed(self, keep: Indices) -> "RowSource | None":
         """Return the rows over `keep` (positions) only, None if that does not pay."""
         ...
@@ -86,6 +90,10 @@ class DenseRows:
 
     def fetch(self, wanted: Indices, step: int) -> None:
         """Do nothing: no row is ever missing."""
+
+    def take(self, samples: Indices) -> Array:
+        """Return the rows of some samples."""
+        return self.array[samples]
 
     def narrowed(self, keep: Indices) -> "DenseRows | None":
         """Return a compact copy, if it fits and is small enough to repay its cost."""
@@ -149,6 +157,14 @@ class CachedRows:
         # A row in use has an odd stamp, one fetched on a guess the even one below it.
         self.stamp[oldest] = 2 * step
         self.stamp[self.slot[missing[0]]] = 2 * step + 1
+
+    def take(self, samples: Indices) -> Array:
+        """Return the rows of some samples; those that are not held are computed."""
+        rows = self.data[self.slot[samples]]
+        missing = self.slot[samples] < 0
+        columns = self.gram.columns(self.active[samples[missing]])
+        rows[missing] = columns[self.active].T
+        return rows
 
     def narrowed(self, keep: Indices) -> "CachedRows | None":
         """Return a cache of shorter, so more, rows, if this one is full.

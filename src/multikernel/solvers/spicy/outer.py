@@ -1,6 +1,6 @@
 """SpicyMKL's outer loop: a working set of kernels, and proofs for all of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
@@ -78,7 +78,7 @@ class WorkingSet:
         self.gamma = last.gamma * old / new
         self.side = None if last.side is None else last.side.again()
         self._held = last._held
-        self._offer(evaluated(self.problem, last.working))
+        self._offer(evaluated(self.problem, replace(last.working, worth=None)))
 
     @property
     def _regularizer(self) -> ProximableRegularizer:

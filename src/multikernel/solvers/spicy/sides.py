@@ -2,13 +2,14 @@ r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
 
 The inner problem minimises :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
 smooth :math:`\Phi`. Where the conjugate is twice differentiable, Newton's method has a
-curvature of the first term. Where it is piecewise linear on a box (hinge,
-epsilon-insensitive) there are two ways. From far away the box is kept by slack
-multipliers, as in section 3.3 of [1]_; here they follow the central path
-:math:`\xi (u - p) = \zeta p = \mu` and :math:`\mu` is driven to zero with the duality
-gap, so nothing stays smoothed and every iterate is strictly feasible. From a solution
-for a near-by strength most samples sit at corners of the box and stay there: each
-Newton step minimises its quadratic model over the box, by an active-set method.
+curvature of the first term; where its slope is finite at the ends of its domain, as
+that of Huber's loss, slack multipliers keep the point inside. Where it is piecewise
+linear on a box (hinge, epsilon-insensitive) there are two ways. From far away the box
+is kept by slack multipliers, as in section 3.3 of [1]_; here they follow the central
+path :math:`\xi (u - p) = \zeta p = \mu` and :math:`\mu` is driven to zero with the
+duality gap, so nothing stays smoothed and every iterate is strictly feasible. From a
+solution for a near-by strength most samples sit at corners of the box and stay there:
+each Newton step minimises its quadratic model over the box, by an active-set method.
 
 References
 ----------
@@ -125,9 +126,13 @@ class SmoothSide:
 
     def newton(self, model: QuadraticModel) -> tuple[Array, float]:
         """Return Newton's step with the derivatives of the conjugate."""
-        u = -self.rho
-        pull = -self.loss.conjugate_gradient(self.y, u)
-        return newton_step(model, pull, self.loss.conjugate_hessian(self.y, u))
+        return newton_step(model, *self._derivatives())
+
+    def _derivatives(self) -> tuple[Array, Array]:
+        """Return slope and curvature of the conjugate in terms of rho."""
+        u, loss = -self.rho, self.loss
+        slope = -loss.conjugate_gradient(self.y, u)
+        return slope, loss.conjugate_hessian(self.y, u)
 
     def aim(self, step: Array) -> float:
         """Set the direction; stay inside the domain."""
@@ -151,6 +156,98 @@ class SmoothSide:
         """Return None."""
 
 
+class BoundedSide(SmoothSide):
+    """The side of a smooth conjugate whose slope is finite at ends of its domain.
+
+    Nothing in such a conjugate, as that of Huber's loss, keeps Newton's method off the
+    ends, where many samples of the solution are. Slack multipliers on the central path
+    do, as in `BarrierSide`, at these ends only.
+
+    Parameters
+    ----------
+    loss : SmoothConjugateLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples,)
+        Targets, and a point of the domain; it is moved inside.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first barrier.
+    """
+
+    def __init__(
+        self, loss: SmoothConjugateLoss, y: Array, rho: Array, gap: float
+    ) -> None:
+        super().__init__(loss, y, rho)
+        self.low, self.high = walls(loss, y)
+        width = self.high - self.low
+        margin = INWARDS * np.where(np.isfinite(width), width, 1.0)
+        self._rho = np.clip(rho, self.low + margin, self.high - margin)
+        self.count = int(np.isfinite(self.low).sum() + np.isfinite(self.high).sum())
+        self.barrier = gap / self.count
+        self.xi, self.zeta = self._centered()
+        self.dual_direction = (self.xi, self.zeta)
+        self.dual_reach = 1.0
+
+    def _centered(self) -> tuple[Array, Array]:
+        """Return the multipliers of both walls on the central path."""
+        rho = self.rho
+        return self.barrier / (self.high - rho), self.barrier / (rho - self.low)
+
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.barrier = min(self.barrier, gap / self.count)
+
+    def slack(self) -> float:
+        """Return the complementarity on the central path, mu per wall."""
+        return self.barrier * self.count
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+        """Return Newton's step after eliminating the multipliers."""
+        above, below = self.high - self.rho, self.rho - self.low
+        xi, zeta = self._centered()
+        pull, curvature = self._derivatives()
+        curvature = curvature + self.xi / above + self.zeta / below
+        return newton_step(model, pull + xi - zeta, curvature)
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of the point and the multipliers; stay inside."""
+        longest = super().aim(step)
+        above, below = self.high - self.rho, self.rho - self.low
+        d_xi = (self.barrier + self.xi * step) / above - self.xi
+        d_zeta = (self.barrier - self.zeta * step) / below - self.zeta
+        self.dual_direction = (d_xi, d_zeta)
+        zero, top = np.zeros_like(step), np.full_like(step, np.inf)
+        self.dual_reach = INTERIOR * min(
+            _reach(self.xi, d_xi, zero, top), _reach(self.zeta, d_zeta, zero, top)
+        )
+        return longest
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        rho = self.rho + length * self.step
+        walls = self.barrier / (self.high - rho) - self.barrier / (rho - self.low)
+        return super().slope(length) + float(walls @ self.step)
+
+    def move(self, length: float) -> None:
+        """Go along the directions; multipliers keep near the central path."""
+        super().move(length)
+        share = min(1.0, self.dual_reach)
+        xi, zeta = self._centered()
+        self.xi = _near(self.xi + share * self.dual_direction[0], xi)
+        self.zeta = _near(self.zeta + share * self.dual_direction[1], zeta)
+
+
+def walls(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
+    """Return the ends of the domain of rho where the conjugate's slope is finite.
+
+    Others are infinite: there is none, or the conjugate itself keeps points off it.
+    """
+    lower, upper = loss.dual_bounds(y)
+    with np.errstate(all="ignore"):
+        at_upper = np.isfinite(loss.conjugate_gradient(y, upper))
+        at_lower = np.isfinite(loss.conjugate_gradient(y, lower))
+    return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
+
+
 class BarrierSide:
     """The side of a piecewise linear loss: boxes kept by a vanishing barrier.
 
@@ -166,7 +263,8 @@ class BarrierSide:
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
         self.loss, self.y = loss, y
-        self.signs, self.costs, self.sizes = loss.dual_pieces(y)
+        slopes, self.costs, self.sizes = loss.dual_pieces(y)
+        self.signs = -slopes  # rho = -u
         self.pieces = _interior_pieces(self.signs, self.sizes, rho)
         self.barrier = gap / (2.0 * self.pieces.size)
         self.xi = self.barrier / (self.sizes - self.pieces)
@@ -318,6 +416,8 @@ class CornerSide:
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
     """Return the side for a loss, starting strictly inside at `rho`."""
     if isinstance(loss, SmoothConjugateLoss):
+        if np.isfinite(walls(loss, y)).any():
+            return BoundedSide(loss, y, rho, gap)
         return SmoothSide(loss, y, rho)
     if isinstance(loss, PolyhedralLoss):
         return BarrierSide(loss, y, rho, gap)

@@ -1,0 +1,55 @@
+"""Losses that are not the library's, as its users may write them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class HuberLoss:
+    """Squared error up to delta, absolute error beyond."""
+
+    delta: float = 1.0
+
+    def value(self, y, f):
+        size = np.abs(f - y)
+        small = np.minimum(size, self.delta)
+        return small * (size - 0.5 * small)
+
+    def gradient(self, y, f):
+        return np.clip(f - y, -self.delta, self.delta)
+
+    def conjugate(self, y, u):
+        return np.where(np.abs(u) <= self.delta, u * (0.5 * u + y), np.inf)
+
+    def conjugate_gradient(self, y, u):
+        return u + y
+
+    def conjugate_hessian(self, y, u):
+        return np.ones_like(u)
+
+    def dual_bounds(self, y):
+        return np.full_like(y, -self.delta), np.full_like(y, self.delta)
+
+
+@dataclass(frozen=True)
+class SquaredHingeLoss:
+    """Half the squared margin violation: its domain ends on one side only."""
+
+    def value(self, y, f):
+        return 0.5 * np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def gradient(self, y, f):
+        return -y * np.maximum(0.0, 1.0 - y * f)
+
+    def conjugate(self, y, u):
+        return np.where(y * u <= 0.0, 0.5 * u**2 + y * u, np.inf)
+
+    def conjugate_gradient(self, y, u):
+        return u + y
+
+    def conjugate_hessian(self, y, u):
+        return np.ones_like(u)
+
+    def dual_bounds(self, y):
+        return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)

@@ -1,0 +1,77 @@
+"""Losses of one's own: smooth conjugates that end with a finite slope."""
+
+import numpy as np
+import pytest
+from reference.own_losses import HuberLoss, SquaredHingeLoss
+from reference.toys import toy_grams, toy_targets
+from scipy.optimize import minimize
+
+from multikernel.certificates import alpha_max
+from multikernel.gram import DenseStack
+from multikernel.losses import weighted
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import BlockElasticNet, BlockL1
+from multikernel.solvers import SpicyMKL
+from multikernel.solvers.path import solve_path
+from multikernel.testing import check_loss, check_solution, check_solver
+
+LOSSES = (HuberLoss(0.1), HuberLoss(1.0), SquaredHingeLoss())
+
+
+def make_problem(loss, regularizer, fit_intercept=True):
+    y = toy_targets("hinge" if isinstance(loss, SquaredHingeLoss) else "squared")
+    if isinstance(loss, HuberLoss):
+        y[3] += 10.0
+    return Problem(DenseStack(toy_grams()), y, loss, regularizer, fit_intercept)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_they_are_losses(loss):
+    check_loss(loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+def test_the_solver_keeps_its_promises(loss, tol):
+    problems = [
+        make_problem(loss, penalty, fit_intercept)
+        for penalty in (BlockL1(0.3), BlockL1(1.0), BlockElasticNet(0.3))
+        for fit_intercept in (True, False)
+    ]
+    check_solver(SpicyMKL(tol), problems)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_paths_and_weights(loss):
+    problem = make_problem(loss, BlockL1(1.0))
+    heavy = weighted(loss, np.linspace(0.5, 3.0, problem.y.size))
+    problem = Problem(problem.gram, problem.y, heavy, BlockL1(1.0))
+    alphas = alpha_max(problem) * np.geomspace(1.0, 1e-3, 8)
+    path = solve_path(problem, SpicyMKL(1e-5), alphas)
+    for alpha, solution in zip(alphas, path, strict=True):
+        here = Problem(problem.gram, problem.y, heavy, BlockL1(alpha))
+        check_solution(here, solution, 1e-5)
+        assert solution.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_the_objective_is_that_of_a_general_minimiser(loss):
+    """One kernel with squares: f = K c, in the coordinates of a Cholesky factor."""
+    problem = make_problem(loss, BlockElasticNet(0.5, l1_ratio=0.0))
+    K = problem.gram.array[0]
+    root = np.linalg.cholesky(K + 1e-9 * np.eye(len(K)))
+    problem = Problem(
+        DenseStack((root @ root.T)[None]), problem.y, loss, problem.regularizer
+    )
+
+    def objective(x):
+        value = loss.value(problem.y, root @ x[1:] + x[0]).sum()
+        return value + 0.25 * float(x[1:] @ x[1:])
+
+    def slope(x):
+        pull = loss.gradient(problem.y, root @ x[1:] + x[0])
+        return np.append(pull.sum(), root.T @ pull + 0.5 * x[1:])
+
+    found = minimize(objective, np.zeros(1 + len(K)), jac=slope, tol=1e-10)
+    solution = SpicyMKL(1e-8).solve(problem)
+    assert solution.objective == pytest.approx(found.fun, rel=1e-6)
