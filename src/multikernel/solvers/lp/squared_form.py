@@ -257,7 +257,11 @@ class _Search:
         if solved or found.status is Status.STALLED:
             self.strengths.note(self.strength, total)
             self.strength = self.strengths.next(alpha)
-        thin(incumbent, self.settings.tol)
+        if incumbent.gap <= self.settings.tol:
+            # The strength only bounds the dual norms; what is published has them exact.
+            rho = incumbent.certificate.dual
+            incumbent.offer_dual(rho, dual_norms(incumbent.problem.gram, rho) ** 2)
+            thin(incumbent, self.settings.tol)
         incumbent.record()
 
     def _offer(self, found: Solution) -> None:
@@ -305,6 +309,4 @@ class _Search:
         for model, weight in ((small, 1.0 - share), (large, share)):
             places = np.searchsorted(kernels, model.kernels)
             coefs[places] += weight * model.expansions
-        b = (1.0 - share) * small.intercept + share * large.intercept
-        ones = np.ones(kernels.size)
-        self.incumbent.offer(Model(kernels, norms, b, objective, ones, coefs))
+        self.incumbent.offer(self.incumbent.refreshed(kernels, coefs))
