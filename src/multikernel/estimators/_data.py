@@ -214,7 +214,9 @@ def _check_samples(
             f"n_fit_samples, n_kernels); got shape {checked.shape}. stack_grams makes "
             "such an X from a list of Gram matrices."
         )
-    check_finite_grams(checked)
+    if not reset:
+        # Those of a fit are read once for this and all else, by `precomputed_stack`.
+        check_finite_grams(checked)
     return checked
 
 
