@@ -99,6 +99,10 @@ class Watch:
         self.callbacks = tuple(callbacks)
         self.stopped = False
 
+    def stop(self) -> None:
+        """Stop every solve of the fit at its next iteration."""
+        self.stopped = True
+
     def __call__(self, line: Progress) -> bool:
         """Call all, and return whether the fit is to stop."""
         if not self.stopped:

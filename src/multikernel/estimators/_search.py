@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._copies import in_order
 from multikernel.estimators._fitted import publish
-from multikernel.estimators._folds import Split, make_fold, make_splits, part_of
+from multikernel.estimators._folds import Split, make_fold, make_splits, whole_of
 from multikernel.estimators._grams import Grams, build_raw_grams, warn_degenerate
 from multikernel.estimators._one_vs_rest import Expansion, merge
 from multikernel.estimators._precomputed import GramOptions
@@ -31,7 +31,7 @@ from multikernel.estimators._scores import (
 from multikernel.estimators._solve import Recipe, Training, fitted_attributes
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.kernels import KernelDictionary
-from multikernel.linalg.threads import with_one_blas_thread
+from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback, Solution
 
 BATCH_BYTES = 2**26
@@ -229,8 +229,7 @@ class SearchCV(BaseMKL):
         self, recipe: Recipe, training: Training, watch: Watch
     ) -> dict[str, Any]:
         """Score all candidates on all folds, choose one, and fit it on all samples."""
-        rows = np.arange(training.samples.rows.size)
-        whole, _ = part_of(training, rows, self._merges_copies)
+        whole = whole_of(training, self._merges_copies)
         warn_degenerate(type(self).__name__, whole.grams)
         candidates = self._candidates(recipe, whole)
         folds = self._score_folds(candidates, training, watch)
@@ -264,15 +263,21 @@ class SearchCV(BaseMKL):
         splits = make_splits(self.cv, training.samples)
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
 
-        def run() -> list[FoldScores]:
-            scores: list[FoldScores] = Parallel(jobs, require="sharedmem")(
-                delayed(self._score_fold)(candidates, training, split, watch, jobs)
-                for split in splits
-            )
-            return scores
+        scores: dict[int, FoldScores] = {}
 
-        # Folds that run at the same time share the cores; each gets one for BLAS.
-        return with_one_blas_thread(run) if jobs > 1 else run()
+        def score(fold: int) -> None:
+            scores[fold] = self._score_fold(
+                candidates, training, splits[fold], watch, jobs
+            )
+
+        folds = range(len(splits))
+        if jobs > 1:
+            # They share the cores; each gets one for BLAS. An interrupt stops them all.
+            run_blocks(score, folds, jobs, watch.stop)
+        else:
+            for fold in folds:
+                score(fold)
+        return [scores[fold] for fold in folds]
 
     def _score_fold(
         self,

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
@@ -84,10 +83,10 @@ class LowRankMatrix:
         factor = np.hstack([self.left * np.sqrt(self.weights), extra])
         factor *= scale[:, None]
         scaled = (rhs if rhs.ndim == 2 else rhs[:, None]) * scale[:, None]
-        small = factor.T @ factor
-        small.reshape(-1)[:: small.shape[0] + 1] += 1.0
-        inner = cho_solve(cho_factor(small), factor.T @ scaled)
-        scaled -= factor @ inner
+        ones = np.ones(factor.shape[1])
+        scaled -= factor @ solve_shifted(
+            factor.T @ factor, factor.T @ scaled, ones, None
+        )
         scaled *= scale[:, None]
         return np.asarray(scaled.reshape(rhs.shape))
 

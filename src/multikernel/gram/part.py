@@ -9,7 +9,10 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
+
+LOOPS = "multikernel.gram.part_loops"
 
 KERNELS_PER_TASK = 8
 """Matrices that a thread multiplies by at a time: milliseconds of work each."""
@@ -68,8 +71,7 @@ class PartStack:
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        from multikernel.gram.part_loops import add_forms
-
+        add_forms = compiled(LOOPS, "add_forms")
         kernels = self.kernels
         forms = np.zeros(kernels.size)
         padded = self._padded(v.reshape(v.shape[0], -1).T)
@@ -96,8 +98,7 @@ class PartStack:
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        from multikernel.gram.part_loops import combine_rows
-
+        combine_rows = compiled(LOOPS, "combine_rows")
         support = np.flatnonzero(weights)
         kernels = self.kernels[support]
         factors = np.asarray(weights[support], dtype=np.float64)
@@ -125,8 +126,7 @@ class PartStack:
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        places = self.kernels[:, None], self.samples, self.samples
-        return np.asarray(self.whole.array[places], dtype=np.float64)
+        return self.whole.diagonals()[self.kernels[:, None], self.samples]
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view."""
@@ -147,8 +147,7 @@ class PartStack:
 
     def _images(self, vectors: Array) -> Array:
         """Return products for (1 or n_kernels, n_samples, n_outputs) vectors."""
-        from multikernel.gram.part_loops import write_images
-
+        write_images = compiled(LOOPS, "write_images")
         padded = self._padded(np.moveaxis(vectors, -1, 0))
         images = np.empty((*self.shape[:2], len(padded)))
         kernels = self.kernels

@@ -7,7 +7,8 @@ Python code, that of libraries included. What runs in another thread meets none.
 from _thread import start_new_thread
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
+from functools import cache
+from importlib import import_module
 from threading import Lock, get_ident, main_thread
 from typing import Any, TypeVar
 
@@ -62,24 +63,38 @@ def uninterrupted(
     return outcome.result()
 
 
-def run_compiled(function: Any, *arguments: object) -> Any:
-    """Call a function compiled by numba, whose first call compiles it uninterrupted.
+@cache
+def compiled(module: str, name: str) -> Callable[..., Any]:
+    """Return a function compiled by numba, which is loaded when it is first called.
 
-    It must take and return numbers, arrays and tuples of them only. Building any other
-    object runs Python code inside the call, where an interrupt kills the process.
+    Loading numba takes longer than all other imports together. Neither that nor the
+    first call, which compiles, is cut in two by an interrupt. Later calls are: so the
+    function must take and return numbers, arrays and tuples of them only. Building any
+    other object runs Python code inside the call, where an interrupt kills the process.
 
     Parameters
     ----------
-    function : callable
-        The compiled function.
-    *arguments : object
-        Its arguments.
+    module : str
+        Where the function is.
+    name : str
+        Its name.
 
     Returns
     -------
-    result : object
-        What it returned.
+    function : callable
     """
-    if function.signatures:
-        return function(*arguments)
-    return uninterrupted(partial(function, *arguments))
+    loaded: list[Any] = []
+
+    def call(*arguments: object) -> Any:
+        if loaded:
+            return loaded[0](*arguments)
+
+        def first() -> Any:
+            function = getattr(import_module(module), name)
+            result = function(*arguments)
+            loaded.append(function)
+            return result
+
+        return uninterrupted(first)
+
+    return call

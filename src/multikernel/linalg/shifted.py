@@ -72,6 +72,8 @@ def _add_outer(system: Array, factor: Array) -> None:
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array:
     """Solve by one LAPACK call; overwrites both arguments."""
+    if not system.size:  # Not every version of LAPACK's wrapper takes it.
+        return rhs
     # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's
     # order, so LAPACK works in place.
     solve = partial(dposv, system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)

@@ -1,5 +1,7 @@
 """SMO against LIBSVM, conic programming, and its own optimality conditions."""
 
+import signal
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +13,11 @@ from reference.conic import reference_lp_optimum
 from reference.toys import toy_grams, toy_targets
 from sklearn.svm import SVC, SVR
 
-from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    IndefiniteKernelError,
+    UnsupportedProblemError,
+)
 from multikernel.gram import DenseMatrix
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
@@ -373,7 +379,7 @@ def test_further_kinks_of_the_conjugate_are_refused():
     class Steeper(HingeLoss):
         def dual_pieces(self, y):
             one = np.ones((2, len(y)))
-            return y * one, np.array([[-1.0], [0.5]]) * one, one
+            return -y * one, np.array([[-1.0], [0.5]]) * one, one
 
     K, y = problem(LOSSES[0], n=20)
     with pytest.raises(UnsupportedProblemError, match="further kinks"):
@@ -389,3 +395,76 @@ def test_other_losses_and_shapes_are_refused():
     with pytest.raises(ValueError, match="targets hold NaN"):
         SMO().fit(DenseMatrix(K), y * np.nan, LOSSES[0], fit_intercept=True)
     assert isinstance(machine_for(scaled(LOSSES[1], 2.0, 20)), SMO)
+
+
+def badly_scaled(loss: Loss, ratio: float, n: int = 40) -> tuple[Array, Array]:
+    """Return a Gaussian kernel plus a rank-one kernel so many times as large."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    squared = ((X[:, None] - X[None, :]) ** 2).sum(axis=2)
+    signal = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n)
+    K = np.exp(-squared / 4.0) + ratio * np.outer(X[:, 0], X[:, 0])
+    is_hinge = isinstance(loss, HingeLoss)
+    return K, np.where(signal > 0.3, 1.0, -1.0) if is_hinge else signal
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("ratio", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("base", LOSSES)
+def test_kernels_of_distant_scales_take_few_steps(base, ratio, fit_intercept):
+    # Without Newton steps on the free samples these take up to millions.
+    n = 300
+    K, y = badly_scaled(base, ratio, n)
+    fit = SMO(tol=1e-3).fit(DenseMatrix(K), y, base, fit_intercept=fit_intercept)
+    assert fit.converged
+    assert fit.n_steps < 1000 * n
+    # Primal minus dual objective bounds the error of both.
+    assert primal(base, y, fit) - fit.objective < 1e-3 * fit.objective
+
+
+def test_a_tolerance_below_the_rounding_of_f_ends_there():
+    K, y = badly_scaled(LOSSES[0], 1e12)
+    fit = SMO(tol=1e-12).fit(DenseMatrix(K), y, LOSSES[0], fit_intercept=True)
+    assert not fit.converged
+    assert fit.n_steps < 1000 * len(y)
+
+
+def test_the_limit_of_steps_names_the_scales_of_the_kernels(monkeypatch):
+    monkeypatch.setattr("multikernel.machines.smo.machine.STEPS_PER_SAMPLE", 2)
+    K, y = badly_scaled(LOSSES[0], 1e8)
+    with pytest.warns(ConvergenceWarning, match="scales of the kernels"):
+        fit = SMO().fit(DenseMatrix(K), y, LOSSES[0], fit_intercept=True)
+    assert fit.n_steps == 2 * len(y)
+
+
+def test_a_start_whose_rounding_exceeds_the_quadratic_form_accuses_nobody():
+    # K rho = 0 for this start, and f - b comes out a rounding of b below it.
+    K, y, b = np.ones((2, 2)), np.array([0.5, -0.5]), 1e3
+    dual = np.array([1e-14, -1e-14])
+    f = np.array([b - 1e-12, b + 1e-12])
+    start = MachineFit(dual, np.array([b]), f, np.nan, 0, False)
+    loss = EpsilonInsensitiveLoss(2.0)
+    fit = SMO(tol=10.0).fit(DenseMatrix(K), y, loss, fit_intercept=True, init=start)
+    np.testing.assert_allclose(fit.f - fit.intercept, 0.0, atol=1e-20)
+
+
+def test_interrupts_are_noticed_while_the_loop_runs():
+    K, y = problem(LOSSES[1], n=400)
+    loss = scaled(LOSSES[1], 1e6, len(y))
+    machine = SMO(tol=1e-9, max_steps=300_000, shrinking=False)
+    times: list[float] = []
+
+    def note(*_: object) -> None:
+        times.append(time.thread_time())
+
+    before = signal.signal(signal.SIGALRM, note)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        start = time.thread_time()
+        machine.fit(DenseMatrix(K), y, loss, fit_intercept=True)
+        end = time.thread_time()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert end - start > 0.15, "the fit must take long enough to tell"
+    assert np.max(np.diff([start, *times, end])) < 0.1

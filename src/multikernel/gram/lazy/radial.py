@@ -1,14 +1,14 @@
 """Blocks of Gaussian kernels from their plan and the samples."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.lazy.plan import BatchLayout, RadialPlan
-from multikernel.linalg.interrupts import run_compiled, uninterrupted
+from multikernel.linalg.interrupts import compiled
 
 BLOCK_NUMBERS = 2**17
 """Numbers of a block, one megabyte."""
@@ -114,8 +114,7 @@ class RadialBatch:
             Overwritten there.
         """
         layout = self.layout
-        run_compiled(
-            _loop(),
+        compiled("multikernel.gram.lazy.loops", "fill_exponents")(
             self.samples.row_features,
             self.samples.col_features,
             layout.used,
@@ -128,19 +127,6 @@ class RadialBatch:
             offsets,
             out,
         )
-
-
-@cache
-def _loop() -> Callable[..., None]:
-    """Return the compiled loop."""
-    return uninterrupted(_load)
-
-
-def _load() -> Callable[..., None]:
-    # Here and not above: loading numba takes longer than all other imports.
-    from multikernel.gram.lazy.loops import fill_exponents
-
-    return fill_exponents
 
 
 def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:

@@ -16,7 +16,7 @@ SHIFT = 1e-14
 """Added to the diagonal of the system, over its trace: above the rounding of its
 factorisation, and small enough that a second step makes up for it."""
 
-MOST_FACES = 50
+MOST_FACES = 10
 """Systems of one call: each but the last ends at a bound of one sample more."""
 
 
@@ -25,7 +25,7 @@ def free_samples(v: Array) -> Indices:
     return np.flatnonzero(v[UP] == v[DOWN])
 
 
-def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> None:
+def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> int:
     """Move the free samples to the best point of their face, or to its boundary.
 
     Parameters
@@ -38,13 +38,20 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> None
         Their rows of K.
     paired : bool
         Whether the sum of rho is fixed.
+
+    Returns
+    -------
+    n_systems : int
+        Linear systems solved.
     """
     start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
-    for _ in range(MOST_FACES):
+    systems = 0
+    while systems < MOST_FACES:
         if np.count_nonzero(inside) <= int(paired):
             break
         now = free[inside]
         K = np.ascontiguousarray(rows[np.ix_(inside, now)])
+        systems += 1
         direction = _direction(K, v[F, now] + v[UP, now], paired)
         if direction is None:
             break
@@ -56,6 +63,7 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> None
     change = v[RHO, free] - old
     v[F] = start + change @ rows
     set_slopes(v)
+    return systems
 
 
 def _direction(K: Array, gradient: Array, paired: bool) -> Array | None:

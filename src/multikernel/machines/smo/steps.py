@@ -97,14 +97,17 @@ def reach(v: Array, i: int, rises: bool) -> tuple[float, Pair]:
 def move(v: Array, i: int, rises: bool, step: Pair) -> float:
     """Move rho_i by `step` = (length, room), set its slopes; return the change.
 
-    A step that fills the room ends exactly at the bound: a sample that is a rounding
-    away would count as free, and be chosen for steps of that size.
+    A step that fills the room ends exactly at the bound, and one to the kink exactly
+    there: a sample that is a rounding away would count as free, and be chosen for steps
+    of that size.
     """
     length, room = step
     old = v[RHO, i]
     value = old + length if rises else old - length
     if length >= room:
         value = v[UPPER, i] if rises else v[LOWER, i]
+    elif abs(value) <= NOISE * length:
+        value = 0.0
     v[RHO, i] = value
     up = v[LEFT, i] if value < 0.0 else v[RIGHT, i]
     down = v[RIGHT, i] if value > 0.0 else v[LEFT, i]

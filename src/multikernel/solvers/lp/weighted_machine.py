@@ -5,13 +5,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from multikernel._typing import Array
 from multikernel.certificates import check_forms, project_dual
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.linalg.extremes import lowest_direction
 from multikernel.machines import (
     SMO,
     KernelMachine,
@@ -25,9 +24,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 SHARE = 0.1  # of the gap per unit of dual variable: pessimistic by far, see below
 SMALLEST_GAP = 1e-12  # below, rounding rules
-MOST_STEPS = 2_000_000  # a run that is cut short is a feasible point all the same
 CACHE_BYTES = 1_000_000_000
-DENSE_ROWS = 1000
 
 
 def machine_within(
@@ -64,7 +61,7 @@ def machine_within(
         lower, upper = problem.loss.dual_bounds(problem.y)
         room = float(np.sum(upper - lower))
         tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room
-        return replace(machine, tol=tol, max_steps=MOST_STEPS, cache_bytes=cache_bytes)
+        return replace(machine, tol=tol, cache_bytes=cache_bytes)
     if isinstance(machine, Newton):
         return replace(machine, tol=float(np.clip(1e-2 * gap, 1e-9, 1e-3)))
     return machine
@@ -153,17 +150,8 @@ def _naming_the_kernel(gram: GramStack) -> Iterator[None]:
         for m in range(gram.shape[0]):
             kernels = np.array([m])
             one = gram.take(kernels)
-            vector = _lowest_eigenvector(one)
+            K = one.combine(np.ones(1))
+            size = float(np.abs(K.diagonal()).sum())
+            vector = lowest_direction(K.matvec, K.shape[0], size)
             check_forms(one, one.quadratic_forms(vector), vector, kernels)
         raise
-
-
-def _lowest_eigenvector(one: GramStack) -> Array:
-    """Return the eigenvector of the smallest eigenvalue of a stack of one matrix."""
-    n = one.shape[1]
-    if n <= DENSE_ROWS:
-        matrix = one.columns(np.arange(n))[0]
-        return np.asarray(eigh(matrix, subset_by_index=[0, 0])[1][:, 0])
-    system = LinearOperator((n, n), matvec=lambda v: one.matvec(v.reshape(-1))[0])
-    start = np.random.default_rng(0).normal(size=n)
-    return np.asarray(eigsh(system, k=1, which="SA", v0=start)[1][:, 0])

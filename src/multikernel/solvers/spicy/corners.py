@@ -81,7 +81,8 @@ class Corners:
 
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
     """Return the corners of a loss, of which a sample has a piece a side or none."""
-    signs, costs, sizes = loss.dual_pieces(y)
+    slopes, costs, sizes = loss.dual_pieces(y)
+    signs = -slopes  # rho = -u
     up, down = signs > 0.0, signs < 0.0
     none_up, none_down = ~up.any(axis=0), ~down.any(axis=0)
     left, right = -(costs * down).sum(axis=0), (costs * up).sum(axis=0)

@@ -263,7 +263,8 @@ class BarrierSide:
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
         self.loss, self.y = loss, y
-        self.signs, self.costs, self.sizes = loss.dual_pieces(y)
+        slopes, self.costs, self.sizes = loss.dual_pieces(y)
+        self.signs = -slopes  # rho = -u
         self.pieces = _interior_pieces(self.signs, self.sizes, rho)
         self.barrier = gap / (2.0 * self.pieces.size)
         self.xi = self.barrier / (self.sizes - self.pieces)
