@@ -111,6 +111,7 @@ def _attempts(pipe: Any, n: int, seed: int, share: float, first: int) -> None:
         warnings.simplefilter("ignore")
         sys.stderr = nothing
         world = Path(folder)
+        os.chdir(world)  # for commands that are told to write to an odd place
         _prepare(world)
         size = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
         resource.setrlimit(resource.RLIMIT_AS, (size + HARD_LIMIT, size + HARD_LIMIT))

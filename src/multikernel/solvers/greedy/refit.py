@@ -19,7 +19,6 @@ from multikernel.machines import SMO, KernelMachine, MachineFit
 from multikernel.problem import Problem
 from multikernel.solvers.greedy.whitening import is_squared, whitening
 
-
 REFIT_GAP = 1e-4
 """Relative duality gap of a refit.
 
@@ -123,14 +122,14 @@ class MachineRefit:
         it says little of the objective, so SMO goes on with smaller ones until the gap
         is small.
         """
-        machine, fit = self.machine, start
+        machine = self.machine
         for _ in range(SHARPER_RUNS):
-            fit = machine.fit(
+            start = fit = machine.fit(
                 self.total,
                 self.problem.y,
                 self.loss,
                 fit_intercept=self.problem.fit_intercept,
-                init=fit,
+                init=start,
             )
             gap = self._relative_gap(fit)
             if gap <= REFIT_GAP or not isinstance(machine, SMO) or not fit.converged:
