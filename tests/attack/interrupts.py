@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import multikernel as mk
-from multikernel.kernels import GaussianKernel
 from multikernel.estimators._lp_solvers import SPARSE_ONLY
+from multikernel.kernels import GaussianKernel
 from multikernel.solvers import LP_SOLVERS
 
 Array = NDArray[np.float64]
