@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
@@ -15,6 +16,9 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m slow
+
+test-lowest: $(LOWEST)/.test
+	$(LOWEST)/bin/pytest -n 2 --dist worksteal
 
 attack: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m attack --write docs/reliability_table.txt
@@ -46,9 +50,16 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	touch $@
 
+# The lowest versions that pyproject.toml allows; needs Python 3.11 or 3.12.
+$(LOWEST)/.test: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) .ci/lowest.py pyproject.toml > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e '.[test]'
+	touch $@
+
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q -e '.[docs]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build

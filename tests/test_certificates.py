@@ -24,7 +24,7 @@ from multikernel.certificates import (
     primal_value,
     project_dual,
 )
-from multikernel.exceptions import IndefiniteKernelError
+from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import DenseStack
 from multikernel.losses import (
     LOSSES,
@@ -35,6 +35,7 @@ from multikernel.losses import (
     weighted,
 )
 from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers import SquaredBlockNorm
 
 SMOOTH = ("log_loss", "squared_error")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -456,3 +457,11 @@ def test_the_dual_point_is_scaled_as_well_as_can_be(loss, l1_ratio):
         for scale in scales
     ]
     assert certificate.value >= np.max(values) - 1e-6 * (1 + abs(np.max(values)))
+
+
+def test_a_penalty_without_a_threshold_has_no_largest_strength():
+    gram = DenseStack(toy_grams())
+    y = toy_targets("squared_error")
+    penalty = SquaredBlockNorm(1.0, 2.0)
+    with pytest.raises(UnsupportedProblemError, match="keeps kernels in at every"):
+        alpha_max(Problem(gram, y, SquaredLoss(), penalty))

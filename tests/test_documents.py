@@ -50,9 +50,3 @@ def test_one_version_everywhere():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     stated = re.search(r"^version: (.+)$", citation, flags=re.MULTILINE)
     assert multikernel.__version__ == project["project"]["version"] == stated[1]
-
-
-@pytest.mark.parametrize("command", ["demo", "test", "lint", "docs"])
-def test_documented_commands_are_targets(command):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(rf"^{command}:", makefile, flags=re.MULTILINE)

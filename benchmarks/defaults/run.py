@@ -46,9 +46,6 @@ HERE = Path(__file__).parent
 TRAIN = 150
 TEST = 1000
 TOL = 1e-2
-UNITS = tuple(2.0**k for k in range(-7, 12, 2))
-"""Values of C, for a sum of kernels of mean variance one."""
-
 FIXED = (1 / 32, 1 / 8, 1 / 2, 1.0, 2.0, 4.0, 8.0, 32.0, 128.0)
 """The grid of C of Kloft et al. (2009)."""
 
@@ -143,17 +140,7 @@ def splits(names: Sequence[str], n_splits: int) -> Iterator[Split]:
             )
 
 
-def strengths(
-    n_kernels: int, p: float, split: Split, loss: str = "epsilon_insensitive"
-) -> list[float]:
-    """Return the values of C: `UNITS` over the size of equal weights of p-norm one."""
-    size = n_kernels ** (1.0 - 1.0 / p)
-    bounded = not split.classes and loss == "epsilon_insensitive"
-    spread = float(split.y.std()) if bounded else 1.0
-    return [unit * spread / size for unit in UNITS]
-
-
-def methods(split: Split, n_kernels: int, normalize: str) -> dict[str, Any]:
+def methods(split: Split, normalize: str) -> dict[str, Any]:
     """Return every method, its strength to be chosen by three folds."""
     shared: dict[str, Any] = {"cv": 3, "normalize": normalize}
     path = shared | {"n_alphas": 15, "tol": TOL}
@@ -173,15 +160,14 @@ def methods(split: Split, n_kernels: int, normalize: str) -> dict[str, Any]:
         )
     found = {"SpicyMKL": spicy, "MKL-GOMP": greedy}
     for name, p in (("LpMKL 4/3", 4 / 3), ("sum", np.inf)):
-        grid = strengths(n_kernels, p, split)
-        found[name] = lp(ps=[p], Cs=grid, tol=TOL, **shared)
+        found[name] = lp(ps=[p], tol=TOL, **shared)
     return found
 
 
 def measure(split: Split, label: str, make: Maker, normalize: str) -> Iterator[Any]:
     """Yield one row per method: the score on the test samples, and what was chosen."""
     kernels = make(split.X)
-    for method, model in methods(split, len(kernels), normalize).items():
+    for method, model in methods(split, normalize).items():
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -197,8 +183,6 @@ def measure(split: Split, label: str, make: Maker, normalize: str) -> Iterator[A
             "score": float(model.score(split.X_test, split.y_test)),
             "seconds": time.process_time() - start,
         }
-        if hasattr(model, "C_"):
-            row["unit"] = UNITS[int(np.argmin(np.abs(np.sort(model.Cs) - model.C_)))]
         print(*row.values(), flush=True)
         yield row
 
@@ -237,8 +221,7 @@ def grids(quick: bool) -> list[dict[str, Any]]:
         losses = ("hinge", "log_loss") if split.classes else ("epsilon_insensitive",)
         ps = (2.0,) if quick else (1.0, 4 / 3, 2.0, np.inf)
         for loss, p in product((*losses, "squared_error"), ps):
-            own = strengths(len(kernels), p, split, loss)[1:-2]
-            for grid, Cs in (("fixed", FIXED), ("anchored", own)):
+            for grid, Cs in (("fixed", FIXED), ("anchored", None)):
                 make = LpMKLClassifierCV if split.classes else LpMKLRegressorCV
                 model = make(kernels, Cs=Cs, ps=[p], loss=loss, cv=3, tol=TOL)
                 if not split.classes:
@@ -247,8 +230,9 @@ def grids(quick: bool) -> list[dict[str, Any]]:
                     warnings.simplefilter("ignore")
                     model.fit(split.X, split.y)
                 mean = model.cv_results_["mean_test_score"]
-                inner = {0: 1, len(Cs) - 1: len(Cs) - 2}
-                at = int(np.argmin(np.abs(np.sort(Cs) - model.C_)))
+                last = mean.size - 1
+                inner = {0: 1, last: last - 1}
+                at = int(model.best_index_)
                 row = {
                     "set": split.name,
                     "split": split.number,
@@ -276,8 +260,12 @@ def memory(quick: bool) -> list[dict[str, Any]]:
         for multiple in multiples:
             kernel = GaussianKernel(multiple * middle)
             beside = kernel(split.X)[np.triu_indices(split.y.size, 1)]
-            ratio = off_diagonal_ratio(1.0 - beside.mean(), beside.std(), split.y.size)
-            model = LpMKLClassifierCV([kernel], ps=[np.inf], Cs=UNITS, cv=3, tol=TOL)
+            ratio = off_diagonal_ratio(
+                np.array([1.0 - beside.mean()]),
+                np.array([beside.std()]),
+                split.y.size,
+            )
+            model = LpMKLClassifierCV([kernel], ps=[np.inf], cv=3, tol=TOL)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(split.X, split.y)
@@ -286,7 +274,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
                 "set": split.name,
                 "split": split.number,
                 "multiple": multiple,
-                "ratio": float(ratio),
+                "ratio": float(ratio[0]),
                 "outside": float(model.contributions(split.X_test).std() / inside),
                 "score": float(model.score(split.X_test, split.y_test)),
                 "constant": float(max(np.mean(split.y_test == c) for c in (-1, 1))),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import is_classifier, is_regressor
 
 from multikernel.cli._kernels import KERNELS, find_kernels
 from multikernel.cli._methods import (
@@ -16,8 +17,6 @@ from multikernel.cli._tables import Table
 from multikernel.cli._training import make_estimator
 from multikernel.estimators import SpicyMKLClassifier
 from multikernel.kernels import kernel_names
-
-SUM = "the unweighted sum"
 
 
 @pytest.mark.parametrize(
@@ -83,10 +82,13 @@ def test_unknown_method_and_kernels():
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 def test_every_method_has_both_tasks(method):
-    assert set(method.estimators) == {"classification", "regression"}
-    # Without weights there is nothing that the commands could choose.
-    both = {"classification", "regression"} if method.title != SUM else set()
-    assert set(method.cv_estimators) == both
+    tasks = {"classification": is_classifier, "regression": is_regressor}
+    assert set(method.estimators) == set(tasks)
+    for estimators in (method.estimators, method.cv_estimators):
+        for task, kind in estimators.items():
+            assert tasks[task](kind())
+    if method.title != "the unweighted sum":
+        assert set(method.cv_estimators) == set(tasks)
 
 
 @pytest.mark.parametrize(

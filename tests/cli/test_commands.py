@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLClassifier
+from multikernel.cli._methods import Method
 from multikernel.persistence import load, save
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -107,7 +108,6 @@ def test_fit_of_lp_norm_models(run, csv):
     [
         (("--method", "lp", "-C", 1, "--cv", 3), "-C and --cv exclude each other"),
         (("--alpha", 1, "--cv", 3), "--alpha and --cv exclude each other"),
-        (("--method", "uniform", "--cv", 3), "uniform has nothing that --cv could"),
         (("--method", "lp", "-p", 0.5), "p must be a number of at least 1"),
         (("--method", "spicy", "-C", 1), "SpicyMKLClassifier has no parameter C"),
         (("--method", "lp", "--alpha", 1), "LpMKLClassifier has no parameter alpha"),
@@ -117,6 +117,12 @@ def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
     result = run("fit", csv, *FIT, *options)
     assert result.exit_code == 1
     assert message in " ".join(result.stderr.split())
+
+
+def test_a_method_without_a_search_says_so(run, csv, monkeypatch):
+    monkeypatch.setattr(Method, "cv_estimators", {})
+    told = run("fit", csv, *FIT, "--method", "uniform", "--cv", 3).stderr
+    assert "--method uniform has nothing that --cv could choose" in told
 
 
 def test_a_margin_model_has_no_path_of_strengths(run, csv):

@@ -179,6 +179,9 @@ class SquaredSum:
     alpha: float
     uniform: bool
 
+    def with_alpha(self, alpha):
+        return replace(self, alpha=alpha)
+
     def value(self, norms):
         return float(0.5 * self.alpha * norms.sum() ** 2)
 

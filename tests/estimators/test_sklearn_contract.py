@@ -37,7 +37,7 @@ def instances():
 
 
 # Warnings are what some checks ask for, and the data of others is hopeless.
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("error:::multikernel")
 @parametrize_with_checks(list(instances()))
 def test_sklearn_conformance(estimator, check):
     check(estimator)
@@ -52,7 +52,7 @@ def with_corners():
                     yield estimator.set_params(loss=loss)
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("error:::multikernel")
 @pytest.mark.parametrize("estimator", list(with_corners()), ids=type)
 def test_weights_are_copies_for_losses_with_corners(estimator):
     check_sample_weight_equivalence_on_dense_data(type(estimator).__name__, estimator)

@@ -20,6 +20,7 @@ DICTIONARY = ListDictionary(
     [GaussianKernel(1.5), LinearKernel(), ColumnKernel(PolynomialKernel(2), 0)]
 )
 SCALINGS = [None, "trace", "variance", ("variance", "trace")]
+COPYING = ["center", "cosine", ("center", "cosine")]
 SAMPLES = np.array([0, 1, 4, 5, 6, 9, 12])
 
 
@@ -32,11 +33,13 @@ def samples():
 
 @pytest.mark.parametrize("storage", ["dense", "dense32"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
-@pytest.mark.parametrize("normalize", [*SCALINGS, "center", "cosine"])
+@pytest.mark.parametrize(
+    "normalize", [*SCALINGS, "center", "cosine", ("center", "cosine")]
+)
 def test_a_part_is_what_its_samples_alone_give(normalize, weighted, storage, X):
     weights = np.linspace(1.0, 2.0, SAMPLES.size) if weighted else None
     options = {"normalize": normalize, "sample_weight": weights}
-    whole = build_stack(DICTIONARY, X, normalize=normalize, storage=storage).stack
+    whole = build_stack(DICTIONARY, X, storage=storage).stack
     part = build_part(whole, SAMPLES, **options)
     alone = build_stack(DICTIONARY, X[SAMPLES], storage=storage, **options)
     tol = 1e-9 if storage == "dense" else 1e-4
@@ -44,11 +47,9 @@ def test_a_part_is_what_its_samples_alone_give(normalize, weighted, storage, X):
     check_gram_stack(part.stack, expected, tol)
 
 
-@pytest.mark.parametrize("storage", ["lazy", "dense"])
-def test_what_must_be_computed_anew(storage, X):
-    steps = "trace" if storage == "lazy" else ("center", "cosine")
-    whole = build_stack(DICTIONARY, X, normalize=steps, storage=storage).stack
-    assert build_part(whole, SAMPLES, normalize=steps) is None
+def test_what_is_not_in_memory_must_be_computed_anew(X):
+    whole = build_stack(DICTIONARY, X, storage="lazy").stack
+    assert build_part(whole, SAMPLES, normalize="trace") is None
 
 
 def test_scaled_parts_take_no_memory_of_their_own():

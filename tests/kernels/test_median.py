@@ -128,7 +128,8 @@ def test_thousands_of_columns_are_no_trouble():
 def ratio_of(K):
     """Return the ratio of a whole matrix."""
     beside = K[np.triu_indices(len(K), 1)]
-    return off_diagonal_ratio(np.mean(np.diag(K)) - beside.mean(), beside.std(), len(K))
+    variances = np.array([np.mean(np.diag(K)) - beside.mean()])
+    return off_diagonal_ratio(variances, np.array([beside.std()]), len(K))[0]
 
 
 def test_the_ratio_is_that_of_random_functions():

@@ -28,7 +28,7 @@ def make_grams(scale, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_the_objective_is_that_of_the_model_s_own_predictions(loss, seed):
     grams, y = make_grams(1e8, seed)
     K = np.moveaxis(grams, 0, -1)
@@ -36,9 +36,11 @@ def test_the_objective_is_that_of_the_model_s_own_predictions(loss, seed):
     model.fit(K, y)
     f = model.decision_function(K)
     losses = (
-        0.5 * (y - f) ** 2 if loss == "squared" else np.log1p(np.exp(-np.abs(y * f)))
+        0.5 * (y - f) ** 2
+        if loss == "squared_error"
+        else np.log1p(np.exp(-np.abs(y * f)))
     )
-    if loss == "logistic":
+    if loss == "log_loss":
         losses += np.maximum(-y * f, 0.0)
     # The penalty is not negative, and below half of the dual variable's share.
     assert 5.0 * losses.sum() <= model.objective_ * (1.0 + 1e-6)

@@ -7,8 +7,10 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates.forms import dual_norms
+from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss, PolyhedralLoss
 from multikernel.problem import Problem
+from multikernel.regularizers.base import ProximableRegularizer
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -132,7 +134,9 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     return b, -gradient
 
 
-def _between_kinks(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, Array] | None:
+def _between_kinks(
+    loss: PolyhedralLoss, y: Array, f: Array
+) -> tuple[float, Array] | None:
     """Return what `best_intercept` does, from the sorted kinks of the summed loss.
 
     A piecewise linear loss is a sum of hinges, one for each piece of its conjugate, so
@@ -204,9 +208,9 @@ def alpha_max(problem: Problem) -> float:
 
     in the summed scale of `Problem` (an estimator's alpha is this over n_samples),
     with :math:`\rho_0` the dual point of the best constant model. For losses with
-    kinks there, such as the hinge, it is an upper bound. For an elastic net it is the
-    alpha at which the block l1 part alone removes every kernel, so the value is
-    divided by ``l1_ratio``; it is infinite where that is zero.
+    kinks there, such as the hinge, it is an upper bound. A penalty whose threshold is
+    a share of alpha, as that of an elastic net, has this value over that share; it is
+    infinite where the share is zero.
 
     Parameters
     ----------
@@ -216,7 +220,18 @@ def alpha_max(problem: Problem) -> float:
     Returns
     -------
     alpha : float
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the penalty has no threshold, so that it keeps kernels in at every strength.
     """
+    regularizer = problem.regularizer
+    if not isinstance(regularizer, ProximableRegularizer):
+        raise UnsupportedProblemError(
+            f"{type(regularizer).__name__} keeps kernels in at every alpha: only a "
+            "penalty with a threshold, such as BlockL1, has a largest one."
+        )
     largest = float(dual_norms(problem.gram, constant_model(problem).dual).max())
-    l1_ratio = float(getattr(problem.regularizer, "l1_ratio", 1.0))
-    return largest / l1_ratio if l1_ratio > 0.0 else np.inf
+    share = regularizer.threshold / regularizer.alpha
+    return largest / share if share > 0.0 else np.inf

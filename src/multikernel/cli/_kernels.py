@@ -1,33 +1,22 @@
 """The dictionaries of kernels that the command line offers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multikernel.cli._tables import Table
-from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+from multikernel.kernels import GaussianKernel, Kernel, LinearKernel, ParameterGrid
 
 WIDTHS = (0.5, 1.0, 2.0, 5.0)
 """Widths for standardized columns, from wiggly to nearly linear."""
 
 
-def _gaussians_per_column(n_features: int) -> ParameterGrid:
-    return ParameterGrid([GaussianKernel(s) for s in WIDTHS], range(n_features))
-
-
-def _gaussians_on_all(n_features: int) -> ParameterGrid:
-    return ParameterGrid([GaussianKernel(s) for s in WIDTHS], [slice(None)])
-
-
-def _linear_per_column(n_features: int) -> ParameterGrid:
-    return ParameterGrid([LinearKernel()], range(n_features))
-
-
-# None is the estimators' own default, whose widths the data decide.
-KERNELS: Mapping[str, Callable[[int], Any] | None] = {
+GAUSSIANS = tuple(GaussianKernel(width) for width in WIDTHS)
+# Kernels, and whether each column gets its own; None is the estimators' own choice.
+KERNELS: Mapping[str, tuple[Sequence[Kernel], bool] | None] = {
     "default": None,
-    "columns": _gaussians_per_column,
-    "joint": _gaussians_on_all,
-    "linear": _linear_per_column,
+    "columns": (GAUSSIANS, True),
+    "joint": (GAUSSIANS, False),
+    "linear": ((LinearKernel(),), True),
 }
 
 
@@ -56,5 +45,9 @@ def find_kernels(name: str, table: Table) -> Any:
         )
     if table.precomputed:
         return "precomputed"
-    build = KERNELS[name]
-    return None if build is None else build(table.X.shape[1])
+    chosen = KERNELS[name]
+    if chosen is None:
+        return None
+    kernels, per_column = chosen
+    columns = range(table.X.shape[1]) if per_column else [slice(None)]
+    return ParameterGrid(kernels, columns)

@@ -8,24 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from multikernel.estimators import (
-    GroupOMPClassifier,
-    GroupOMPClassifierCV,
-    GroupOMPRegressor,
-    GroupOMPRegressorCV,
-    LpMKLClassifier,
-    LpMKLClassifierCV,
-    LpMKLRegressor,
-    LpMKLRegressorCV,
-    SpicyMKLClassifier,
-    SpicyMKLClassifierCV,
-    SpicyMKLRegressor,
-    SpicyMKLRegressorCV,
-    UniformMKLClassifier,
-    UniformMKLClassifierCV,
-    UniformMKLRegressor,
-    UniformMKLRegressorCV,
-)
+from multikernel import estimators
 
 TASKS = ("classification", "regression")
 LOSS_TASKS: Mapping[str, tuple[str, ...]] = {
@@ -45,42 +28,34 @@ class Method:
     ----------
     title : str
         The method's name in its paper.
-    estimators : mapping of str to type
-        The estimator of each task.
-    cv_estimators : mapping of str to type
-        The estimator of each task that chooses its strength by cross-validation; may
-        be empty.
+    stem : str
+        What the names of its estimators begin with.
     """
 
     title: str
-    estimators: Mapping[str, type]
-    cv_estimators: Mapping[str, type]
+    stem: str
+
+    @property
+    def estimators(self) -> Mapping[str, type]:
+        """Return the estimator of each task."""
+        return self._ending_in("")
+
+    @property
+    def cv_estimators(self) -> Mapping[str, type]:
+        """Return those that choose the strength by cross-validation, if there are."""
+        return self._ending_in("CV")
+
+    def _ending_in(self, ending: str) -> Mapping[str, type]:
+        names = (f"{self.stem}{kind}{ending}" for kind in ("Classifier", "Regressor"))
+        kinds = [getattr(estimators, name, None) for name in names]
+        return {task: kind for task, kind in zip(TASKS, kinds, strict=True) if kind}
 
 
 METHODS: Mapping[str, Method] = {
-    "spicy": Method(
-        "SpicyMKL",
-        {"classification": SpicyMKLClassifier, "regression": SpicyMKLRegressor},
-        {"classification": SpicyMKLClassifierCV, "regression": SpicyMKLRegressorCV},
-    ),
-    "gomp": Method(
-        "MKL-GOMP",
-        {"classification": GroupOMPClassifier, "regression": GroupOMPRegressor},
-        {"classification": GroupOMPClassifierCV, "regression": GroupOMPRegressorCV},
-    ),
-    "lp": Method(
-        "lp-norm MKL",
-        {"classification": LpMKLClassifier, "regression": LpMKLRegressor},
-        {"classification": LpMKLClassifierCV, "regression": LpMKLRegressorCV},
-    ),
-    "uniform": Method(
-        "the unweighted sum",
-        {"classification": UniformMKLClassifier, "regression": UniformMKLRegressor},
-        {
-            "classification": UniformMKLClassifierCV,
-            "regression": UniformMKLRegressorCV,
-        },
-    ),
+    "spicy": Method("SpicyMKL", "SpicyMKL"),
+    "gomp": Method("MKL-GOMP", "GroupOMP"),
+    "lp": Method("lp-norm MKL", "LpMKL"),
+    "uniform": Method("the unweighted sum", "UniformMKL"),
 }
 
 

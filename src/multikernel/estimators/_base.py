@@ -26,6 +26,7 @@ from multikernel.estimators._grams import (
     choose_dictionary,
     naming_the_kernel,
     warn_degenerate,
+    warn_memorising,
 )
 from multikernel.estimators._losses import is_likelihood
 from multikernel.estimators._parameters import SHARED_CHECKS
@@ -72,6 +73,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     fit_intercept: bool
     storage: str
     max_bytes: int | None
+    check_psd: str | bool
     verbose: int
     random_state: Any
 
@@ -120,6 +122,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             If a parameter or the data are wrong; the message says which and how.
         multikernel.exceptions.StackTooLargeError
             If the Gram matrices would need more than ``max_bytes``.
+        multikernel.exceptions.IndefiniteKernelError
+            If a Gram matrix is not positive semidefinite, see ``check_psd``.
 
         Warns
         -----
@@ -159,9 +163,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         dictionary = choose_dictionary(self.kernels, samples)
         options = GramOptions(
-            self.normalize, self.storage, self.max_bytes, self.random_state
+            self.normalize,
+            self.storage,
+            self.max_bytes,
+            self.random_state,
+            self.check_psd,
         )
         grams = self._build_grams(dictionary, samples, options)
+        if self.kernels is not None:
+            warn_memorising(owner, grams)
 
         callbacks = [] if callback is None else [callback]
         if self.verbose:

@@ -98,7 +98,9 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     if is_regressor(estimator):
         targets = number_targets(targets)
     check_consistent_length(checked, targets)
-    return Table(checked, targets, columns, X)
+    # What turns into an array, and is none, cannot be cut into folds.
+    given = X if hasattr(X, "__getitem__") else checked
+    return Table(checked, targets, columns, given)
 
 
 def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
@@ -212,7 +214,9 @@ def _check_samples(
             f"n_fit_samples, n_kernels); got shape {checked.shape}. stack_grams makes "
             "such an X from a list of Gram matrices."
         )
-    check_finite_grams(checked)
+    if not reset:
+        # Those of a fit are read once for this and all else, by `precomputed_stack`.
+        check_finite_grams(checked)
     return checked
 
 

@@ -137,6 +137,29 @@ def make_fold(
     return Fold(training, outside, cut)
 
 
+def whole_of(raw: Training, merge: bool) -> Training:
+    """Return all samples with their normalised Gram matrices, as a fit has them.
+
+    Parameters
+    ----------
+    raw : Training
+        All samples, and Gram matrices that are not normalised.
+    merge : bool
+        Whether copies among them are made one. Matrices are then computed anew if
+        there are any, so that weights and copies give the same to the last digit.
+
+    Returns
+    -------
+    training : Training
+    """
+    everyone = np.arange(raw.samples.rows.size)
+    training, chosen = part_of(raw, everyone, merge)
+    if chosen.size == everyone.size:
+        return training
+    grams = raw.grams.anew(chosen, training.samples.weights)
+    return replace(training, grams=grams)
+
+
 def part_of(
     whole: Training, chosen: Indices, merge: bool, n_copies: int = 1
 ) -> tuple[Training, Indices]:

@@ -21,14 +21,20 @@ from multikernel.estimators._predict import (
     PrecomputedGrams,
 )
 from multikernel.estimators._samples import Samples
-from multikernel.exceptions import DegenerateKernelWarning, IndefiniteKernelError
+from multikernel.exceptions import (
+    DegenerateKernelWarning,
+    DictionaryWarning,
+    IndefiniteKernelError,
+)
 from multikernel.gram import (
     BuiltStack,
     DenseStack,
     GramStack,
     build_part,
     build_stack,
+    check_definite,
 )
+from multikernel.gram.memorising import memorising_kernels
 from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
@@ -138,6 +144,27 @@ class Grams:
             return NumberedNames(self.stack.shape[0])
         return DictionaryNames(self.dictionary)
 
+    def anew(self, chosen: Indices, weights: Array | None) -> "Grams":
+        """Return the Gram matrices on some of the samples, computed without the others.
+
+        Their values do not depend on the others to the last digit, as those of
+        `part` may.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (n_chosen,)
+            The samples.
+        weights : ndarray of shape (n_chosen,) or None
+            Weights of the normalisation's statistics.
+
+        Returns
+        -------
+        grams : Grams
+        """
+        X = self.X[chosen] if self.dictionary is not None else self.X
+        built = _build(self.dictionary, X, self.options, weights)
+        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
     def part(
         self, chosen: Indices, weights: Array | None, n_copies: int = 1
     ) -> "Grams":
@@ -169,11 +196,20 @@ class Grams:
             n_copies=n_copies,
         )
         if built is None:
-            X = self.X[chosen]
-            built = _build(self.dictionary, X, self.options, weights)
-        else:
-            X = self.X if self.dictionary is None else self.X[chosen]
+            return self.anew(chosen, weights)
+        X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
+    def check_active(self, active: Indices) -> None:
+        """Raise if a kernel of a model is no kernel, as the options ask for.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels of the model.
+        """
+        how = self.options.check_psd
+        check_definite(self.stack, self.dictionary, active, how)
 
     def model(self, expansion: Expansion) -> AdditiveModel:
         """Return a model that predicts, with no more training data than it needs.
@@ -386,6 +422,33 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
             stacklevel=5,
+        )
+
+
+def warn_memorising(owner: str, grams: Grams) -> None:
+    """Name the kernels that can fit any labels, and say nothing about new samples.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+
+    Warns
+    -----
+    DictionaryWarning
+        If there are such kernels, see `memorising_kernels`.
+    """
+    found = memorising_kernels(grams.stack)
+    if found.size:
+        names = grams.names(found[:5].tolist())
+        warnings.warn(
+            f"{owner}: {found.size} of {grams.stack.shape[0]} kernels can only "
+            "memorise, as no training sample is close to another for them: "
+            f"{listed(names, found.size)}. Leave them out, or make them wider.",
+            DictionaryWarning,
+            stacklevel=4,
         )
 
 

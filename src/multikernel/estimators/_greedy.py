@@ -203,8 +203,8 @@ class GreedyClassifier(GreedyMKL, ClassifierMKL):
         labels : iterator of ndarray of shape (n_samples,)
             Item k holds the predictions of ``prefix(k)``.
         """
-        values, classes = self._staged_values(X), self.classes_
-        return (classes[class_codes(f)] for f in values)
+        values = self._staged_values(X)
+        return (self.classes_[class_codes(f)] for f in values)
 
     @available_if(has_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:

@@ -46,9 +46,9 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the combination of all kernels with
-        equal weights, which depends on p.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
+        "log_loss", which curves less.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -89,6 +89,10 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
         Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
@@ -201,6 +205,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -220,6 +225,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -250,9 +256,9 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the combination of all kernels with
-        equal weights, which depends on p.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M^(1 - 1/p) times the mean variance of the M kernels; for
+        "epsilon_insensitive" in units of the standard deviation of y.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -293,6 +299,10 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
         Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
@@ -401,6 +411,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         max_iter: int | None = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -420,6 +431,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

@@ -22,6 +22,7 @@ from multikernel.estimators._losses import (
     REGRESSOR_LOSS_CHECKS,
 )
 from multikernel.gram.build import STORAGE
+from multikernel.gram.definite import CHOICES
 from multikernel.gram.normalization import STEPS
 
 
@@ -77,7 +78,9 @@ NORMALIZE = "variance"
 """The default ``normalize`` of every estimator.
 
 Wide Gaussians are mostly constant: with "trace" most of their diagonal is spent on
-that, which the intercept does better.
+that, which the intercept does better. ``benchmarks/defaults`` (normalize), 14 sets and
+four methods: on widths of 1 and 5 the held-out score is higher by 0.005 +- 0.005 than
+with "trace", on the default's widths lower by 0.003 +- 0.002.
 """
 
 SHARED_CHECKS: Mapping[str, Check] = {
@@ -87,6 +90,7 @@ SHARED_CHECKS: Mapping[str, Check] = {
     "max_iter": COUNT,
     "storage": OneOf(STORAGE),
     "max_bytes": AnyOf((NOTHING, COUNT)),
+    "check_psd": OneOf(CHOICES),
     "verbose": AnyOf((FLAG, Number(0, integer=True))),
     "random_state": AnyOf(
         (

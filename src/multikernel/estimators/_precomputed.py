@@ -8,11 +8,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
+from multikernel.estimators._finite import check_finite_grams
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack
 from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
+from multikernel.gram.census import take_census
+from multikernel.gram.definite import ROUNDING
 from multikernel.gram.normalization import CosineStep, empty_normalization
 from multikernel.kernels.precomputed import ASYMMETRY
+from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
@@ -21,6 +25,9 @@ NO_COPY = (
 """What to use where a copy of given matrices does not fit."""
 
 TINY = float(np.finfo(np.float64).tiny)
+
+COPIED_TOGETHER = 64
+"""Matrices that a thread copies at a time from an array that has samples first."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +43,16 @@ class GramOptions:
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
     random_state : int, RandomState or None
-        Draws the vectors of `check_symmetric`.
+        Draws the vectors that show whether matrices are symmetric.
+    check_psd : {"active", "all", False}
+        Which kernels of a fitted model are looked at, as in `check_definite`.
     """
 
     normalize: str | Sequence[str] | None
     storage: str
     max_bytes: int | None
     random_state: Any = None
+    check_psd: str | bool = "active"
 
 
 def stack_grams(grams: Any) -> Array:
@@ -138,54 +148,94 @@ def precomputed_stack(
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
-        array = array.copy(order="C")
-    stack: GramStack = DenseStack(array)
-    check_diagonals(stack)
-    check_symmetric(stack, options.random_state)
+        array = kernels_first(X)
+    held = DenseStack(array)
+    stack: GramStack
+    census = take_census(
+        held,
+        np.ones(n_samples) / n_samples if weights is None else weights / weights.sum(),
+        check_random_state(0 if options.random_state is None else options.random_state),
+    )
+    if not np.isfinite(census.asymmetry).all():
+        check_finite_grams(X)
+    check_diagonals(held)
+    check_symmetric(held, census.asymmetry)
     if normalization.only_scales:
-        stack = normalization.learn_scales(stack)
+        stack = normalization.learn_scales(held, census.forms)
     else:
         normalize_in_place(array, normalization)
+        stack = DenseStack(array)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
 
 
-def check_diagonals(stack: GramStack) -> None:
-    """Raise `IndefiniteKernelError` if a diagonal has a negative entry."""
-    diagonals = stack.diagonals()
-    m, i = np.unravel_index(int(np.argmin(diagonals)), diagonals.shape)
-    if diagonals[m, i] < 0.0:
-        raise IndefiniteKernelError(
-            f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
-            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative."
-        )
-
-
-def check_symmetric(stack: GramStack, random_state: Any) -> None:
-    """Raise if a matrix is not symmetric, at the cost of one pass.
-
-    For two random vectors of signs, u^T K v and v^T K u differ by about the Frobenius
-    norm of K - K^T: a single pair of entries that differ is found.
+def kernels_first(X: Array) -> Array:
+    """Return a samples-first block as a new array of whole matrices, on all cores.
 
     Parameters
     ----------
-    stack : GramStack
+    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
+        The matrices.
+
+    Returns
+    -------
+    array : ndarray of shape (n_kernels, n_samples, n_fit_samples)
+        C-contiguous.
+    """
+    n_samples, n_cols, n_kernels = X.shape
+    array = np.empty((n_kernels, n_samples, n_cols), X.dtype)
+
+    def copy(kernels: slice) -> None:
+        for i in range(n_samples):
+            array[kernels, i] = X[i, :, kernels].T
+
+    starts = range(0, n_kernels, COPIED_TOGETHER)
+    run_blocks(copy, (slice(k, k + COPIED_TOGETHER) for k in starts))
+    return array
+
+
+def check_diagonals(stack: DenseStack) -> None:
+    """Raise `IndefiniteKernelError` if a diagonal has an entry clearly below zero."""
+    diagonals = stack.diagonals()
+    allowed = ROUNDING * np.abs(diagonals).sum(axis=1)
+    depth = diagonals + allowed[:, None]
+    m, i = np.unravel_index(int(np.argmin(depth)), depth.shape)
+    if depth[m, i] < 0.0:
+        raise IndefiniteKernelError(
+            f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
+            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative.",
+            kernel=int(m),
+        )
+
+
+def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
+    """Raise if a matrix is not symmetric.
+
+    Parameters
+    ----------
+    stack : DenseStack
         Square matrices.
-    random_state : int, RandomState or None
-        Draws the vectors; None stands for a fixed seed.
+    asymmetry : ndarray of shape (n_kernels,)
+        As a `Census` holds it.
 
     Raises
     ------
     ValueError
         Naming the matrix and the pair of entries that differ most.
     """
-    random = check_random_state(0 if random_state is None else random_state)
-    u, v = signs = random.choice([-1.0, 1.0], size=(2, stack.shape[1]))
-    images = stack.matvec(signs.T)
-    difference = np.abs(images[:, :, 1] @ u - images[:, :, 0] @ v)
     traces = np.abs(stack.diagonals()).sum(axis=1)
-    for m in np.flatnonzero(difference > ASYMMETRY * np.maximum(traces, TINY)):
-        K = stack.take(np.array([m])).columns(np.arange(stack.shape[2]))[0]
-        i, j = np.unravel_index(int(np.argmax(np.abs(K - K.T))), K.shape)
+    wrong = ~(np.abs(asymmetry) <= ASYMMETRY * np.maximum(traces, TINY))
+    for m in np.flatnonzero(wrong):
+        K = stack.array[m]
+        largest = float(np.abs(K).max())
+        if not np.isfinite(asymmetry[m]):
+            raise ValueError(
+                f"Gram matrix {m} is too large for sums over it: its largest value is "
+                f"{largest:.3g}. Divide it by a constant."
+            )
+        difference = np.abs(K - K.T)
+        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+        if difference[i, j] <= ASYMMETRY * largest:
+            continue  # its trace says nothing of its size
         raise ValueError(
             f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
             f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "

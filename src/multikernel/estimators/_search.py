@@ -16,7 +16,7 @@ from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._copies import in_order
 from multikernel.estimators._fitted import publish
-from multikernel.estimators._folds import Split, make_fold, make_splits, part_of
+from multikernel.estimators._folds import Split, make_fold, make_splits, whole_of
 from multikernel.estimators._grams import Grams, build_raw_grams, warn_degenerate
 from multikernel.estimators._one_vs_rest import Expansion, merge
 from multikernel.estimators._precomputed import GramOptions
@@ -229,8 +229,7 @@ class SearchCV(BaseMKL):
         self, recipe: Recipe, training: Training, watch: Watch
     ) -> dict[str, Any]:
         """Score all candidates on all folds, choose one, and fit it on all samples."""
-        rows = np.arange(training.samples.rows.size)
-        whole, _ = part_of(training, rows, self._merges_copies)
+        whole = whole_of(training, self._merges_copies)
         warn_degenerate(type(self).__name__, whole.grams)
         candidates = self._candidates(recipe, whole)
         folds = self._score_folds(candidates, training, watch)

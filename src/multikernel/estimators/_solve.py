@@ -143,6 +143,7 @@ def fitted_attributes(
     expansion = merge(solutions)
     support = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
     dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    training.grams.check_active(expansion.active)
     model: AdditiveModel = training.grams.model(expansion)
     return {
         "kernel_weights_": single([s.kernel_weights for s in solutions]),

@@ -217,6 +217,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     stages : Stages
     """
     samples = training.samples
+    training.grams.check_active(path.order)
     model, kept = staged_model(path, training.grams.cross)
     return Stages(
         model=model,

@@ -61,7 +61,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.classes_[class_codes(self._decision_values(X))]
+        codes = class_codes(self._decision_values(X))
+        return self.classes_[codes]
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Array:

@@ -54,8 +54,9 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the sum of all kernels.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M times the mean variance of the M kernels; four times as large for
+        "log_loss", which curves less.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds, as everywhere in scikit-learn; None stands for five. A single pair
         is a validation set.
@@ -89,6 +90,10 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
         Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
@@ -194,6 +199,7 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -211,6 +217,7 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         self.class_weight = class_weight
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 
@@ -238,8 +245,9 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         and on each alone; it expects standardised columns. For "precomputed" see
         `stack_grams`.
     Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for a grid that the data anchor: its
-        values are divided by the mean diagonal of the sum of all kernels.
+        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
+        M times the mean variance of the M kernels; for
+        "epsilon_insensitive" in units of the standard deviation of y.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds, as everywhere in scikit-learn; None stands for five. A single pair
         is a validation set.
@@ -273,6 +281,10 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
     verbose : int, default=0
         Whether to write one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
@@ -374,6 +386,7 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         max_iter: int | None = None,
         storage: str = "auto",
         max_bytes: int | None = None,
+        check_psd: str | bool = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -391,6 +404,7 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         self.max_iter = max_iter
         self.storage = storage
         self.max_bytes = max_bytes
+        self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
 

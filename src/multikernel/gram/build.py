@@ -30,6 +30,13 @@ from multikernel.linalg.threads import run_blocks
 STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank")
 
 
+COPIED_BYTES = 2**26
+"""Parts of a stack are copied where all that is held stays below: BLAS is faster there.
+
+Their products do not depend on what they were cut from, to the last digit.
+"""
+
+
 def build_stack(
     dictionary: KernelDictionary,
     X: Array,
@@ -153,9 +160,9 @@ def build_part(
     Returns
     -------
     built : BuiltStack or None
-        A view where kernels are at most scaled, a copy where they are centred or
-        divided. None where the stack is not in memory, so that kernels must be
-        computed anew, by `build_stack`.
+        A view where kernels are at most scaled, unless the stack is small, and a copy
+        where they are centred or divided. None where the stack is not in memory, so
+        that kernels must be computed anew, by `build_stack`.
 
     Raises
     ------
@@ -176,7 +183,19 @@ def build_part(
     n_kernels, n_all, _ = whole.shape
     learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
     if learnt.only_scales:
-        part = whole if samples.size == n_all else PartStack(whole, samples)
+        part: GramStack = whole
+        if samples.size < n_all:
+            shape = n_kernels, samples.size, samples.size
+            needed = n_copies * stack_bytes(shape, whole.array.itemsize)
+            small = whole.array.nbytes + needed <= min(
+                COPIED_BYTES, byte_limit(max_bytes)
+            )
+            everything = np.arange(n_kernels)
+            part = (
+                whole.copied(everything, samples, samples)
+                if small
+                else PartStack(whole, samples)
+            )
         stack = learnt.learn_scales(part)
     else:
         _check_copies(whole, samples.size, max_bytes, n_copies)

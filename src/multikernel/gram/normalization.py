@@ -103,12 +103,17 @@ class ScaleStep(ABC):
     factors: Array
 
     @abstractmethod
-    def sizes(self, stack: GramStack) -> Array:
+    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
         """Return what is to be one, shape (n_kernels,)."""
 
-    def learn(self, kernels: slice, stack: GramStack) -> None:
-        """Store the factors of some kernels; see `Step.learn`."""
-        sizes = self.sizes(stack)
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
+        """Store the factors of some kernels; see `Step.learn`.
+
+        Quadratic forms of the weights are computed unless they are given.
+        """
+        sizes = self.sizes(stack, forms)
         positive = sizes >= TINY  # the inverse of less is no number
         self.factors[kernels] = np.where(
             positive, 1.0 / np.where(positive, sizes, 1), 0
@@ -130,7 +135,7 @@ class ScaleStep(ABC):
 class TraceStep(ScaleStep):
     """Scale to a (weighted) mean diagonal of one: tr K = n."""
 
-    def sizes(self, stack: GramStack) -> Array:
+    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
         """Return the mean diagonals."""
         return np.asarray(stack.diagonals() @ self.weights)
 
@@ -138,10 +143,12 @@ class TraceStep(ScaleStep):
 class VarianceStep(ScaleStep):
     """Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
 
-    def sizes(self, stack: GramStack) -> Array:
+    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
         """Return the variances, zero for a kernel that is constant."""
         means = stack.diagonals() @ self.weights
-        variances = means - stack.quadratic_forms(self.weights)
+        if forms is None:
+            forms = stack.quadratic_forms(self.weights)
+        variances = means - forms
         return np.where(variances > VANISHES * means, variances, 0.0)
 
 
@@ -161,7 +168,7 @@ class CosineStep:
         K *= _inverse_roots(diagonal)
         K *= _inverse_roots(row_diagonal)[:, None]
         for values in (row_diagonal, diagonal):
-            values[...] = values > 0.0
+            values[...] = values >= TINY
 
     def apply_factor(self, m: int, factor: Array) -> Array:
         """Return the factor with rows of length one; see `Step.apply_factor`."""
@@ -237,9 +244,9 @@ class Normalization:
         """Learn every step from one training matrix, and normalise it in place."""
         if not self.steps:
             return
-        diagonal, stack = K.diagonal().copy(), DenseStack(K[None])
+        diagonal = K.diagonal().copy()
         for step in self.steps:
-            step.learn(slice(m, m + 1), stack)
+            step.learn(slice(m, m + 1), DenseStack(K[None]))
             step.apply(m, K, diagonal.copy(), diagonal)
 
     def learn_factor(self, m: int, factor: Array) -> Array:
@@ -250,8 +257,19 @@ class Normalization:
             factor = step.apply_factor(m, factor)
         return factor
 
-    def learn_scales(self, stack: GramStack) -> GramStack:
+    def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
         """Learn every step from a whole stack, and return it with its factors.
+
+        Parameters
+        ----------
+        stack : GramStack
+            The training matrices.
+        forms : ndarray of shape (n_kernels,), optional
+            Their quadratic forms of the weights, where these are known.
+
+        Returns
+        -------
+        scaled : GramStack
 
         Raises
         ------
@@ -263,7 +281,7 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(f"{type(step).__name__} does more than scale.")
-            step.learn(slice(None), scaled)
+            step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors
             scaled = ScaledStack(stack, scales)
         return scaled
@@ -418,8 +436,8 @@ def cross_gram(
 
 
 def _inverse_roots(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), zero where the diagonal is not positive."""
-    positive = diagonal > 0.0
+    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
+    positive = diagonal >= TINY
     roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
     return np.where(positive, 1.0 / roots, 0.0)
 

@@ -139,3 +139,30 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 total[j] += weight * row[j]
         for q in range(p + 1):
             out[p, q] = out[q, p] = total[rows[q]]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_census(array: Stored, vectors: Array, out: Array) -> None:
+    """Add u^T K v, v^T K u and w^T K w of every matrix, each of them read once.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n, n)
+        The matrices, float64 or float32.
+    vectors : ndarray of shape (3, n)
+        u, v and w.
+    out : ndarray of shape (n_matrices, 3)
+        Added to.
+    """
+    u, v, w = vectors[0], vectors[1], vectors[2]
+    for m in range(len(array)):
+        for i in range(u.size):
+            row = array[m, i]
+            a, b, c = 0.0, 0.0, 0.0
+            for j in range(u.size):
+                a += row[j] * u[j]
+                b += row[j] * v[j]
+                c += row[j] * w[j]
+            out[m, 0] += u[i] * b
+            out[m, 1] += v[i] * a
+            out[m, 2] += w[i] * c

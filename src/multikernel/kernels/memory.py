@@ -2,10 +2,16 @@
 
 import numpy as np
 
+from multikernel._typing import Array
+
 MEMORISES = 0.25
+"""Ratio below which a kernel memorises. ``benchmarks/defaults`` (memory), 216 single
+Gaussians on 9 sets: below it accuracy is 0.002 above that of the larger class in the
+mean and contributions shrink to less than a fifth on new samples; from 0.25 to 0.5 it
+is 0.06 above, from 0.5 to 1 0.16."""
 
 
-def off_diagonal_ratio(variance: float, spread: float, n_samples: int) -> float:
+def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
     r"""Return what a kernel says beyond its diagonal, over what its diagonal says.
 
     A function :math:`f = \sum_j a_j k(x_j, \cdot)` with coefficients of random signs
@@ -21,18 +27,19 @@ def off_diagonal_ratio(variance: float, spread: float, n_samples: int) -> float:
 
     Parameters
     ----------
-    variance : float or ndarray
-        The denominator.
-    spread : float or ndarray
-        Standard deviation of the entries beside the diagonal.
+    variances : ndarray of shape (n_kernels,)
+        The denominators.
+    spreads : ndarray of shape (n_kernels,)
+        Standard deviations of the entries beside the diagonal.
     n_samples : int
         Number of training samples.
 
     Returns
     -------
-    ratio : float or ndarray
+    ratios : ndarray of shape (n_kernels,)
         Infinite where the denominator is zero: a constant kernel memorises nothing.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.sqrt(n_samples) * np.asarray(spread) / variance
-    return np.where(np.asarray(variance) > 0.0, ratio, np.inf)[()]
+    ratios = np.full(variances.shape, np.inf)
+    scaled = np.sqrt(n_samples) * spreads
+    np.divide(scaled, variances, out=ratios, where=variances > 0.0)
+    return ratios

@@ -11,8 +11,10 @@ class Loss(Protocol):
 
     .. math:: \ell^*(y, u) = \sup_f f u - \ell(y, f)
 
-    Every method takes and returns arrays of shape (n_samples,) or
-    (n_samples, n_outputs). Classification targets are -1.0 / +1.0.
+    Everything about the conjugate is stated in terms of u, a slope of the loss; the
+    dual variable of a problem is rho = -u. Every method takes and returns arrays of
+    shape (n_samples,) or (n_samples, n_outputs). Classification targets are -1.0 and
+    +1.0.
     """
 
     def value(self, y: Array, f: Array) -> Array:
@@ -50,8 +52,8 @@ class PolyhedralLoss(Loss, Protocol):
     r"""A piecewise linear loss, whose conjugate is a linear program in boxes.
 
     .. math::
-        \ell^*(y, -\rho) = \min_p \Bigl\{ \sum_j c_j p_j :
-        \sum_j s_j p_j = \rho, \; 0 \le p_j \le u_j \Bigr\}
+        \ell^*(y, u) = \min_p \Bigl\{ \sum_j c_j p_j :
+        \sum_j s_j p_j = u, \; 0 \le p_j \le u_j \Bigr\}
     """
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:

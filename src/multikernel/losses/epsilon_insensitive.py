@@ -53,7 +53,7 @@ class EpsilonInsensitiveLoss:
         return -np.ones_like(y), np.ones_like(y)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon -+ y."""
+        """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon +- y."""
         one = np.ones((2, y.shape[0]))
         signs = one * np.array([[1.0], [-1.0]])
-        return signs, self.epsilon - signs * y, one
+        return signs, self.epsilon + signs * y, one

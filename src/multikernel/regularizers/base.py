@@ -18,6 +18,10 @@ class BlockRegularizer(Protocol):
         """Return the strength that multiplies the penalty."""
         ...
 
+    def with_alpha(self, alpha: float) -> "BlockRegularizer":
+        """Return the same penalty with another strength."""
+        ...
+
     def value(self, norms: Array) -> float:
         """Return Omega(norms)."""
         ...
@@ -46,7 +50,7 @@ class ProximableRegularizer(BlockRegularizer, Protocol):
 
     @property
     def threshold(self) -> float:
-        """Return the dual norm up to which a block stays at zero."""
+        """Return the dual norm up to which a block stays at zero, a share of alpha."""
         ...
 
     def prox(self, norms: Array, step: float) -> Array:

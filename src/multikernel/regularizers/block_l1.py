@@ -1,6 +1,6 @@
 """The block l1 norm: sparse multiple kernel learning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class BlockL1:
     def threshold(self) -> float:
         """Return alpha: blocks with a smaller dual norm are zero."""
         return self.alpha
+
+    def with_alpha(self, alpha: float) -> "BlockL1":
+        """Return the same penalty with another strength."""
+        return replace(self, alpha=alpha)
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

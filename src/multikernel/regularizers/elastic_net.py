@@ -1,6 +1,6 @@
 """The block elastic net: between sparse and uniform kernel combinations."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,10 @@ class BlockElasticNet:
     @property
     def _curvature(self) -> float:
         return self.alpha * (1.0 - self.l1_ratio)
+
+    def with_alpha(self, alpha: float) -> "BlockElasticNet":
+        """Return the same penalty with another strength."""
+        return replace(self, alpha=alpha)
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

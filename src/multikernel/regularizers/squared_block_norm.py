@@ -1,6 +1,6 @@
 """The squared block q-norm: lp-norm multiple kernel learning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +68,10 @@ class SquaredBlockNorm:
     def conjugate_p(self) -> float:
         """Return p / (p - 1), the exponent dual to p."""
         return 1.0 / (1.0 - 1.0 / self.p) if self.p > 1.0 else np.inf
+
+    def with_alpha(self, alpha: float) -> "SquaredBlockNorm":
+        """Return the same penalty with another strength."""
+        return replace(self, alpha=alpha)
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

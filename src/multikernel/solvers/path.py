@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 
@@ -37,8 +36,7 @@ def alpha_grid(
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:
     """Return the problem with another strength of its regulariser."""
-    regularizer = replace(cast(Any, problem.regularizer), alpha=alpha)
-    return replace(problem, regularizer=regularizer)
+    return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 
 def solve_path(
@@ -52,7 +50,7 @@ def solve_path(
     Parameters
     ----------
     problem : Problem
-        The problem; its regulariser must be a dataclass with a field ``alpha``.
+        The problem; its regulariser's strength is not used.
     solver : Solver
         The algorithm.
     alphas : sequence of float

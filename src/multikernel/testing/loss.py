@@ -227,13 +227,13 @@ def _check_dual_pieces(
         "dual_pieces must return signs of -1 or +1 and positive sizes."
     )
     lower, upper = loss.dual_bounds(y)
-    reach = np.sum(np.where(signs < 0.0, sizes, 0.0), axis=0)
-    extent = np.sum(np.where(signs > 0.0, sizes, 0.0), axis=0)
+    reach = np.sum(np.where(signs > 0.0, sizes, 0.0), axis=0)
+    extent = np.sum(np.where(signs < 0.0, sizes, 0.0), axis=0)
     assert np.allclose([reach, -extent], [upper, lower]), (
         "The boxes of dual_pieces must add up to dual_bounds."
     )
     for u in _duals(loss, y, rng):
-        cost = _cheapest(-u, signs, costs, sizes)
+        cost = _cheapest(u, signs, costs, sizes)
         error = np.max(np.abs(cost - loss.conjugate(y, u)))
         assert error <= 1e-9 * (1.0 + np.abs(cost).max()), (
             "The linear program of dual_pieces must have the conjugate as its value, "
@@ -241,11 +241,11 @@ def _check_dual_pieces(
         )
 
 
-def _cheapest(rho: Array, signs: Array, costs: Array, sizes: Array) -> Array:
+def _cheapest(u: Array, signs: Array, costs: Array, sizes: Array) -> Array:
     """Solve the program of `PolyhedralLoss` for each sample."""
     values = [
-        linprog(costs[:, i], A_eq=signs[None, :, i], b_eq=rho[i], bounds=bounds).fun
-        for i in range(rho.size)
+        linprog(costs[:, i], A_eq=signs[None, :, i], b_eq=u[i], bounds=bounds).fun
+        for i in range(u.size)
         for bounds in [[(0.0, size) for size in sizes[:, i]]]
     ]
     return np.array(values)

@@ -43,8 +43,8 @@ def check_regularizer(
     """
     if not isinstance(regularizer, BlockRegularizer):
         raise AssertionError(
-            f"{regularizer!r} is no BlockRegularizer: it lacks one of alpha, value, "
-            "conjugate and feasible_scale."
+            f"{regularizer!r} is no BlockRegularizer: it lacks one of alpha, "
+            "with_alpha, value, conjugate and feasible_scale."
         )
     rng = np.random.default_rng(seed)
     points = _norms(n_kernels, rng)
@@ -77,11 +77,18 @@ def _check_value(
     regularizer: BlockRegularizer, points: list[Array], rng: np.random.Generator
 ) -> None:
     assert regularizer.alpha > 0.0, f"alpha is {regularizer.alpha:g}, not positive."
+    doubled = regularizer.with_alpha(2.0 * regularizer.alpha)
+    assert doubled.alpha == 2.0 * regularizer.alpha, (
+        f"with_alpha({2.0 * regularizer.alpha:g}) has the strength {doubled.alpha:g}."
+    )
     at_zero = regularizer.value(np.zeros_like(points[0]))
     assert at_zero == 0.0, f"The penalty of zero norms is {at_zero:g}, not zero."
     for t in points:
         value = regularizer.value(t)
         assert isinstance(value, float), f"value returns {type(value)}, not a float."
+        assert abs(doubled.value(t) - 2.0 * value) <= 1e-9 * value, (
+            "with_alpha must multiply the penalty, and change nothing else of it."
+        )
         other = points[rng.integers(len(points))]
         chord = 0.5 * (value + regularizer.value(other))
         assert regularizer.value(0.5 * (t + other)) <= chord + 1e-10 * chord, (

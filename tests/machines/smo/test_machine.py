@@ -379,7 +379,7 @@ def test_further_kinks_of_the_conjugate_are_refused():
     class Steeper(HingeLoss):
         def dual_pieces(self, y):
             one = np.ones((2, len(y)))
-            return y * one, np.array([[-1.0], [0.5]]) * one, one
+            return -y * one, np.array([[-1.0], [0.5]]) * one, one
 
     K, y = problem(LOSSES[0], n=20)
     with pytest.raises(UnsupportedProblemError, match="further kinks"):

@@ -37,7 +37,8 @@ def make_stack(rng, rank):
 
 def conic_optimum(loss, y, model, start):
     """Minimise over pieces p of rho, with their costs, by cvxpy."""
-    signs, costs, sizes = loss.dual_pieces(y)
+    slopes, costs, sizes = loss.dual_pieces(y)
+    signs = -slopes
     pieces = cp.Variable(signs.shape, nonneg=True)
     x = cp.sum(cp.multiply(signs, pieces), axis=0)
     root = np.linalg.cholesky(model.rows(np.arange(N)) + 1e-10 * np.eye(N))

@@ -259,7 +259,8 @@ def _rounding(v: Array) -> float:
 
 def _first_state(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Array:
     """Return the state at rho = 0, from the pieces of the loss."""
-    signs, costs, sizes = loss.dual_pieces(y)
+    slopes, costs, sizes = loss.dual_pieces(y)
+    signs = -slopes  # rho = -u
     if max((signs > 0.0).sum(axis=0).max(), (signs < 0.0).sum(axis=0).max()) > 1:
         raise UnsupportedProblemError(
             "SMO needs a loss whose conjugate is linear on either side of zero; this "

@@ -53,6 +53,7 @@ class BoundSelector:
         self.stack, self.whitening = stack, whitening
         self.traces = _traces(stack, whitening)
         self.order = np.arange(stack.shape[0])
+        self.prepared = 0.0 if whitening.direction is None else 1.0
 
     def best(self, query: Query) -> Choice:
         """Return the best candidate of every group."""

@@ -23,7 +23,7 @@ class FactorSelector:
     """
 
     def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
-        self.stack, self.whitening = stack, whitening
+        self.stack, self.whitening, self.prepared = stack, whitening, 0.0
         self.lengths = np.empty(stack.left.shape[1])
         self.rotations: list[tuple[Indices, Array]] = []
         for rank in np.unique(stack.ranks):

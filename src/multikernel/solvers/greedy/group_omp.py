@@ -12,6 +12,7 @@ from multikernel._typing import Array
 from multikernel.certificates import constant_model
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.factors import low_rank_form
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
@@ -21,7 +22,7 @@ from multikernel.solvers.greedy.refit import refit_for
 from multikernel.solvers.greedy.selection import selector_for
 from multikernel.solvers.greedy.whitening import Whitening, whitening
 from multikernel.solvers.path import with_alpha
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.recorder import metered
 
 
 @dataclass(frozen=True)
@@ -221,8 +222,10 @@ class GroupOMP:
             problem = replace(problem, gram=factors)
         geometry = whitening(problem)
         selector = selector_for(problem.gram, geometry)
+        # What is read once for all paths is booked in equal parts.
+        share = selector.prepared / max(len(alphas), 1)
         all_paths = [
-            _Growth(self, with_alpha(problem, float(alpha)), geometry, callback)
+            _Growth(self, with_alpha(problem, float(alpha)), geometry, callback, share)
             for alpha in alphas
         ]
         for step in range(self._limit(problem)):
@@ -234,7 +237,7 @@ class GroupOMP:
             for path, kernel, improvement in zip(
                 growing, choice.kernels, choice.improvements, strict=True
             ):
-                path.recorder.meter.read += choice.passes
+                path.count(choice.passes)
                 path.extend(int(kernel), float(improvement))
         return [path.finish() for path in all_paths]
 
@@ -285,10 +288,16 @@ class _Growth:
         problem: Problem,
         geometry: Whitening,
         callback: Callback | None,
+        passes: float,
     ) -> None:
         self.problem, self.geometry = problem, geometry
-        self.refit = refit_for(problem, solver._machine(problem))
-        self.recorder = Recorder(callback)
+        watched, self.recorder = metered(problem, callback)
+        # Factors are read by refits for what is new of them only.
+        by_factors = isinstance(problem.gram, LowRankStack)
+        machine = solver._machine(problem)
+        self.refit = refit_for(problem if by_factors else watched, machine)
+        self.n_outputs = problem.y.size // problem.y.shape[0]
+        self.recorder.meter.read += passes * self.recorder.meter.entries
         self.order: list[int] = []
         self.improvements: list[float] = []
         self.status: Status | None = None
@@ -306,6 +315,11 @@ class _Growth:
         """Return the whitened residual, one row per output."""
         dual = self.problem.regularizer.alpha * self.coefs[-1]
         return self.geometry.residual_rows(dual)
+
+    def count(self, passes: float) -> None:
+        """Book products with the residual of every output."""
+        meter = self.recorder.meter
+        meter.read += passes * self.n_outputs * meter.entries
 
     def extend(self, kernel: int, improvement: float) -> None:
         """Select a kernel, or stop where it improves too little."""

@@ -61,7 +61,7 @@ class Choice:
     improvements : ndarray of shape (n_groups,)
         What it offers.
     passes : float
-        Products with one Gram matrix, over the number of kernels.
+        Products with one Gram matrix and one row, over the number of kernels.
     """
 
     kernels: Indices
@@ -71,6 +71,11 @@ class Choice:
 
 class Selector(Protocol):
     """Answers queries on one stack."""
+
+    @property
+    def prepared(self) -> float:
+        """Return the passes that were made before the first query."""
+        ...
 
     def best(self, query: Query) -> Choice:
         """Return the best candidate of every group."""
@@ -89,7 +94,7 @@ def choose(query: Query, values: Array, ties: Array | float, passes: float) -> C
     ties : ndarray of shape (n_groups, n_kernels) or float
         Relative difference up to which values are tied.
     passes : float
-        What the answer cost.
+        What the answer cost per row.
 
     Returns
     -------

@@ -114,6 +114,12 @@ class GreedyPath:
         weights[active] = 1.0
         if k:
             norms[active] = dual_norms(gram.take(active), self.coefs[k])
+        # The norms are products too, and a model is published with what it has cost.
+        vectors = self.coefs[k].size // gram.shape[1]
+        last = [
+            replace(line, passes=line.passes + vectors * k / gram.shape[0])
+            for line in self.history[k : k + 1]
+        ]
         return Solution(
             kernel_weights=weights,
             norms=norms,
@@ -125,7 +131,7 @@ class GreedyPath:
             duality_gap=np.nan,
             n_iter=k,
             status=self.status,
-            history=self.history[: k + 1],
+            history=(*self.history[:k], *last),
         )
 
     def decision_values(self, gram: GramStack) -> Array:

@@ -164,10 +164,10 @@ class _SimplexProgram:
         return np.full_like(self.weights, -1.0), self.weights
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return a piece upwards and one downwards."""
+        """Return a piece for moves upwards, u = -d, and one for those downwards."""
         one = np.ones_like(self.weights)
         return (
-            np.stack([one, -one]),
+            np.stack([-one, one]),
             np.stack([self.costs, -self.costs]),
             np.stack([one, self.weights]),
         )

@@ -192,7 +192,8 @@ class SILP:
 
 def reason_against_p(problem: Problem, name: str) -> str | None:
     """Return why a solver for p = 1 cannot treat a problem with `SquaredBlockNorm`."""
-    p = getattr(problem.regularizer, "p", 1.0)
+    regularizer = problem.regularizer
+    p = regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
     return None if p == 1.0 else f"{name} is for p = 1, got p = {p:g}."
 
 

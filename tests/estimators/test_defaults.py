@@ -1,0 +1,127 @@
+"""What estimators do where nothing is said: their kernels, and the grid of C."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from multikernel.datasets import available, load
+from multikernel.estimators import (
+    LpMKLClassifierCV,
+    LpMKLRegressorCV,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    UniformMKLRegressor,
+)
+from multikernel.estimators._margin_search import C_MULTIPLES
+from multikernel.exceptions import DictionaryWarning
+from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 3))
+Y = np.sin(2.0 * X[:, 1]) + 0.1 * RNG.standard_normal(40)
+
+
+def parts(name):
+    """Return 138 training samples of a set, and all others."""
+    data = load(name)
+    Z = np.where(np.isnan(data.X), np.nanmean(data.X, axis=0), data.X)
+    order = np.random.default_rng(0).permutation(len(Z))
+    Z = StandardScaler().fit(Z[order[:138]]).transform(Z)[order]
+    y = data.y[order]
+    return Z[:138], y[:138], Z[138:], y[138:]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "breast_cancer",
+        *(
+            pytest.param(
+                name,
+                marks=pytest.mark.skipif(
+                    name not in available(),
+                    reason=f"needs MULTIKERNEL_DATA with {name}",
+                ),
+            )
+            for name in ("wpbc", "liver")
+        ),
+    ],
+)
+def test_the_default_kernels_do_not_memorise(name):
+    Z, y, Z_new, _ = parts(name)
+    model = SpicyMKLClassifier().fit(Z, y)
+    assert 0 < model.active_kernels_.size < len(model.kernel_weights_) < 60
+    inside = model.contributions(Z).std(axis=0)
+    outside = model.contributions(Z_new).std(axis=0)
+    # With the paper's dictionary on wpbc the smallest share is below 0.001.
+    assert (outside / inside).min() > 0.5
+
+
+def test_kernels_that_memorise_are_named():
+    message = r"UniformMKLRegressor: 1 of 2 kernels can only memorise.*'gaussian\(sig"
+    kernels = [GaussianKernel(1e-3), GaussianKernel(1.0)]
+    with pytest.warns(DictionaryWarning, match=message):
+        UniformMKLRegressor(kernels, tol=0.1).fit(X, Y)
+    grams = np.stack([np.eye(40), X @ X.T], axis=-1)
+    with pytest.warns(DictionaryWarning, match="1 of 2 kernels.*'gram 0'"):
+        UniformMKLRegressor("precomputed", tol=0.1).fit(grams, Y)
+    with pytest.warns(DictionaryWarning, match="1 of 2 kernels"):
+        LpMKLRegressorCV(kernels, Cs=[1.0], ps=[2.0], cv=2, tol=0.1).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DictionaryWarning)
+        UniformMKLRegressor(kernels[1:], tol=0.1).fit(X, Y)
+        UniformMKLRegressor(tol=0.1).fit(X, Y)
+
+
+def test_widths_come_from_the_training_samples_alone():
+    model = SpicyMKLRegressor(tol=0.1).fit(X[:30], Y[:30])
+    names = kernel_names(median_dictionary(X[:30]))
+    assert model.kernel_names_ == names
+    assert names != kernel_names(median_dictionary(X))
+    # One row is predicted by the widths of the fit.
+    both = model.predict(X[30:])
+    np.testing.assert_allclose(model.predict(X[30:31]), both[:1], rtol=1e-10)
+
+
+def test_widths_do_not_come_from_labels():
+    y = X[:, 0] > 0.8
+    names = kernel_names(median_dictionary(X))
+    for labels, class_weight in ((y, None), (y, "balanced"), (~y, {True: 9.0})):
+        model = SpicyMKLClassifier(class_weight=class_weight, tol=0.1)
+        assert model.fit(X, labels).kernel_names_ == names
+
+
+def test_a_search_learns_widths_once():
+    search = LpMKLRegressorCV(Cs=[1.0], ps=[2.0], cv=2, tol=0.1).fit(X, Y)
+    assert search.kernel_names_ == kernel_names(median_dictionary(X))
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_error"])
+def test_the_grid_of_c_follows_the_units_of_targets(loss):
+    kernels = [GaussianKernel(1.0), GaussianKernel(2.0)]
+    settings = {"ps": [1.0, 2.0, np.inf], "cv": 2, "loss": loss, "tol": 0.1}
+    ones = LpMKLRegressorCV(kernels, **settings).fit(X, Y)
+    tens = LpMKLRegressorCV(kernels, epsilon=1.0, **settings).fit(X, 10.0 * Y)
+    factor = 10.0 if loss == "epsilon_insensitive" else 1.0
+    grids = [search.cv_results_["param_C"].astype(float) for search in (ones, tens)]
+    np.testing.assert_allclose(grids[1], factor * grids[0])
+    spread = Y.std() if loss == "epsilon_insensitive" else 1.0
+    expected = np.outer(C_MULTIPLES, spread / 2.0 ** np.array([0.0, 0.5, 1.0]))
+    np.testing.assert_allclose(np.sort(grids[0]), np.sort(expected.ravel()))
+
+
+@pytest.mark.parametrize("normalize", ["variance", None])
+def test_the_grid_of_c_follows_the_size_of_kernels(normalize):
+    kernels = [GaussianKernel(1.0)] * 3
+    labels = Y > 0
+    settings = {"ps": [2.0], "cv": 2, "normalize": normalize, "tol": 0.1}
+    search = LpMKLClassifierCV(kernels, **settings).fit(X, labels)
+    K = kernels[0](X)
+    size = 1.0 if normalize == "variance" else 1.0 - K.mean()
+    expected = np.array(C_MULTIPLES) / (size * np.sqrt(3.0))
+    np.testing.assert_allclose(search.Cs_, expected)
+    logistic = LpMKLClassifierCV(kernels, loss="log_loss", **settings).fit(X, labels)
+    np.testing.assert_allclose(logistic.Cs_, 4.0 * expected)

@@ -1,0 +1,104 @@
+"""After a fit every model's kernels are kernels, or a sentence says which is not."""
+
+import numpy as np
+import pytest
+
+from multikernel.estimators import (
+    ESTIMATORS,
+    GroupOMPRegressor,
+    LpMKLClassifierCV,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    UniformMKLRegressor,
+    stack_grams,
+)
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram import repair_gram
+from multikernel.kernels import GaussianKernel, LinearKernel
+
+
+def similarity():
+    """Return a raw similarity matrix with a clearly negative eigenvalue, and labels."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1.0, 1.0], 15)
+    noise = rng.uniform(-0.4, 0.4, size=(30, 30))
+    K = 0.5 + 0.3 * np.outer(y, y) + 0.5 * (noise + noise.T)
+    np.fill_diagonal(K, 1.0)
+    assert np.linalg.eigvalsh(K)[0] < -0.3
+    return K, y
+
+
+def few(kind, **parameters):
+    """Return an estimator on precomputed matrices that is quick to fit."""
+    known = kind().get_params()
+    quick = {"cv": 2, "alphas": [0.01], "Cs": [1.0], "max_kernels": 1, "tol": 1e-2}
+    chosen = {name: value for name, value in quick.items() if name in known}
+    return kind(**{**chosen, "kernels": "precomputed", **parameters})
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_an_indefinite_matrix_is_found_whatever_the_method(kind):
+    K, y = similarity()
+    with pytest.raises(IndefiniteKernelError, match="not positive semidefinite"):
+        few(kind).fit(stack_grams([K]), y)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("how", ["clip", "shift", "flip"])
+def test_a_repaired_one_is_fitted(how):
+    K, y = similarity()
+    model = few(SpicyMKLClassifier, alpha=0.01).fit(
+        stack_grams([repair_gram(K, how)]), y
+    )
+    assert model.active_kernels_.tolist() == [0]
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_what_check_psd_asks_for():
+    K, y = similarity()
+    sound = np.outer(y, y) + np.eye(30)
+    X = stack_grams([sound, 1e-3 * K])
+    options = {"normalize": None, "alpha": 0.1}
+    model = few(SpicyMKLClassifier, **options).fit(X, y)
+    assert model.active_kernels_.tolist() == [0]
+    with pytest.raises(IndefiniteKernelError, match=r"Gram matrix 1 .*repair_gram"):
+        few(SpicyMKLClassifier, check_psd="all", **options).fit(X, y)
+    nearly = K - 0.95 * np.linalg.eigvalsh(K)[0] * np.eye(30)
+    slightly = {"C": 1e-3, "normalize": None}
+    with pytest.raises(IndefiniteKernelError, match=r"Gram matrix 0 .*repair_gram"):
+        few(UniformMKLRegressor, **slightly).fit(stack_grams([nearly]), y)
+    few(UniformMKLRegressor, check_psd=False, **slightly).fit(stack_grams([nearly]), y)
+    with pytest.raises(ValueError, match="check_psd must be one of 'active', 'all', F"):
+        few(SpicyMKLClassifier, check_psd="some").fit(X, y)
+
+
+class Sigmoid(LinearKernel):
+    def __call__(self, X, Y=None):
+        return np.tanh(3.0 * super().__call__(X, Y) - 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("kind", [SpicyMKLClassifierCV, LpMKLClassifierCV])
+def test_a_users_kernel_is_named(kind):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    y = np.sign(X[:, 0] * X[:, 1])
+    with pytest.raises(IndefiniteKernelError, match=r"linear\(\): Gram matrix 0"):
+        few(kind, kernels=[Sigmoid(), GaussianKernel(1.0)], check_psd="all").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLClassifierCV])
+def test_what_centring_makes_a_kernel_is_one(kind):
+    # Minus squared distances bend down along the constant vector alone.
+    x = np.random.default_rng(2).normal(size=30)
+    K = -((x[:, None] - x) ** 2)
+    K += 0.0
+    few(kind, normalize="center").fit(stack_grams([K]), np.sign(x))
+
+
+def test_greedy_models_are_checked_kernel_by_kernel():
+    K, y = similarity()
+    sound = np.outer(y, y)
+    few(GroupOMPRegressor, alpha=1.0).fit(stack_grams([K, sound]), y)

@@ -1,0 +1,28 @@
+"""One reading of given matrices says what three passes would."""
+
+import numpy as np
+import pytest
+
+from multikernel.gram import DenseStack
+from multikernel.gram.census import take_census
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_every_matrix(dtype):
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=(37, 9, 9)).astype(dtype)
+    weights = rng.random(9)
+    census = take_census(DenseStack(array), weights, np.random.RandomState(3))
+    u, v = np.random.RandomState(3).choice([-1.0, 1.0], size=(2, 9))
+    exact = array.astype(np.float64)
+    np.testing.assert_allclose(census.asymmetry, exact @ v @ u - exact @ u @ v)
+    np.testing.assert_allclose(census.forms, exact @ weights @ weights)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(0, 0), (3, 5)])
+def test_an_entry_that_is_not_finite_shows(value, place):
+    array = np.ones((20, 6, 6))
+    array[17][place] = value
+    census = take_census(DenseStack(array), np.ones(6), np.random.RandomState(0))
+    np.testing.assert_array_equal(np.flatnonzero(~np.isfinite(census.asymmetry)), [17])
