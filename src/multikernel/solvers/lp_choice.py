@@ -43,13 +43,13 @@ SPARSE_ONLY: tuple[LpSolverName, ...] = ("squared_form", "silp", "simple", "hess
 IMAGE_BYTES = 2**31
 """Memory that the Newton solver may take for the images K_m rho of its two points."""
 
-PER_SAMPLE = 5
+PER_SAMPLE = 6
 """Kernels per sample from which `SquaredForm` is the faster one for p = 1.
 
-On 150 samples, a tolerance of 1e-3 and C of 0.5, 1, 8, 128 and 1000 it took 3.4 s for
-945 kernels of the ionosphere set, where `InterleavedNewton` took 4.1 s, but 3.3 s for
-378 of breast cancer against 2.6 s. On 1000 digits and 50 kernels it is ten times
-slower: its Newton steps cost the cube of the samples."""
+On 150 samples, a tolerance of 1e-3 and C of 0.5, 1, 8, 128 and 1000 both took the same
+time for 945 kernels of the ionosphere set (3.9 s and 3.8 s in all), and for 378 of
+breast cancer it took 3.3 s against 2.6 s of `InterleavedNewton`. On 1000 digits and 50
+kernels it is ten times slower: its Newton steps cost the cube of the samples."""
 
 
 def choose_lp_solver(

@@ -374,7 +374,7 @@ def test_kernels_on_the_fly(solver, dense_bytes):
     [
         ((1.0, 2000, 50), "newton"),
         ((np.inf, 20_000, 20), "newton"),
-        ((1.0, 150, 900), "squared_form"),
+        ((1.0, 150, 1200), "squared_form"),
         ((1.0, 200, 10**6), "squared_form"),
         ((1.1, 200, 10**6), "cutting_plane"),
         ((2.0, 200, 10**6), "alternating"),
