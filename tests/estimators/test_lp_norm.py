@@ -7,7 +7,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.svm import SVC, SVR
 
 from multikernel.display import (
@@ -394,20 +399,12 @@ def test_grid_search_chooses_the_p_of_the_better_score():
     X, y = binary()
     search = GridSearchCV(LpMKLClassifier(KERNELS), {"p": [1.0, np.inf]}, cv=2)
     search.fit(X, y)
-    splits = list(StratifiedKFold(2).split(X, y))
-    means = [
-        np.mean(
-            [
-                LpMKLClassifier(KERNELS, p=p)
-                .fit(X[train], y[train])
-                .score(X[test], y[test])
-                for train, test in splits
-            ]
-        )
+    scores = [
+        np.mean(cross_val_score(LpMKLClassifier(KERNELS, p=p), X, y, cv=2))
         for p in (1.0, np.inf)
     ]
-    assert search.best_params_["p"] == (1.0, np.inf)[int(np.argmax(means))]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means)
+    assert scores[0] != scores[1]
+    assert search.best_params_["p"] == (1.0, np.inf)[int(np.argmax(scores))]
 
 
 def test_displays_show_the_fitted_model():

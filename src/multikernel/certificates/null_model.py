@@ -134,7 +134,9 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     return b, -gradient
 
 
-def _between_kinks(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, Array] | None:
+def _between_kinks(
+    loss: PolyhedralLoss, y: Array, f: Array
+) -> tuple[float, Array] | None:
     """Return what `best_intercept` does, from the sorted kinks of the summed loss.
 
     A piecewise linear loss is a sum of hinges, one for each piece of its conjugate, so
