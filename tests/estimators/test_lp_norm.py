@@ -30,6 +30,7 @@ from multikernel.estimators import (
     regularization_path,
     stack_grams,
 )
+from multikernel.estimators._lp_solvers import SPARSE_ONLY
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import build_stack
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
@@ -394,7 +395,7 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
         clone(search).fit(X, y, callback=lambda line: True)
 
 
-def test_grid_search_chooses_p():
+def test_grid_search_chooses_the_p_of_the_better_score():
     X, y = binary()
     search = GridSearchCV(LpMKLClassifier(KERNELS), {"p": [1.0, np.inf]}, cv=2)
     search.fit(X, y)
