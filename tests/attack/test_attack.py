@@ -1,12 +1,14 @@
 """A share of the attack (`make attack`), and what it found once."""
 
+import numpy as np
 import pytest
-from attack.cases import make_case
+from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.pool import run_trials
-from attack.problems import judge
+from attack.problems import inspect_model, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
 
 FOUND = (15, 55, 140, 259, 366, 382, 595)
 """Problems that fits failed on: refits of greedy models with gaps of up to one."""
@@ -45,7 +47,8 @@ def test_more_mutated_inputs():
     assert [f for f in outcome.findings if f[0] != "warnings"] == []
 
 
-@settings(max_examples=15, derandomize=True)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@settings(max_examples=10, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_no_gap_is_negative(seed):
     """Recomputed primal values are above dual ones: the recomputation is right too."""
@@ -59,7 +62,18 @@ def test_no_gap_is_negative(seed):
 
 def test_the_recomputation_can_fail():
     """A model whose gap, objective or weights are not its own is found out."""
-    case = make_case(1_000_003)
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    case = Case(
+        seed=0,
+        kind="LpMKLRegressor",
+        settings={"C": 1.0, "p": 2.0, "fit_intercept": True, "normalize": None}
+        | {"tol": 1e-3, "epsilon": 0.1},
+        loss="EpsilonInsensitiveLoss",
+        form="precomputed",
+        grams=np.stack([X @ X.T, np.exp(-squareform(pdist(X)))]),
+        y=X[:, 0],
+        weights=None,
+    )
     for name, category in [
         ("duality_gap_", "below"),
         ("objective_", "inconsistent"),
@@ -69,8 +83,6 @@ def test_the_recomputation_can_fail():
 
 
 def _spoilt(case, name):
-    from attack.problems import inspect_model
-
     model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
     assert inspect_model(case, model, warned=True) == []
     value = getattr(model, name)
