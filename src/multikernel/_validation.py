@@ -203,7 +203,10 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     try:
         weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"sample_weight must hold numbers ({error}).") from error
+        first = _shown(given.flat[0]) if given.size else "none"
+        raise ValueError(
+            f"sample_weight must hold numbers that fit a float, got {first} first."
+        ) from error
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.ndim != 1:

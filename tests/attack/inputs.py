@@ -177,7 +177,7 @@ DTYPES = (
     lambda a: np.asarray(a).astype("datetime64[s]"),
     lambda a: np.asarray(a).astype("timedelta64[s]"),
     big_endian,
-    lambda a: np.asarray(a).view([("a", "f8")]),
+    lambda a: np.asarray(a, dtype=float).view([("a", "f8")]),
 )
 
 CONTAINERS = (
@@ -485,6 +485,8 @@ def attempt(random, found):
 def judge_error(error):
     """An error of the right type must be a sentence as well."""
     text = str(error)
+    if "inhomogeneous shape" in text:
+        return []  # what scikit-learn says of ragged lists
     if len(text.split()) < 4 or INTERNAL.search(text):
         return [("sentences", described(error))]
     return []

@@ -131,6 +131,14 @@ SAMPLES = [
     ),
     (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
     (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),
+    (
+        lambda X, y: (X.view([("a", "f8")]), y, None),
+        "X is a structured array: one array of numbers",
+    ),
+    (
+        lambda X, y: (X, y.astype(float).view([("a", "f8")]), None),
+        "y is a structured array: one array of numbers",
+    ),
     (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
     (lambda X, y: (X, y, np.full(30, 1e300)), r"sample_weight sums to 3e\+301, and at"),
     (

@@ -127,6 +127,7 @@ def test_random_subsets_take_the_names_of_columns():
         (lambda: ListDictionary([]), ValueError, "at least one kernel"),
         (lambda: ParameterGrid([], [0]), ValueError, "at least one kernel"),
         (lambda: ParameterGrid([LinearKernel()], []), ValueError, "one column set"),
+        (lambda: per_group(LinearKernel(), {}), ValueError, "groups must be a mapping"),
         (lambda: per_group({}, LinearKernel()), ValueError, "at least one kernel"),
         (lambda: ListDictionary(["rbf"]), TypeError, "Kernel 0 is no kernel but 'rbf'"),
         (

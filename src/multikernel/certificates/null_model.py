@@ -144,10 +144,10 @@ def _between_kinks(
     sides, or where rounding leaves in doubt which kinks are the same.
     """
     signs, costs, sizes = loss.dual_pieces(y)
-    kinks = (-signs * costs - f).ravel()
+    kinks = (signs * costs - f).ravel()
     order = np.argsort(kinks)
     kinks, jumps = kinks[order], sizes.ravel()[order]
-    slopes = np.cumsum(jumps) - float(sizes[signs > 0.0].sum())
+    slopes = np.cumsum(jumps) - float(sizes[signs < 0.0].sum())
     slopes[np.abs(slopes) <= 4.0 * EPS * float(jumps.sum())] = 0.0
     if not (slopes[0] - jumps[0] < 0.0 < slopes[-1]):
         return None

@@ -240,8 +240,14 @@ def _refuse_other_arrays(values: Any, name: str) -> None:
             f"{name} is a masked array with masked values: fill them, for example with "
             "SimpleImputer, or leave these samples out."
         )
-    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    if kind == "V":
+        raise ValueError(
+            f"{name} is a structured array: one array of numbers, or a data frame, is "
+            "needed."
+        )
 
 
 def _refuse_other_columns(X: Any) -> None:

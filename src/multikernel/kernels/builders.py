@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from multikernel._validation import COUNT, check_parameter
+from multikernel._validation import COUNT, InstanceOf, check_parameter
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel, Columns
 from multikernel.kernels.dictionary import ALL_COLUMNS, ListDictionary, ParameterGrid
@@ -89,7 +89,7 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     Raises
     ------
     ValueError
-        If there is no group.
+        If there is no group, or `groups` is no mapping.
 
     Examples
     --------
@@ -98,6 +98,8 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     >>> [kernel.name for kernel in dictionary]
     ['gaussian(sigma=1)[size]', 'gaussian(sigma=1)[shape]']
     """
+    named = InstanceOf(Mapping, "a mapping from names to columns")
+    check_parameter("per_group", "groups", groups, named)
     return ListDictionary(
         [ColumnKernel(kernel, columns, label) for label, columns in groups.items()]
     )

@@ -77,6 +77,9 @@ def _direction(K: Array, gradient: Array, paired: bool) -> Array | None:
     direction = -solved[:, 0]
     if paired:
         direction += solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
+        # Where the system is nearly singular these are large numbers that cancel, and
+        # what is left of their sum would add up in rho.
+        direction -= direction.mean()
     descends = float(gradient @ direction) < 0.0
     return direction if descends else None
 

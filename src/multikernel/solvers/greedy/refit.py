@@ -8,15 +8,26 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array
+from multikernel.certificates.forms import TINY
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import DenseGram, GramMatrix
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import WeightedLoss, weighted
-from multikernel.machines import KernelMachine, MachineFit
+from multikernel.machines import SMO, KernelMachine, MachineFit
 from multikernel.problem import Problem
 from multikernel.solvers.greedy.whitening import is_squared, whitening
+
+REFIT_GAP = 1e-4
+"""Relative duality gap of a refit.
+
+Of 120 random greedy fits with hinge and epsilon-insensitive losses (`make attack`), a
+quarter had refits with gaps above 1e-3, up to 1, where SMO stopped at its own tolerance.
+"""
+
+SHARPER_RUNS = 8
+"""Runs of SMO for one refit at most, each with a tenth of the tolerance before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +107,53 @@ class MachineRefit:
         start = self.fit
         if start is not None:
             start = replace(start, f=start.f + new.matvec(start.dual))
-        self.fit = self.machine.fit(
-            self.total,
-            problem.y,
-            self.loss,
-            fit_intercept=problem.fit_intercept,
-            init=start,
-        )
-        if not self.fit.converged:
-            warnings.warn(
-                f"The refit on {int(self.weights.sum())} kernels stopped above its "
-                "tolerance: loosen the tolerance of the machine, or let it make more "
-                "steps.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self.fit = self._exact_fit(start)
         smooth = self.fit.f - _like(self.fit.intercept, problem.y)
         penalty = (
             0.5 * problem.regularizer.alpha * float(np.sum(self.fit.dual * smooth))
         )
         losses = problem.loss.value(problem.y, self.fit.f)
         return Fit(self.fit.dual, self.fit.intercept, float(losses.sum()) + penalty)
+
+    def _exact_fit(self, start: MachineFit | None) -> MachineFit:
+        """Return a fit whose duality gap is small, or warn that it is not.
+
+        The tolerance of SMO is one of margins: on kernels and strengths far from one
+        it says little of the objective, so SMO goes on with smaller ones until the gap
+        is small.
+        """
+        machine = self.machine
+        for _ in range(SHARPER_RUNS):
+            start = fit = machine.fit(
+                self.total,
+                self.problem.y,
+                self.loss,
+                fit_intercept=self.problem.fit_intercept,
+                init=start,
+            )
+            gap = self._relative_gap(fit)
+            if gap <= REFIT_GAP or not isinstance(machine, SMO) or not fit.converged:
+                break
+            machine = replace(machine, tol=0.1 * machine.tol)
+        if not fit.converged or gap > REFIT_GAP:
+            warnings.warn(
+                f"The refit on {int(self.weights.sum())} kernels stopped at a relative "
+                f"duality gap of {gap:.2g}: raise alpha, or bring the kernels to "
+                "comparable scales.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return fit
+
+    def _relative_gap(self, fit: MachineFit) -> float:
+        """Return the gap between the objective of a fit and its dual one."""
+        y = self.problem.y
+        smooth = fit.f - _like(fit.intercept, y)
+        primal = float(self.loss.value(y, fit.f).sum())
+        primal += 0.5 * float(np.sum(fit.dual * smooth))
+        null = float(self.loss.value(y, np.zeros_like(y)).sum())
+        floor = max(float(np.finfo(np.float64).eps) * null, TINY)
+        return (primal - fit.objective) / max(primal, floor)
 
     def _grow(self, kernel: int) -> GramMatrix:
         """Add a kernel to the running sum, and return its matrix."""
