@@ -57,7 +57,9 @@ def test_scaled_parts_take_no_memory_of_their_own():
     chosen = np.arange(0, 200, 2)
 
     def use():
-        part = build_part(whole, chosen, normalize="variance").stack
+        limit = whole.array.nbytes
+        built = build_part(whole, chosen, normalize="variance", max_bytes=limit)
+        part = built.stack
         part.quadratic_forms(np.ones(100))
         part.take(np.array([0, 7, 3])).matvec(np.ones(100))
         part.combine(np.ones(100))
