@@ -336,8 +336,8 @@ def _places(item: Any) -> Any:
 
 
 WORDS = (
-    "DictNode", "ListNode", "SetNode", "TupleNode", "ObjectNode", "TypeNode", "JsonNode",
-    "FunctionNode", "NdArrayNode", "ConstructorFromReduceNode", "CachedNode", "NoNode",
+    "DictNode", "ListNode", "SetNode", "TupleNode", "ObjectNode", "TypeNode",
+    "JsonNode", "FunctionNode", "NdArrayNode", "ConstructorFromReduceNode", "CachedNode", "NoNode",
     "MethodNode", "PartialNode", "OperatorFuncNode", "RandomStateNode", "BytesNode",
     "SparseMatrixNode", "MaskedArrayNode", "DTypeNode", "LossNode", "SliceNode",
     "builtins", "numpy", "os", "sklearn.pipeline", "multikernel.problem", "Pipeline",
@@ -677,7 +677,7 @@ def odd_model(rng: np.random.Generator, world: Path) -> Callable[[], str]:
         return _calling("inspect", path, *(["--json"] * (rng.random() < 0.5)))
     data = world / f"data.{('csv', 'parquet', 'npz')[rng.integers(3)]}"
     words = ["predict", path, data, "--drop", "y"]
-    words = words[:-2] + ["--target", "y"] if rng.random() < 0.5 else words
+    words = [*words[:-2], "--target", "y"] if rng.random() < 0.5 else words
     return _calling(*words, *(["--proba"] * (rng.random() < 0.3)))
 
 
