@@ -46,8 +46,8 @@ INTERNAL = re.compile(
     r"NoneType|has no attribute|not subscriptable|not callable|unhashable|"
     r"unexpected keyword|positional argument|out of range|out of bounds|ufunc|"
     r"broadcast|not aligned|mismatch in its core|setting an array element|"
-    r"too large to convert|cannot reshape|numba|JSON|unsupported operand|not supported between|"
-    r"truth value|Traceback|singular matrix|illegal value|infs or NaNs"
+    r"too large to convert|cannot reshape|numba|JSON|unsupported operand|"
+    r"not supported between|truth value|Traceback|singular matrix|illegal value|infs or NaNs"
 )
 """Words of failures that nobody foresaw; a sentence for users has none of them."""
 

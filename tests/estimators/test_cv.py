@@ -1,12 +1,14 @@
 """Cross-validated estimators equal what one would do by hand, fold by fold."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 from multikernel.estimators import (
     SpicyMKLClassifier,
@@ -15,7 +17,7 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     stack_grams,
 )
-from multikernel.exceptions import ConvergenceWarning
+from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     GaussianKernel,
@@ -166,13 +168,62 @@ def test_the_final_model_is_the_fit_at_the_chosen_alpha():
     assert (path.duality_gaps <= CLOSE).all()
 
 
-def test_the_largest_alpha_wins_ties():
+def test_of_ties_the_largest_alpha_with_a_kernel_wins():
     X, y = binary()
     search = SpicyMKLClassifierCV(
         KERNELS, n_alphas=5, cv=3, scoring=lambda model, X, y: 0.0
     ).fit(X, y)
-    assert search.alpha_ == search.alphas_[0]
+    active = search.cv_results_["mean_n_active"]
+    assert active[0] < active[1]
+    first = np.flatnonzero(active > 0)[0]
+    assert search.best_index_ == first
+    assert search.alpha_ == search.best_params_["alpha"] == search.alphas_[first]
+    assert search.active_kernels_.size or first == 0
     np.testing.assert_array_equal(search.cv_results_["rank_test_score"], np.ones(5))
+
+
+def test_a_choice_without_kernels_gets_a_sentence():
+    X, y = binary()
+
+    def fewest(model, X, y):
+        return -float(model.active_kernels_.size)
+
+    search = SpicyMKLClassifierCV(KERNELS, alphas=[9.0, 0.01], cv=3, scoring=fewest)
+    with pytest.warns(SearchWarning, match="chose alpha=9, a model without any kernel"):
+        search.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("sign", "named"), [(1.0, "alpha=0.3, the largest"), (-1.0, "0.001, the smallest")]
+)
+def test_a_choice_at_an_end_of_the_grid_gets_a_sentence(sign, named):
+    X, y = regression()
+
+    def score(model, X, y):
+        return sign * model.objective_
+
+    grid = [0.3, 0.1, 0.03, 0.001]
+    search = SpicyMKLRegressorCV(KERNELS, alphas=grid, cv=3, scoring=score)
+    with pytest.warns(SearchWarning, match=named):
+        search.fit(X, y)
+    inside = SpicyMKLRegressorCV(KERNELS, alphas=grid, cv=3, scoring=lambda *_: 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SearchWarning)
+        inside.fit(X, y)  # a tie is no reason to look further
+
+
+def test_results_have_the_columns_of_scikit_learn():
+    X, y = binary()
+    search = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.02], cv=3).fit(X, y)
+    model = SpicyMKLClassifier(KERNELS)
+    grid = GridSearchCV(model, {"alpha": [0.1, 0.02]}, cv=3).fit(X, y)
+    own = {name for name in grid.cv_results_ if not name.endswith("_time")}
+    assert set(search.cv_results_) == own | {"mean_n_active"}
+    assert search.cv_results_["params"] == grid.cv_results_["params"]
+    assert search.best_params_ == grid.best_params_
+    assert search.best_index_ == grid.best_index_
+    for name in ("mean_test_score", "std_test_score", "rank_test_score"):
+        np.testing.assert_allclose(search.cv_results_[name], grid.cv_results_[name])
 
 
 def test_given_alphas_are_tried_in_descending_order():

@@ -140,3 +140,16 @@ def test_steps():
     assert check_steps(["center", "trace"]) == ("center", "trace")
     with pytest.raises(ValueError, match="got 'Trace'"):
         empty_normalization("Trace", 1, 1)
+
+
+@pytest.mark.parametrize("normalize", ["trace", "variance", "cosine", "center"])
+@pytest.mark.parametrize("scale", [1e-161, 1e-170])
+def test_what_has_no_digits_left_is_zero_and_not_indefinite(normalize, scale):
+    # The kernel's values are below the smallest normal number.
+    X = scale * np.random.default_rng(0).normal(size=(14, 3))
+    dictionary = ListDictionary([LinearKernel()])
+    for storage in ("dense", "lazy", "low_rank"):
+        stack = build_stack(dictionary, X, normalize=normalize, storage=storage).stack
+        K = stack.columns(np.arange(14))[0]
+        lowest = np.linalg.eigvalsh(K)[0]
+        assert lowest >= -1e-12 * max(float(np.trace(K)), 1.0)

@@ -134,7 +134,9 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     return b, -gradient
 
 
-def _between_kinks(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, Array] | None:
+def _between_kinks(
+    loss: PolyhedralLoss, y: Array, f: Array
+) -> tuple[float, Array] | None:
     """Return what `best_intercept` does, from the sorted kinks of the summed loss.
 
     A piecewise linear loss is a sum of hinges, one for each piece of its conjugate, so
@@ -142,10 +144,10 @@ def _between_kinks(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, Arr
     sides, or where rounding leaves in doubt which kinks are the same.
     """
     signs, costs, sizes = loss.dual_pieces(y)
-    kinks = (-signs * costs - f).ravel()
+    kinks = (signs * costs - f).ravel()
     order = np.argsort(kinks)
     kinks, jumps = kinks[order], sizes.ravel()[order]
-    slopes = np.cumsum(jumps) - float(sizes[signs > 0.0].sum())
+    slopes = np.cumsum(jumps) - float(sizes[signs < 0.0].sum())
     slopes[np.abs(slopes) <= 4.0 * EPS * float(jumps.sum())] = 0.0
     if not (slopes[0] - jumps[0] < 0.0 < slopes[-1]):
         return None

@@ -11,7 +11,6 @@ from multikernel.estimators._parameters import (
     REGRESSOR_CHECKS,
     SHARED_CHECKS,
 )
-from multikernel.estimators._path import with_strength
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels import KernelDictionary
@@ -50,7 +49,7 @@ def generic_recipe(
     recipe : Recipe
     """
     penalty = BlockL1(0.01) if regularizer is None else regularizer
-    summed = with_strength(penalty, total_weight * penalty.alpha)
+    summed = penalty.with_alpha(total_weight * penalty.alpha)
     chosen = SpicyMKL() if solver is None else solver
     return Recipe(loss, summed, chosen, 1.0 / total_weight)
 

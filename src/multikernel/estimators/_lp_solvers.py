@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY, Solver, choose_lp_solver
+from multikernel.solvers import (
+    LP_SOLVERS,
+    SPARSE_ONLY,
+    Solver,
+    SquaredForm,
+    choose_lp_solver,
+)
 
 SOLVER_CHECK: Check = OneOf(("auto", *LP_SOLVERS))
 MAX_ITER_CHECK: Check = AnyOf((NOTHING, COUNT))
@@ -67,8 +73,7 @@ class AutoLpSolver:
     max_iter: int | None
 
     def _chosen(self, problem: Problem) -> Solver:
-        regularizer = problem.regularizer
-        p = regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+        p = _exponent(problem)
         n_kernels, n_samples, _ = problem.gram.shape
         n_outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
@@ -88,8 +93,28 @@ class AutoLpSolver:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem by the chosen solver."""
-        return self._chosen(problem).solve(problem, init, callback)
+        """Solve the problem by the chosen solver.
+
+        For p = 1 a second one takes over where that is stuck above the tolerance: what
+        stops Newton steps on kernel weights does not stop a working set, and the
+        reverse.
+        """
+        chosen = self._chosen(problem)
+        found = chosen.solve(problem, init, callback)
+        if found.status is not Status.STALLED or _exponent(problem) != 1.0:
+            return found
+        name = "newton" if isinstance(chosen, SquaredForm) else "squared_form"
+        other = lp_solver(name, self.tol, self.max_iter)
+        if other.unsupported(problem) is not None:
+            return found
+        again = other.solve(problem, found, callback)
+        return again if again.duality_gap < found.duality_gap else found
+
+
+def _exponent(problem: Problem) -> float:
+    """Return p, or 1 for a penalty that has none, which no solver takes anyway."""
+    regularizer = problem.regularizer
+    return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:

@@ -1,15 +1,13 @@
 """A regularisation path as arrays, over the kernels that ever enter."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import alpha_max
 from multikernel.problem import Problem, Solution
-from multikernel.regularizers import BlockRegularizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +37,6 @@ class RegularizationPath:
     kernel_weights: Array
     objectives: Array
     duality_gaps: Array
-
-
-def with_strength(regularizer: BlockRegularizer, alpha: float) -> BlockRegularizer:
-    """Return a penalty with another strength, from one that is a dataclass."""
-    changed: BlockRegularizer = replace(cast(Any, regularizer), alpha=alpha)
-    return changed
 
 
 def strength_grid(

@@ -168,7 +168,7 @@ class CosineStep:
         K *= _inverse_roots(diagonal)
         K *= _inverse_roots(row_diagonal)[:, None]
         for values in (row_diagonal, diagonal):
-            values[...] = values > 0.0
+            values[...] = values >= TINY
 
     def apply_factor(self, m: int, factor: Array) -> Array:
         """Return the factor with rows of length one; see `Step.apply_factor`."""
@@ -436,8 +436,8 @@ def cross_gram(
 
 
 def _inverse_roots(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), zero where the diagonal is not positive."""
-    positive = diagonal > 0.0
+    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
+    positive = diagonal >= TINY
     roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
     return np.where(positive, 1.0 / roots, 0.0)
 

@@ -32,7 +32,8 @@ def test_convergence_is_superlinear(p, loss):
     solution = InterleavedNewton(tol=1e-9).solve(lp_problem(loss, p, 1.5))
     gaps = np.array([line.duality_gap for line in solution.history])
     assert len(gaps) <= 12
-    assert (gaps[1:] / gaps[:-1])[-2:].min() < 0.05
+    assert len(gaps) >= 4
+    assert (gaps[1:] / gaps[:-1])[-2:].max() < 0.1
 
 
 @pytest.mark.parametrize("p", [1.0, 1.0001, 2.0])

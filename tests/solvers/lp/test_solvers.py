@@ -35,7 +35,7 @@ from multikernel.solvers import (
 from multikernel.testing import check_solution, check_solver
 
 SOLVER_CLASSES = tuple(LP_SOLVERS.values())
-SPARSE_ONLY = (SILP, SimpleMKL, HessianMKL)
+SPARSE_ONLY = (LP_SOLVERS["squared_form"], SILP, SimpleMKL, HessianMKL)
 each_solver = pytest.mark.parametrize("solver", SOLVER_CLASSES)
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 each_p = pytest.mark.parametrize("p", P_VALUES)
@@ -374,7 +374,9 @@ def test_kernels_on_the_fly(solver, dense_bytes):
     [
         ((1.0, 2000, 50), "newton"),
         ((np.inf, 20_000, 20), "newton"),
-        ((1.0, 200, 10**6), "cutting_plane"),
+        ((1.0, 150, 1200), "squared_form"),
+        ((1.0, 200, 10**6), "squared_form"),
+        ((1.1, 200, 10**6), "cutting_plane"),
         ((2.0, 200, 10**6), "alternating"),
         ((2.0, 200, 10, 3), "alternating"),
     ],

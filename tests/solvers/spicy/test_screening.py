@@ -5,7 +5,8 @@ import pytest
 
 from multikernel.gram import DenseStack
 from multikernel.gram.metered import Meter, MeteredStack
-from multikernel.solvers.spicy.screening import MOST, DualNorms
+from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.tuning import MOST
 
 M, N = 60, 80
 

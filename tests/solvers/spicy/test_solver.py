@@ -332,7 +332,7 @@ def test_max_iter_is_said_and_still_certified():
 def test_an_unreachable_tolerance_stalls_and_says_so():
     problem = make_problem("hinge", 0.01)
     solution = SpicyMKL(tol=1e-17).solve(problem)
-    assert solution.status in (Status.STALLED, Status.CONVERGED)
+    assert solution.status is Status.STALLED
     check_solution(problem, solution, 1e-17)
     assert solution.duality_gap <= 1e-9
 

@@ -27,7 +27,7 @@ Where SMO stopped at its own tolerance, 23 of the first 800 problems of `make at
 """
 
 SHARPER_RUNS = 8
-"""Further runs of SMO for one refit at most, each with a tenth of the tolerance before."""
+"""Further runs of SMO for one refit at most, each to a tenth of the tolerance."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -221,11 +221,13 @@ class _Search:
         self.sizes = dual_norms(problem.gram, self.null)
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
+        # By whether alpha times the sum of norms reaches the strength: with its loss.
+        self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
 
     def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Take up a problem that differs in its penalty from the one before."""
-        self.incumbent, last = incumbent, self.last
+        self.incumbent, last, self.sides = incumbent, self.last, {}
         incumbent.offer_dual(self.null, self.sizes**2)
         if last is not None:
             self._offer(last)
@@ -255,22 +257,56 @@ class _Search:
         if solved or found.status is Status.STALLED:
             self.strengths.note(self.strength, total)
             self.strength = self.strengths.next(alpha)
-        thin(incumbent, self.settings.tol)
+        if incumbent.gap <= self.settings.tol:
+            # The strength only bounds the dual norms; what is published has them exact.
+            rho = incumbent.certificate.dual
+            incumbent.offer_dual(rho, dual_norms(incumbent.problem.gram, rho) ** 2)
+            thin(incumbent, self.settings.tol)
         incumbent.record()
 
     def _offer(self, found: Solution) -> None:
         """Offer the model and the dual point of a step, at the strength it was for."""
         self.last, incumbent = found, self.incumbent
-        penalty = incumbent.problem.regularizer.value(found.norms)
-        losses = found.objective - self.strength * float(found.norms.sum())
+        total = float(found.norms.sum())
+        losses = found.objective - self.strength * total
+        penalty = incumbent.problem.regularizer
         model = Model(
             kernels=found.active,
             norms=found.norms,
             intercept=found.intercept,
-            objective=losses + penalty,
+            objective=losses + penalty.value(found.norms),
             weights=np.ones(found.active.size),
             expansions=found.coefs,
         )
         incumbent.offer(model)
         # No dual norm exceeds the strength.
         incumbent.offer_dual(found.dual, np.full(found.norms.size, self.strength**2))
+        side = penalty.alpha * total >= self.strength
+        self.sides[side] = model, losses
+        if len(self.sides) == 2:
+            self._offer_between()
+
+    def _offer_between(self) -> None:
+        """Offer a mixture of a model that is too large and one that is too small.
+
+        Sums of norms jump where losses are piecewise linear: at one strength models of
+        many sums are optimal, and so are mixtures of those at the ends of the jump. By
+        convexity the objective is no more than what is offered.
+        """
+        (small, most), (large, least) = self.sides[False], self.sides[True]
+        low, high = float(small.norms.sum()), float(large.norms.sum())
+        if not low < high:
+            return
+        penalty = self.incumbent.problem.regularizer
+        best = (most - least) / (high - low) / penalty.alpha
+        share = float(np.clip((best - low) / (high - low), 0.0, 1.0))
+        norms = (1.0 - share) * small.norms + share * large.norms
+        objective = (1.0 - share) * most + share * least + penalty.value(norms)
+        if not objective < self.incumbent.model.objective:
+            return
+        kernels = np.union1d(small.kernels, large.kernels)
+        coefs = np.zeros((kernels.size, small.expansions.shape[1]))
+        for model, weight in ((small, 1.0 - share), (large, share)):
+            places = np.searchsorted(kernels, model.kernels)
+            coefs[places] += weight * model.expansions
+        self.incumbent.offer(self.incumbent.refreshed(kernels, coefs))

@@ -84,7 +84,8 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)
     aims = products @ (sizes * norms)
-    found, models = np.zeros_like(norms), []
+    found = np.zeros_like(norms)
+    models: list[Array] = []
     taken = np.zeros(norms.size, dtype=bool)
     floor = EPS * float(aims.max())
     while len(models) < norms.size - 1:

@@ -19,14 +19,15 @@ from scipy.linalg.lapack import dposv
 from multikernel._typing import Array, Indices
 from multikernel.losses.base import PolyhedralLoss
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
-
-SNAP = 1e-3  # of the width of the domain: this near to a corner is taken for it
-RIDGE = 1e-11  # of the largest curvature: kernels of low rank leave free ones without
-SOLVED = 0.1  # of the starting point's Fenchel gap, that may be left
-FREED = 0.3  # of the worst violation: samples this bad are freed together
-STILL = 1e-9  # of the width of the domain: steps this short lead nowhere
-ROUNDING = 1e-12  # of the two parts of a step, where they cancel
-BUDGET = 30  # times n_samples^3 flops; a barrier is cheaper then
+from multikernel.solvers.spicy.tuning import (
+    BUDGET,
+    FREED,
+    RIDGE,
+    ROUNDING,
+    SNAP,
+    SOLVED,
+    STILL,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,15 +29,16 @@ from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
 from multikernel.solvers.spicy.sides import DualSide
-
-GROWTH = 4.0  # of gamma, when an outer step gains less than a factor of ten
-GAIN = 0.1
-INNER_SHARE = 0.3  # of the gap that the inner problem may leave unsolved
-BARRIER_SHARE = 0.1  # of the gap that the barrier of a polyhedral loss may cost
-MAX_NEWTON = 30
-MAX_RETREATS = 6
-FEW = 0.3  # of the samples: images of steps in fewer are cheaper than whole ones
-RETREAT = 1.0 / 16.0  # of gamma, when Newton's method does not converge
+from multikernel.solvers.spicy.tuning import (
+    BARRIER_SHARE,
+    FEW_IN_STEP,
+    GAIN,
+    GROWTH,
+    INNER_SHARE,
+    MAX_NEWTON,
+    MAX_RETREATS,
+    RETREAT,
+)
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class AugmentedLagrangian:
         )
         step, shift = self.side.newton(model)
         entries = np.flatnonzero(step)
-        if entries.size <= FEW * step.size:
+        if entries.size <= FEW_IN_STEP * step.size:
             step_images = images_of_sparse(gram, entries, step[entries])
         else:
             step_images = gram.matvec(step)

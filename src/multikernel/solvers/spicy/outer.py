@@ -17,18 +17,17 @@ from multikernel.solvers.incumbent import Incumbent, Model, evaluated
 from multikernel.solvers.spicy.inner import AugmentedLagrangian
 from multikernel.solvers.spicy.screening import DualNorms
 from multikernel.solvers.spicy.sides import DualSide, dual_side
-
-TARGET_SHARE = 0.1  # of the whole gap, to which the working set is solved next
-SUPERLINEAR = 0.3  # extra power of the gap in that target
-NEW_KERNELS = 30  # violators that join the working set at a time, at least
-NEW_POWER = 0.35  # or this power of the number of kernels, if that is more
-NEAR = 0.95  # of the threshold: idle kernels this close stay in the working set
-SHRINK = 0.1  # towards the inside, of a dual point that may lie on the boundary
-COPY_BYTES = 2**27  # of the working set's matrices, which are a copy
-COPY_SHARE = 0.1  # of the stack, likewise, where that is more
-ONE_THREAD_BYTES = 2**27  # of a working set: waking threads for it costs more
-PATIENCE = 3  # passes without progress before giving up
-PROGRESS = 0.1  # share of the gap that such a pass has to gain
+from multikernel.solvers.spicy.tuning import (
+    COPY_BYTES,
+    COPY_SHARE,
+    NEAR,
+    NEW_KERNELS,
+    NEW_POWER,
+    ONE_THREAD_BYTES,
+    SHRINK,
+    SUPERLINEAR,
+    TARGET_SHARE,
+)
 
 
 @dataclass

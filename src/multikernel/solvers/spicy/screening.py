@@ -28,14 +28,16 @@ from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
 from multikernel.gram.products import images_of_sparse, quadratic_forms_of
 from multikernel.solvers.spicy.remembered import Span
-
-MAX_BYTES = 2**28
-LEAST, MOST = 4, 16  # images; with room for fewer, whole passes are made
-SHARE = 0.1  # of the stack's bytes (as float64) that images may take
-SUBSET = 0.1  # of the kernels, above which a whole pass is the better buy
-FEW = 0.5  # of the samples: a change in fewer is cheaper than a pass
-LEFT_OUT = 1e-3  # of the threshold's square, by which a change may be cut short
-DEPENDENT = 1e-3  # of a change: what must be new of it, or its image drowns in rounding
+from multikernel.solvers.spicy.tuning import (
+    DEPENDENT,
+    FEW_CHANGED,
+    LEAST,
+    LEFT_OUT,
+    MAX_BYTES,
+    MOST,
+    SHARE,
+    SUBSET,
+)
 
 
 @dataclass
@@ -115,7 +117,7 @@ class DualNorms:
         doubtful = float(np.mean(forms > level**2))
         entries = self._change(span, rho, level)
         share = entries.size / rho.size
-        if 0.0 < share <= FEW and doubtful > min(SUBSET, share):
+        if 0.0 < share <= FEW_CHANGED and doubtful > min(SUBSET, share):
             self._remember_change(span, rho, entries)
             forms = span.bounds(rho)
             doubtful = float(np.mean(forms > level**2))

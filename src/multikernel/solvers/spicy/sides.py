@@ -24,10 +24,11 @@ from multikernel._typing import Array
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
-
-INTERIOR = 0.99  # of the way to the boundary that one step may go
-INWARDS = 0.05  # of the way to the middle, from corners to where a barrier starts
-CLOSE = 1e-9  # of a step: to tell the two sides of a corner apart
+from multikernel.solvers.spicy.tuning import (
+    CLOSE,
+    INTERIOR,
+    INWARDS,
+)
 
 
 class DualSide(Protocol):

@@ -11,9 +11,10 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder, metered
-from multikernel.solvers.spicy.outer import PATIENCE, PROGRESS, WorkingSet
+from multikernel.solvers.spicy.outer import WorkingSet
 from multikernel.solvers.spicy.screening import DualNorms
 from multikernel.solvers.spicy.steps import StepByStep
+from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder
-from multikernel.solvers.spicy.outer import PATIENCE, PROGRESS, WorkingSet
+from multikernel.solvers.spicy.outer import WorkingSet
 from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
 
 
 @dataclass

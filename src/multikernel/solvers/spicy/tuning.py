@@ -1,0 +1,119 @@
+"""All numbers that tune SpicyMKL, each with the reason for it.
+
+They set how much is done before something else is looked at again. None of them changes
+what is found: every end is proved by the duality gap of the whole problem.
+"""
+
+# Outer steps: the working set, and how well it is solved.
+
+TARGET_SHARE = 0.1
+"""Of the whole gap: the working set is solved to it next. A tenth is a digit gained for
+every pass over all kernels; less is work on kernels that may leave again."""
+
+SUPERLINEAR = 0.3
+"""Extra power of the gap in that target, so that late steps, where the working set is
+the right one, gain more than a digit."""
+
+NEW_KERNELS, NEW_POWER = 30, 0.35
+"""Violators that join at a time, at least, and the power of the number of kernels that
+join if that is more: the dearer a pass, the more kernels it may bring in."""
+
+NEAR = 0.95
+"""Of the threshold: idle kernels this close stay, because they would be back soon."""
+
+SHRINK = 0.1
+"""Towards the inside, of a dual point that may lie on the boundary, at most; the gap is
+taken where that is less, so that a good start is kept."""
+
+COPY_BYTES, COPY_SHARE = 2**27, 0.1
+"""Of the working set's matrices, which are a copy, and the share of the stack where
+that is more: beyond, the whole stack is used, which is no copy at all."""
+
+ONE_THREAD_BYTES = 2**27
+"""Of a working set: waking the threads of BLAS in every product costs more than they
+gain on smaller ones."""
+
+PATIENCE, PROGRESS = 3, 0.1
+"""Passes that together gain less than that share of the gap, with no kernel new in the
+working set, before giving up: steps aim at a digit each."""
+
+# Inner steps: the augmented Lagrangian.
+
+GROWTH, GAIN = 4.0, 0.1
+"""Factor of gamma when an outer step of the Lagrangian gains less than that factor of
+the gap: convergence is super-linear because gamma grows, and a jump by more than a few
+makes the next Newton run start far away."""
+
+INNER_SHARE = 0.3
+"""Of the gap, that the inner problem may leave unsolved: then the multipliers, not the
+dual point, are what is wrong."""
+
+BARRIER_SHARE = 0.1
+"""Of the gap, that the barrier of a bounded domain may cost: as little as a step is to
+gain."""
+
+MAX_NEWTON, MAX_RETREATS, RETREAT = 30, 6, 1.0 / 16.0
+"""Newton steps after which the run has failed, how often that may be, and the factor of
+gamma then: a good run takes up to ten steps, and six retreats are seven digits."""
+
+FEW_IN_STEP = 0.3
+"""Of the samples: images of steps in fewer are cheaper than whole ones, although their
+columns are read with gaps between them."""
+
+# Sides: interior steps and corners.
+
+INTERIOR = 0.99
+"""Of the way to the boundary that one step may go: two digits of it are left for the
+next one."""
+
+INWARDS = 0.05
+"""Of the way to the middle, from a corner to where a barrier starts: on the corner its
+multipliers would be infinite."""
+
+CLOSE = 1e-9
+"""Of a step: enough to tell the two sides of a corner apart in double precision."""
+
+SNAP = 1e-3
+"""Of the width of the domain: this near to a corner is taken for it. A sample that does
+not belong there is freed by the first look at subgradients."""
+
+RIDGE = 1e-11
+"""Of the largest curvature: kernels of low rank leave free samples without any."""
+
+SOLVED = 0.1
+"""Of the starting point's Fenchel gap, that a quadratic program may leave."""
+
+FREED = 0.3
+"""Of the worst violation: samples this bad are freed together, since one at a time
+would cost a factorisation each."""
+
+STILL, ROUNDING = 1e-9, 1e-12
+"""Of the width of the domain, steps that lead nowhere; and of the two parts of a step,
+what is left of them where they cancel."""
+
+BUDGET = 30
+"""Times n_samples^3 flops: a barrier, some twenty factorisations, is cheaper then."""
+
+# Screening: images of earlier dual points.
+
+MAX_BYTES, SHARE = 2**28, 0.1
+"""That images may take, and the share of the stack's bytes (as float64): screening must
+not be what fills the memory."""
+
+LEAST, MOST = 4, 16
+"""Images: with room for fewer the bounds are too loose to earn their arithmetic, and
+with more that arithmetic, of k^2 numbers a kernel, outgrows the product it saves."""
+
+SUBSET = 0.1
+"""Of the kernels in doubt, above which a whole pass, one call of BLAS, is the better
+buy."""
+
+FEW_CHANGED = 0.5
+"""Of the samples: a change in fewer is cheaper than a pass."""
+
+LEFT_OUT = 1e-3
+"""Of the threshold's square: a change may be cut short by so much, and the bound
+grow."""
+
+DEPENDENT = 1e-3
+"""Of a change: what must be new of it, or its image drowns in rounding."""

@@ -1,0 +1,141 @@
+"""Any loss, penalty and solver in scikit-learn's contract."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from multikernel.estimators import (
+    LpMKLClassifier,
+    LpMKLRegressor,
+    MKLClassifier,
+    MKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+)
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss, SquaredLoss
+from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
+from multikernel.solvers import Alternating, InterleavedNewton, SpicyMKL
+from multikernel.testing import check_loss
+
+KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], [0, 1])
+
+
+@dataclass(frozen=True)
+class DoubleLoss:
+    """A loss of one's own: |y - f|^2, twice that of the squared error."""
+
+    def value(self, y, f):
+        return (y - f) ** 2
+
+    def gradient(self, y, f):
+        return 2.0 * (f - y)
+
+    def conjugate(self, y, u):
+        return 0.25 * u**2 + u * y
+
+    def dual_bounds(self, y):
+        return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
+
+    def conjugate_gradient(self, y, u):
+        return 0.5 * u + y
+
+    def conjugate_hessian(self, y, u):
+        return np.full(y.shape, 0.5)
+
+
+def data(n=50):
+    X = np.random.default_rng(0).standard_normal((n, 2))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * X[:, 1]
+
+
+def test_it_is_spicymkl_with_its_parts():
+    X, y = data()
+    labels = y > 0
+    parts = MKLClassifier(
+        KERNELS, regularizer=BlockElasticNet(0.02, 0.7), solver=SpicyMKL(tol=1e-6)
+    ).fit(X, labels)
+    whole = SpicyMKLClassifier(KERNELS, 0.02, l1_ratio=0.7, tol=1e-6).fit(X, labels)
+    np.testing.assert_array_equal(
+        parts.decision_function(X), whole.decision_function(X)
+    )
+    np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
+    assert parts.objective_ == whole.objective_
+
+
+def test_it_is_lp_norm_learning_with_a_mean_loss():
+    X, y = data()
+    C = 2.0
+    penalty = SquaredBlockNorm(1.0 / (C * len(y)), p=1.5)
+    parts = MKLRegressor(
+        KERNELS,
+        EpsilonInsensitiveLoss(0.05),
+        regularizer=penalty,
+        solver=InterleavedNewton(tol=1e-8),
+    ).fit(X, y)
+    whole = LpMKLRegressor(KERNELS, C, 1.5, epsilon=0.05, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=1e-3)
+    assert parts.objective_ * C * len(y) == pytest.approx(whole.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpicyMKLRegressor(KERNELS, 0.02, tol=1e-8),
+        LpMKLRegressor(KERNELS, 3.0, tol=1e-8),
+        MKLRegressor(KERNELS, solver=SpicyMKL(tol=1e-8)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_loss_of_ones_own(model):
+    X, y = data()
+    check_loss(DoubleLoss(), y)
+    half = clone(model).set_params(loss=DoubleLoss()).fit(X, y)
+    assert half.duality_gap_ <= 1e-8
+    change = {"loss": "squared_error"}
+    for name, factor in {"alpha": 0.5, "C": 2.0}.items():
+        if name in model.get_params():
+            change[name] = factor * model.get_params()[name]
+    if "regularizer" in model.get_params():
+        change["regularizer"] = BlockL1(0.005)
+    same = clone(model).set_params(**change).fit(X, y)
+    np.testing.assert_allclose(half.predict(X), same.predict(X), atol=1e-4)
+
+
+def test_a_loss_object_has_the_probabilities_of_its_name():
+    X, y = data()
+    named = LpMKLClassifier(KERNELS, loss="log_loss").fit(X, y > 0)
+    given = LpMKLClassifier(KERNELS, loss=LogisticLoss()).fit(X, y > 0)
+    np.testing.assert_array_equal(given.predict_proba(X), named.predict_proba(X))
+    assert not hasattr(LpMKLClassifier(loss=SquaredLoss()), "predict_proba")
+
+
+def test_parts_are_searched_as_any_parameter():
+    X, y = data()
+    grid = {"regularizer": [BlockL1(0.3), BlockL1(0.003)], "solver": [SpicyMKL()]}
+    search = GridSearchCV(MKLRegressor(KERNELS), grid, cv=3).fit(X, y)
+    assert search.best_params_["regularizer"] == BlockL1(0.003)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"loss": SquaredLoss}, ValueError, "or a loss object, got <class"),
+        ({"loss": "absolute"}, ValueError, "loss must be one of 'squared_error'"),
+        ({"regularizer": 0.1}, ValueError, "regularizer must be None, or a penalty"),
+        ({"solver": "spicy"}, ValueError, "solver must be None, or a solver object"),
+        (
+            {"solver": Alternating(), "regularizer": BlockL1(0.1)},
+            UnsupportedProblemError,
+            "Alternating",
+        ),
+    ],
+)
+def test_wrong_parts_get_a_sentence(settings, error, message):
+    X, y = data()
+    with pytest.raises(error, match=message):
+        MKLRegressor(KERNELS, **settings).fit(X, y)
