@@ -31,6 +31,11 @@ def samples():
     return X
 
 
+@pytest.fixture(autouse=True)
+def _views_of_small_stacks_too(monkeypatch):
+    monkeypatch.setattr("multikernel.gram.build.COPIED_BYTES", 0)
+
+
 @pytest.mark.parametrize("storage", ["dense", "dense32"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
 @pytest.mark.parametrize(
@@ -98,3 +103,16 @@ def test_parts_of_parts_are_views():
     assert isinstance(inner, PartStack)
     assert inner.whole.array is array
     check_gram_stack(inner, array[[5, 1, 4]][:, [0, 2, 3]][:, :, [0, 2, 3]])
+
+
+def test_small_parts_are_copied_where_the_limit_allows_it(monkeypatch):
+    monkeypatch.setattr("multikernel.gram.build.COPIED_BYTES", 2**20)
+    whole = DenseStack(np.ones((4, 10, 10)))
+    part = build_part(whole, np.arange(5)).stack
+    assert isinstance(part, DenseStack)
+    needed = whole.array.nbytes + 2 * part.array.nbytes
+    kinds = [
+        type(build_part(whole, np.arange(5), max_bytes=limit, n_copies=2).stack)
+        for limit in (needed, needed - 1)
+    ]
+    assert kinds == [DenseStack, PartStack]
