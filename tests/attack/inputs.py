@@ -47,7 +47,8 @@ INTERNAL = re.compile(
     r"unexpected keyword|positional argument|out of range|out of bounds|ufunc|"
     r"broadcast|not aligned|mismatch in its core|setting an array element|"
     r"too large to convert|cannot reshape|numba|JSON|unsupported operand|"
-    r"not supported between|truth value|Traceback|singular matrix|illegal value|infs or NaNs"
+    r"not supported between|truth value|Traceback|singular matrix|illegal value|"
+    r"infs or NaNs"
 )
 """Words of failures that nobody foresaw; a sentence for users has none of them."""
 

@@ -145,7 +145,9 @@ class MachineRefit:
         """Fit the sum of the kernels; return also the relative duality gap."""
         y, free = self.problem.y, self.problem.fit_intercept
         fit = machine.fit(self.total, y, self.loss, fit_intercept=free, init=start)
-        smooth = fit.f - _like(fit.intercept, y)
+        # Steps have added up in f; the objective is that of the model itself.
+        smooth = self.total.matvec(fit.dual)
+        fit = replace(fit, f=smooth + _like(fit.intercept, y))
         primal = float(self.loss.value(y, fit.f).sum())
         primal += 0.5 * float(np.sum(fit.dual * smooth))
         null = float(self.loss.value(y, np.zeros_like(y)).sum())
