@@ -2,8 +2,8 @@
 
 Everything here is computed in extended precision (`numpy.longdouble`) and by formulas
 that are written down anew, from the docstrings: nothing of the library's own arithmetic
-is trusted. The model is read off by `contributions` on probe rows (`cases.TableKernel`),
-so that the objective is the objective of what predicts.
+is trusted. The model is read off by `contributions` on probes (`cases.TableKernel`), so
+that the objective is the objective of what predicts.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def terms(case, model):
             forms[:, m] = np.einsum("oi,oi->o", values[:, m], u)
             # Centred terms are read off as differences of values that may cancel.
             lost = np.abs(at[1][0, :, k])[:, None] if centred else 0.0
-            sizes += (np.abs(u) + lost) @ np.abs(K)
+            sizes += (np.abs(u) + lost) @ np.abs(K) + lost
         if factors[m] > 0.0:
             forms[:, m] /= factors[m]
         values[:, m] += at[1][0, :, k][:, None]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.base import BlockRegularizer
 
@@ -23,6 +24,19 @@ class Solver(Protocol):
     ) -> Solution:
         """Solve the problem, from the warm start `init` where one is given."""
         ...
+
+
+def check_supported(solver: Solver, problem: Problem) -> None:
+    """Raise with the reason where a solver cannot treat a problem.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the solver's `unsupported` gives a reason.
+    """
+    reason = solver.unsupported(problem)
+    if reason is not None:
+        raise UnsupportedProblemError(reason)
 
 
 @runtime_checkable

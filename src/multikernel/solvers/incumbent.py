@@ -1,5 +1,6 @@
 """What all certified solvers share: the best model, the best proof, and the end."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -354,6 +355,31 @@ class Incumbent:
         if len(self.recorder.history) > max_iter:
             return Status.MAX_ITER
         return Status.STALLED if self._in_vain >= self.patience else None
+
+    def run(
+        self, step: Callable[[], Status | None], tol: float, max_iter: int
+    ) -> Solution:
+        """Take steps, and record them, until there is a reason to stop.
+
+        Parameters
+        ----------
+        step : callable
+            Takes a step; returns a reason of the solver's own to end, or None.
+        tol : float
+            Relative duality gap at which to stop.
+        max_iter : int
+            Steps at most.
+
+        Returns
+        -------
+        solution : Solution
+        """
+        status = self.status(tol, max_iter)
+        while status is None:
+            own = step()
+            self.record()
+            status = self.status(tol, max_iter) or own
+        return self.solution(status)
 
     def _enlarged_gap(self, model: Model) -> float:
         """Return the gap of an evaluated model, rounding included."""

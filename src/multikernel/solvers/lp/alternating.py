@@ -4,21 +4,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import VariationalRegularizer
-from multikernel.solvers.incumbent import Incumbent
+from multikernel.solvers.incumbent import Expansion
 from multikernel.solvers.lp.oracle import WeightOracle
-from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against_loss
-from multikernel.solvers.recorder import metered
+from multikernel.solvers.lp.weight_solver import Step, WeightSolver
+from multikernel.solvers.lp.weighted_machine import FIRST_GAP, reason_against_loss
 
-FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
-SHARPENING = 0.3  # of the machine's share of the gap, after an iteration in vain
-IN_VAIN = 0.99  # ratio of one gap to the next above which an iteration was
+SHARPENING = 0.3
+"""What is left of the machine's share of the gap after an iteration in vain."""
+
+IN_VAIN = 0.99
+"""Ratio of one gap to the one before above which an iteration was in vain: inexact runs
+of the machine once left nothing to improve at a gap of 0.0025."""
 
 
 @dataclass(frozen=True)
-class Alternating:
+class Alternating(WeightSolver):
     r"""Alternate between a machine for fixed kernel weights and the weights for it.
 
     For any regulariser of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
@@ -31,12 +33,10 @@ class Alternating:
 
     Parameters
     ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
+    tol, cache_bytes
+        As of every `WeightSolver`.
     max_iter : int, default=1000
         Machine runs at most.
-    cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
 
     Notes
     -----
@@ -62,9 +62,7 @@ class Alternating:
     array([1., 0.])
     """
 
-    tol: float = 1e-3
     max_iter: int = 1000
-    cache_bytes: int = CACHE_BYTES
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
@@ -76,47 +74,19 @@ class Alternating:
             )
         return reason_against_loss(problem)
 
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            With a `VariationalRegularizer`.
-        init : Solution, optional
-            A warm start, for example the solution for a near-by alpha or p.
-        callback : callable, optional
-            Called with a `Progress` after each iteration; True stops.
-
-        Returns
-        -------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
-        """
-        reason = self.unsupported(problem)
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
-        regularizer = problem.regularizer
+    def _begin(
+        self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
+    ) -> Step:
+        """Begin with the norms of a solution, or equal ones."""
+        tracker = oracle.tracker
+        regularizer = oracle.problem.regularizer
         assert isinstance(regularizer, VariationalRegularizer)
-        tracker = Incumbent(*metered(problem, callback))
-        tracker.start(init)
-        oracle = WeightOracle(tracker, self.cache_bytes)
-        norms = np.ones(problem.gram.shape[0])
+        norms, share = np.ones(oracle.problem.gram.shape[0]), 1.0
         if init is not None and init.norms.any():
             norms, oracle.last_rho = init.norms, tracker.certificate.dual
-        status, share = tracker.status(self.tol, self.max_iter), 1.0
-        while status is None:
+
+        def step() -> None:
+            nonlocal norms, share
             weights, gap = regularizer.kernel_weights(norms), tracker.gap
             # An error of the machine's value is one of its square root in the forms
             # that the next weights, and the proof, are made of: at worst the gap has
@@ -124,9 +94,8 @@ class Alternating:
             precision = max(share, min(gap, 1.0)) * min(gap, FIRST_GAP)
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)
-            tracker.record()
             share *= SHARPENING if tracker.gap > IN_VAIN * gap else 1.0
             # Without any function left there are no weights, and nothing to improve.
             norms = norms if norms.any() else np.ones_like(norms)
-            status = tracker.status(self.tol, self.max_iter)
-        return tracker.solution(status)
+
+        return step

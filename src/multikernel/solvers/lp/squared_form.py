@@ -26,12 +26,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from multikernel.certificates import constant_model, dual_norms
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import SteppingSolver
+from multikernel.solvers.base import SteppingSolver, check_supported
 from multikernel.solvers.incumbent import Incumbent, Model
 from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.recorder import Recorder, metered
@@ -94,7 +93,7 @@ class SquaredForm:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        self._check(problem)
+        check_supported(self, problem)
         problem, recorder = metered(problem, callback)
         search = _Search(problem, self, init)
         return self._run(search, Incumbent(problem, recorder, PATIENCE, PROGRESS), init)
@@ -115,7 +114,7 @@ class SquaredForm:
         solutions: list[Solution] = []
         for regularizer in regularizers:
             step = replace(problem, regularizer=regularizer)
-            self._check(step)
+            check_supported(self, step)
             search = search or _Search(step, self, None)
             incumbent = Incumbent(step, recorder, PATIENCE, PROGRESS)
             solutions.append(self._run(search, incumbent, None))
@@ -124,22 +123,12 @@ class SquaredForm:
             recorder = Recorder(callback, recorder.meter)
         return solutions
 
-    def _check(self, problem: Problem) -> None:
-        """Raise with the reason where the problem is unsupported."""
-        reason = self.unsupported(problem)
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
-
     def _run(
         self, search: "_Search", incumbent: Incumbent, init: Solution | None
     ) -> Solution:
         """Step until there is a reason to stop."""
         search.turn_to(incumbent, init)
-        status = incumbent.status(self.tol, self.max_iter)
-        while status is None:
-            search.step()
-            status = incumbent.status(self.tol, self.max_iter)
-        return incumbent.solution(status)
+        return incumbent.run(search.step, self.tol, self.max_iter)
 
 
 FIRST = 0.5
@@ -262,7 +251,6 @@ class _Search:
             rho = incumbent.certificate.dual
             incumbent.offer_dual(rho, dual_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, self.settings.tol)
-        incumbent.record()
 
     def _offer(self, found: Solution) -> None:
         """Offer the model and the dual point of a step, at the strength it was for."""

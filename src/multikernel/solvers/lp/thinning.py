@@ -88,7 +88,8 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     models: list[Array] = []
     taken = np.zeros(norms.size, dtype=bool)
     floor = EPS * float(aims.max())
-    while len(models) < norms.size - 1:
+    # More functions than samples are never independent.
+    while len(models) < min(norms.size - 1, unit.shape[1]):
         gains = np.where(taken, -np.inf, aims - products @ found)
         best = int(np.argmax(gains))
         if gains[best] <= floor:

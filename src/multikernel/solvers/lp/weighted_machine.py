@@ -22,9 +22,17 @@ from multikernel.machines import (
 from multikernel.problem import Problem
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
-SHARE = 0.1  # of the gap per unit of dual variable: pessimistic by far, see below
-SMALLEST_GAP = 1e-12  # below, rounding rules
+SHARE = 0.1
+"""Of the gap, what SMO may leave of it by a bound that is pessimistic by far."""
+
+FIRST_GAP = 0.1
+"""Gap that a first, cold run of a machine is solved for."""
+
+SMALLEST_GAP = 1e-12
+"""No machine is asked for less, as rounding rules there."""
+
 CACHE_BYTES = 1_000_000_000
+"""Memory for rows of a combined kernel that is not held, where nobody says otherwise."""
 
 
 def machine_within(

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
+from multikernel.solvers.base import check_supported
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder, metered
 from multikernel.solvers.spicy.outer import WorkingSet
@@ -110,7 +110,7 @@ class SpicyMKL:
         IndefiniteKernelError
             If a negative quadratic form is met.
         """
-        self._check(problem)
+        check_supported(self, problem)
         incumbent = Incumbent(*metered(problem, callback), PATIENCE, PROGRESS)
         search = WorkingSet(incumbent, DualNorms(incumbent.problem.gram))
         search.start(init)
@@ -147,7 +147,7 @@ class SpicyMKL:
         last: WorkingSet | None = None
         for regularizer in regularizers:
             step = replace(problem, regularizer=regularizer)
-            self._check(step)
+            check_supported(self, step)
             incumbent = Incumbent(step, recorder, PATIENCE, PROGRESS)
             search = WorkingSet(incumbent, bounds)
             if last is not None:
@@ -178,12 +178,6 @@ class SpicyMKL:
             Its steps are certified for their regulariser, as in `solve`.
         """
         return StepByStep(problem, init)
-
-    def _check(self, problem: Problem) -> None:
-        """Raise with the reason where the problem is unsupported."""
-        reason = self.unsupported(problem)
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
 
     def _run(self, search: WorkingSet) -> Solution:
         """Step until there is a reason to stop."""

@@ -1,7 +1,7 @@
 """The solvers that the papers compare themselves with."""
 
-from multikernel.solvers.lp.comparison.hessian import HessianMKL
-from multikernel.solvers.lp.comparison.planes import SILP, CuttingPlane
-from multikernel.solvers.lp.comparison.simple import SimpleMKL
+from multikernel.solvers.lp.comparison.cutting_plane import SILP, CuttingPlane
+from multikernel.solvers.lp.comparison.hessian_mkl import HessianMKL
+from multikernel.solvers.lp.comparison.simple_mkl import SimpleMKL
 
 __all__ = ["SILP", "CuttingPlane", "HessianMKL", "SimpleMKL"]

@@ -1,31 +1,41 @@
 """HessianMKL: sparse multiple kernel learning by Newton's method on the weights."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
-from multikernel.problem import Callback, Problem, Solution
-from multikernel.solvers.incumbent import Incumbent
-from multikernel.solvers.lp.comparison.planes import reason_against_p
-from multikernel.solvers.lp.comparison.simple import first_weights
+from multikernel.problem import Solution
+from multikernel.solvers.incumbent import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
-from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against
-from multikernel.solvers.recorder import metered
+from multikernel.solvers.lp.weight_solver import (
+    Step,
+    WeightSolver,
+    first_weights,
+    moved_weights,
+)
 
 ARMIJO = 1e-4
+"""Share of what the slope promises by which the value has to fall: the customary one."""
+
 HALVINGS = 20
-QP_SHARE = 0.01  # of the tolerance: what the quadratic program may leave of the gap
+"""Of a step at most: a millionth of it changes nothing that the gap could show."""
+
+QP_SHARE = 0.01
+"""Share of the tolerance that the quadratic program may leave of the gap."""
+
 QP_STEPS = 1_000_000
+"""Of SMO at most, for a program with one variable per kernel."""
+
 RIDGE = 1e-10
-SNAP = 1e-12  # weights below this share of the largest one are zero
+"""Of the Hessian's mean diagonal: kernels that tie leave it singular."""
 
 
 @dataclass(frozen=True)
-class HessianMKL:
+class HessianMKL(WeightSolver):
     r"""Sparse multiple kernel learning by Newton steps on the kernel weights.
 
     The algorithm of [1]_ with p = 1: at a machine's solution the optimal value J has a
@@ -35,12 +45,10 @@ class HessianMKL:
 
     Parameters
     ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
+    tol, cache_bytes
+        As of every `WeightSolver`.
     max_iter : int, default=100
         Newton steps at most.
-    cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
 
     References
     ----------
@@ -48,70 +56,34 @@ class HessianMKL:
        parameters. NIPS workshop on kernel learning.
     """
 
-    tol: float = 1e-3
     max_iter: int = 100
-    cache_bytes: int = CACHE_BYTES
 
-    def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
-        name = "HessianMKL"
-        return reason_against(problem, name) or reason_against_p(problem, name)
+    sparse_only: ClassVar[bool] = True
 
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem.
+    def _begin(
+        self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
+    ) -> Step:
+        """Begin at the weights of a solution, or at equal ones."""
+        weights, point = first_weights(oracle, init), None
 
-        Parameters
-        ----------
-        problem : Problem
-            With a `SquaredBlockNorm` of p = 1 and one-dimensional targets.
-        init : Solution, optional
-            A warm start, for example the solution for a near-by alpha.
-        callback : callable, optional
-            Called with a `Progress` after each Newton step; True stops.
-
-        Returns
-        -------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
-        """
-        reason = self.unsupported(problem)
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
-        tracker = Incumbent(*metered(problem, callback))
-        weights = first_weights(tracker, init)
-        status = tracker.status(self.tol, self.max_iter)
-        oracle = WeightOracle(tracker, self.cache_bytes)
-        point: OraclePoint | None = None
-        while status is None:
+        def step() -> None:
+            nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)
             else:
-                point = self._step(oracle, point)
-            tracker.record()
-            status = tracker.status(self.tol, self.max_iter)
-        return tracker.solution(status)
+                point = self._moved(oracle, point)
 
-    def _step(self, oracle: WeightOracle, point: OraclePoint) -> OraclePoint:
+        return step
+
+    def _moved(self, oracle: WeightOracle, point: OraclePoint) -> OraclePoint:
         """Make a Newton step, halved until the value has fallen enough."""
         hessian = oracle.hessian(point)
         direction = _newton_direction(point, hessian, QP_SHARE * self.tol)
         slope = float(point.gradient @ direction)
         step, moved = 1.0, point
         for _ in range(HALVINGS):
-            weights = np.maximum(point.weights + step * direction, 0.0)
-            weights[weights <= SNAP * weights.max()] = 0.0
-            moved = oracle.evaluate(weights / weights.sum(), self.tol)
+            weights = moved_weights(point.weights, step * direction)
+            moved = oracle.evaluate(weights, self.tol)
             if moved.value <= point.value + ARMIJO * step * slope:
                 break
             step *= 0.5

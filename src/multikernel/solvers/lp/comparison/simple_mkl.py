@@ -1,33 +1,38 @@
 """SimpleMKL: sparse multiple kernel learning by reduced gradients on the weights."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
-from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.solvers.incumbent import Incumbent
-from multikernel.solvers.lp.comparison.planes import reason_against_p
+from multikernel.problem import Solution, Status
+from multikernel.solvers.incumbent import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
-from multikernel.solvers.lp.weighted_machine import (
-    CACHE_BYTES,
-    SMALLEST_GAP,
-    reason_against,
+from multikernel.solvers.lp.weight_solver import (
+    Step,
+    WeightSolver,
+    first_weights,
+    moved_weights,
 )
-from multikernel.solvers.recorder import metered
+from multikernel.solvers.lp.weighted_machine import SMALLEST_GAP
 
-# Of the line search, relative to its longest step: finer where nothing was found.
 STEP_TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
-PRECISION = 0.01  # of the tolerance, to which values are compared at first
-SHARPENING = 0.1  # of the precision, where no step lowers the value
-ROUNDING = 1e-13  # relative fall of the value that is none
-SNAP = 1e-9  # weights below this share of the largest one are zero
+"""Of the line search, relative to its longest step: finer where nothing was found."""
+
+PRECISION = 0.01
+"""Share of the tolerance to which values are compared at first."""
+
+SHARPENING = 0.1
+"""What is left of the precision where no step lowers the value."""
+
+ROUNDING = 1e-13
+"""Relative fall of the value that is none."""
 
 
 @dataclass(frozen=True)
-class SimpleMKL:
+class SimpleMKL(WeightSolver):
     r"""Sparse multiple kernel learning by descent on the kernel weights.
 
     The algorithm of [1]_ with p = 1: the reduced gradient of the optimal value on the
@@ -38,71 +43,28 @@ class SimpleMKL:
 
     Parameters
     ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
+    tol, cache_bytes
+        As of every `WeightSolver`.
     max_iter : int, default=5000
         Moves at most; a gradient step is one for every component that leaves.
-    cache_bytes : int, default=1_000_000_000
-        Memory for rows of a combined kernel that is too large to be held.
 
     References
     ----------
     .. [1] Rakotomamonjy, Bach, Canu, Grandvalet (2008). SimpleMKL. JMLR 9, 2491-2521.
     """
 
-    tol: float = 1e-3
     max_iter: int = 5000
-    cache_bytes: int = CACHE_BYTES
 
-    def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
-        name = "SimpleMKL"
-        return reason_against(problem, name) or reason_against_p(problem, name)
+    sparse_only: ClassVar[bool] = True
+    # The value may fall for long before the gap shows it: the search tells when it
+    # does not any more.
+    patience: ClassVar[int] = 5000
 
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            With a `SquaredBlockNorm` of p = 1 and one-dimensional targets.
-        init : Solution, optional
-            A warm start, for example the solution for a near-by alpha.
-        callback : callable, optional
-            Called with a `Progress` after each move; True stops.
-
-        Returns
-        -------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
-        """
-        reason = self.unsupported(problem)
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
-        # The value may fall for long before the gap shows it: the search tells when it
-        # does not any more.
-        tracker = Incumbent(*metered(problem, callback), patience=self.max_iter)
-        weights = first_weights(tracker, init)
-        status = tracker.status(self.tol, self.max_iter)
-        search = _Search(WeightOracle(tracker, self.cache_bytes), PRECISION * self.tol)
-        while status is None:
-            search.step(weights)
-            tracker.record()
-            status = tracker.status(self.tol, self.max_iter)
-            if status is None and search.precision < SMALLEST_GAP:
-                status = Status.STALLED
-        return tracker.solution(status)
+    def _begin(
+        self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
+    ) -> Step:
+        """Begin at the weights of a solution, or at equal ones."""
+        return _Search(oracle, PRECISION * self.tol, first_weights(oracle, init)).step
 
 
 @dataclass
@@ -111,14 +73,15 @@ class _Search:
 
     oracle: WeightOracle
     precision: float
+    first: Array
     point: OraclePoint | None = None
     direction: Array | None = None
 
-    def step(self, weights: Array) -> None:
+    def step(self) -> Status | None:
         """Go as far along the direction as it leads down, or evaluate first weights."""
         if self.point is None:
-            self.point = self.oracle.evaluate(weights, self.precision)
-            return
+            self.point = self.oracle.evaluate(self.first, self.precision)
+            return None
         point, direction = self.point, self.direction
         renewed = direction is None
         if direction is None:
@@ -131,12 +94,13 @@ class _Search:
             fall = point.value - self.point.value
             if renewed and fall <= ROUNDING * abs(point.value):
                 self._sharpen(point)
-            return
+            return Status.STALLED if self.precision < SMALLEST_GAP else None
         # The components that have reached zero leave; the largest one makes up.
         direction = np.where(end.weights > 0.0, direction, 0.0)
         largest = int(np.argmax(end.weights))
         direction[largest] -= direction.sum()
         self.point, self.direction = end, direction
+        return None
 
     def _sharpen(self, point: OraclePoint) -> None:
         """Look at a point more closely: its gradient has led nowhere.
@@ -148,7 +112,7 @@ class _Search:
 
     def _evaluate(self, direction: Array, step: float) -> OraclePoint:
         assert self.point is not None
-        weights = _moved(self.point.weights, direction, step)
+        weights = moved_weights(self.point.weights, step * direction)
         return self.oracle.evaluate(weights, self.precision)
 
     def _line_search(self, direction: Array, longest: float) -> OraclePoint:
@@ -175,15 +139,6 @@ class _Search:
         return best
 
 
-def first_weights(tracker: Incumbent, init: Solution | None) -> Array:
-    """Start the tracker, and return the weights of a solution, or equal ones."""
-    tracker.start(init)
-    n_kernels = tracker.problem.gram.shape[0]
-    if init is not None and init.kernel_weights.any():
-        return np.asarray(init.kernel_weights / init.kernel_weights.sum())
-    return np.full(n_kernels, 1.0 / n_kernels)
-
-
 def _descent_direction(weights: Array, gradient: Array) -> Array:
     """Return minus the reduced gradient, feasible at zero weights (eq. 12 of [1])."""
     largest = int(np.argmax(weights))
@@ -200,10 +155,3 @@ def _longest_step(weights: Array, direction: Array) -> float:
     if not falling.any():
         return 0.0
     return float(np.min(-weights[falling] / direction[falling]))
-
-
-def _moved(weights: Array, direction: Array, step: float) -> Array:
-    """Return the weights a step further, on the simplex."""
-    moved = np.maximum(weights + step * direction, 0.0)
-    moved[moved <= SNAP * moved.max()] = 0.0
-    return np.asarray(moved / moved.sum())

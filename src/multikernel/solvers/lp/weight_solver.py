@@ -1,0 +1,132 @@
+"""What solvers that run a machine for kernel weights after kernel weights share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
+from multikernel.solvers.base import check_supported
+from multikernel.solvers.incumbent import PATIENCE, Expansion, Incumbent
+from multikernel.solvers.lp.oracle import WeightOracle
+from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against
+from multikernel.solvers.recorder import metered
+
+Step = Callable[[], Status | None]
+
+
+@dataclass(frozen=True)
+class WeightSolver(ABC):
+    """A solver that looks for kernel weights, and runs a machine at each of them.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=500
+        Iterations at most; the default is each solver's own.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 500
+    cache_bytes: int = CACHE_BYTES
+
+    sparse_only: ClassVar[bool] = False
+    """Whether the method is for p = 1."""
+
+    patience: ClassVar[int] = PATIENCE
+    """Iterations without progress before giving up."""
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why this solver cannot treat the problem, or None if it can."""
+        name = type(self).__name__
+        reason = reason_against(problem, name)
+        return reason or (reason_against_p(problem, name) if self.sparse_only else None)
+
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Solve the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            One that is not `unsupported`.
+        init : Solution, optional
+            A warm start, for example the solution for a near-by alpha or p.
+        callback : callable, optional
+            Called with a `Progress` after each iteration; True stops.
+
+        Returns
+        -------
+        solution : Solution
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` gives a reason.
+        IndefiniteKernelError
+            If a kernel matrix is found to be not positive semidefinite.
+        """
+        check_supported(self, problem)
+        tracker = Incumbent(*metered(problem, callback), self.patience)
+        expansion = tracker.start(init)
+        oracle = WeightOracle(tracker, self.cache_bytes)
+        step = self._begin(oracle, init, expansion)
+        return tracker.run(step, self.tol, self.max_iter)
+
+    @abstractmethod
+    def _begin(
+        self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
+    ) -> Step:
+        """Return the step of the method, which is yet to make the first one.
+
+        Parameters
+        ----------
+        oracle : WeightOracle
+            Runs the machine, and offers what it finds.
+        init : Solution or None
+            The warm start.
+        expansion : Expansion or None
+            That of the warm start's dual point.
+
+        Returns
+        -------
+        step : callable
+        """
+
+
+def reason_against_p(problem: Problem, name: str) -> str | None:
+    """Return why a solver for p = 1 cannot treat a problem with `SquaredBlockNorm`."""
+    regularizer = problem.regularizer
+    p = regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+    return None if p == 1.0 else f"{name} is for p = 1, got p = {p:g}."
+
+
+def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:
+    """Return the weights of a solution, or equal ones: in the simplex."""
+    if init is not None and init.kernel_weights.any():
+        return np.asarray(init.kernel_weights / init.kernel_weights.sum())
+    n_kernels = oracle.problem.gram.shape[0]
+    return np.full(n_kernels, 1.0 / n_kernels)
+
+
+SNAP = 1e-12
+"""Weights below this share of the largest one are zero: rounding leaves them in steps
+that end at the boundary, and each would keep its kernel in all sums."""
+
+
+def moved_weights(weights: Array, move: Array) -> Array:
+    """Return weights after a move, in the simplex."""
+    moved = np.maximum(weights + move, 0.0)
+    moved[moved <= SNAP * moved.max()] = 0.0
+    return np.asarray(moved / moved.sum())
