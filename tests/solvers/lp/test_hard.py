@@ -20,6 +20,7 @@ from multikernel.solvers import (
 )
 from multikernel.solvers.lp.comparison.barrier_ball import barrier_response
 from multikernel.solvers.lp.comparison.central_master import central_master
+from multikernel.solvers.lp.comparison.corner_weights import corner_weights
 from multikernel.testing import check_solution
 
 TOL = 1e-4
@@ -177,3 +178,6 @@ def test_the_master_for_p_one_is_a_linear_program(slack):
     assert master.lower_bound <= exact.fun + 1e-9
     assert highest >= exact.fun - 1e-9
     assert highest - master.lower_bound <= 1.5 * slack + 1e-9
+    weights = corner_weights(heights, slopes)
+    assert float((heights - slopes @ weights).max()) == pytest.approx(exact.fun)
+    assert np.count_nonzero(weights) < 7

@@ -33,10 +33,12 @@ class Alternating(WeightSolver):
 
     Parameters
     ----------
-    tol, cache_bytes
-        As of every `WeightSolver`.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
     max_iter : int, default=1000
         Machine runs at most.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
 
     Notes
     -----

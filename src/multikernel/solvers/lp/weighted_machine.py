@@ -32,7 +32,7 @@ SMALLEST_GAP = 1e-12
 """No machine is asked for less, as rounding rules there."""
 
 CACHE_BYTES = 1_000_000_000
-"""Memory for rows of a combined kernel that is not held, where nobody says otherwise."""
+"""Memory for rows of a combined kernel that is not held, as the default."""
 
 
 def machine_within(

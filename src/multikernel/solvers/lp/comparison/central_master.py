@@ -19,12 +19,23 @@ from multikernel.solvers.lp.comparison.barrier_ball import (
     barrier_response,
 )
 
-SHRINK = 0.1  # of the barriers, from one stage to the next
-CENTERED = 0.3  # Newton decrement, in units of the barriers, that ends a stage
-LONGEST = 0.95  # share of the way to zero that a multiplier may go in one step
+SHRINK = 0.1
+"""What is left of the barriers from one stage to the next."""
+
+CENTERED = 0.3
+"""Newton decrement, in units of the barriers, that ends a stage."""
+
+LONGEST = 0.95
+"""Share of the way to zero that a multiplier may go in one step."""
+
 ARMIJO = 0.1
+"""Share of the fall that the decrement promises which has to come."""
+
 HALVINGS = 30
-MOST_STEPS = 100  # Newton steps of a stage; any multipliers give a lower bound
+"""Of a step at most: shorter ones change nothing but rounding."""
+
+MOST_STEPS = 100
+"""Newton steps of a stage at most; any multipliers give a lower bound."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Expansion, Incumbent
 from multikernel.solvers.lp.comparison.central_master import Master, central_master
+from multikernel.solvers.lp.comparison.corner_weights import corner_weights
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
-from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 
@@ -21,6 +21,11 @@ PROOF = 0.5
 
 LEAST_SLACK = 0.03
 """Share of the gap that masters leave open at least."""
+
+CORNERS = 10
+"""Linear programs at most, to find a sparse model that is as good: `thin` alone leaves
+400 of 400 kernels where they leave 15, as models on the central path have no gap to
+spare (150 rows of breast cancer, C = 100)."""
 
 DOUBT = 3.0
 """Slack of a master, in units of what its planes were wrong by at its weights."""
@@ -37,14 +42,17 @@ class CuttingPlane(WeightSolver):
     interior point method that stays in the middle of the weights that may be optimal
     [3]_: exact minimisers jump from one corner to the next. A convex combination of the
     dual points, by the master's multipliers, proves the optimum. For p = 1 the model,
-    of all kernels, is then exchanged for one of few that is as good.
+    of all kernels, is then exchanged for one of few that is as good, by linear
+    programs (HiGHS).
 
     Parameters
     ----------
-    tol, cache_bytes
-        As of every `WeightSolver`.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
     max_iter : int, default=500
         Planes at most.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
     precision : float, default=0.1
         Relative gap that machines are solved for at least: the gap so far where that
         is lower, and `tol` where that is higher.
@@ -78,8 +86,8 @@ class CuttingPlane(WeightSolver):
 
     precision: float = FIRST_GAP
 
-    patience: ClassVar[int] = 40
     # Planes help in the end, where for long they gain nothing.
+    patience: ClassVar[int] = 40
 
     def _begin(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
@@ -101,9 +109,14 @@ class SILP(CuttingPlane):
 
     Parameters
     ----------
-    tol, max_iter, cache_bytes, precision
-        As of `CuttingPlane`, with a precision of zero: each machine is solved for the
-        tolerance.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=500
+        Linear programs at most.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
+    precision : float, default=0.0
+        As of `CuttingPlane`; zero stands for the tolerance.
 
     References
     ----------
@@ -139,6 +152,12 @@ class _Search:
         self.weights = weights / p_norm(weights, self._regularizer.p)
 
     def step(self) -> None:
+        """Add a plane, and at the end look for a sparse model."""
+        self._add_plane()
+        if self._regularizer.p == 1.0 and self.tracker.gap <= self.tol:
+            self._go_to_a_corner()
+
+    def _add_plane(self) -> None:
         """Add a plane, and go to where the highest one is low."""
         tracker = self.tracker
         gap = min(tracker.bounded_gap, self.precision)
@@ -148,9 +167,6 @@ class _Search:
         master = self._next_master(error)
         self.weights = master.weights
         self._prove(master)
-        if self._regularizer.p == 1.0:
-            # Weights on the central path are positive.
-            thin(tracker, self.tol)
 
     @property
     def tracker(self) -> Incumbent:
@@ -191,6 +207,22 @@ class _Search:
         tracker.raise_bound(master.lower_bound)
         self.master = master
         return master
+
+    def _go_to_a_corner(self) -> None:
+        """Exchange the model, of all kernels, for one of few that is as good.
+
+        Weights on the central path are positive. Those that solve the linear program
+        are a corner of the simplex's face of minimisers.
+        """
+        for _ in range(CORNERS):
+            weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
+            few = self.tracker.model.active.size
+            if weights is None or np.count_nonzero(weights) >= few:
+                return
+            point = self.oracle.evaluate(weights, self.tol)
+            self._add(point.rho, point.forms)
+            if self.tracker.exchange(self.tol):
+                return
 
     def _prove(self, master: Master) -> None:
         """Offer the combination of all dual points, if that lowers the gap by much.

@@ -19,7 +19,7 @@ from multikernel.solvers.lp.weight_solver import (
 )
 
 ARMIJO = 1e-4
-"""Share of what the slope promises by which the value has to fall: the customary one."""
+"""Share of the fall that the slope promises which has to come: the customary one."""
 
 HALVINGS = 20
 """Of a step at most: a millionth of it changes nothing that the gap could show."""
@@ -45,10 +45,12 @@ class HessianMKL(WeightSolver):
 
     Parameters
     ----------
-    tol, cache_bytes
-        As of every `WeightSolver`.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
     max_iter : int, default=100
         Newton steps at most.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
 
     References
     ----------

@@ -43,10 +43,12 @@ class SimpleMKL(WeightSolver):
 
     Parameters
     ----------
-    tol, cache_bytes
-        As of every `WeightSolver`.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
     max_iter : int, default=5000
         Moves at most; a gradient step is one for every component that leaves.
+    cache_bytes : int, default=1_000_000_000
+        Memory for rows of a combined kernel that is too large to be held.
 
     References
     ----------
