@@ -191,22 +191,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     """
     if sample_weight is None:
         return None
-    try:
-        given = np.asanyarray(sample_weight)
-    except ValueError as error:  # lists of different lengths
-        raise ValueError(
-            "sample_weight must hold one number per sample; its parts have different "
-            "lengths."
-        ) from error
-    if np.ma.is_masked(given) or given.dtype.kind == "c":
-        raise ValueError("sample_weight must hold real numbers, none of them masked.")
-    try:
-        weights = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        first = _shown(given.flat[0]) if given.size else "none"
-        raise ValueError(
-            f"sample_weight must hold numbers that fit a float, got {first} first."
-        ) from error
+    weights = _weight_numbers(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.ndim != 1:
@@ -235,3 +220,23 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             "possible: divide the weights by a common factor."
         )
     return weights
+
+
+def _weight_numbers(sample_weight: object) -> Array:
+    """Return weights as float64 numbers, whatever their shape and sign."""
+    try:
+        given = np.asanyarray(sample_weight)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(
+            "sample_weight must hold one number per sample; its parts have different "
+            "lengths."
+        ) from error
+    if np.ma.is_masked(given) or given.dtype.kind == "c":
+        raise ValueError("sample_weight must hold real numbers, none of them masked.")
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        first = _shown(given.ravel()[:1].tolist())
+        raise ValueError(
+            f"sample_weight must hold numbers that fit a float, got {first} first."
+        ) from error

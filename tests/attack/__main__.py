@@ -1,4 +1,4 @@
-"""The whole attack: ``make attack`` runs it and prints the table of docs/reliability."""
+"""The whole attack: ``make attack`` prints the table of docs/reliability."""
 
 import argparse
 import platform

@@ -243,6 +243,9 @@ def make_case(seed):
         name = str(random.choice(["trace", "variance", "center"]))
         if name == "trace" or well_spread(grams):
             settings["normalize"] = name
+            # Without an intercept coefficients may have a mean, which centred kernels
+            # do not see, and which hides the others from the probes.
+            settings["fit_intercept"] |= name == "center"
     kind = family + ("Classifier" if classifies else "Regressor")
     return Case(seed, kind, settings, loss, form, grams, y, weights, X, groups)
 

@@ -1,6 +1,6 @@
 """Mutated inputs: whatever comes in, a failure is a documented error with a sentence.
 
-Each trial takes a small valid fit, replaces one or two of its ingredients (data, targets,
+Each trial takes a small valid fit, replaces one or two of its parts (data, targets,
 weights, kernels, a parameter, the data of a prediction) by something odd, and calls the
 public methods. What is accepted must give finite predictions; what is refused must be
 refused by one of `DOCUMENTED`, in words.
@@ -44,10 +44,11 @@ EXPECTED_WARNINGS = (
 
 INTERNAL = re.compile(
     r"NoneType|has no attribute|not subscriptable|not callable|unhashable|"
-    r"unexpected keyword|positional argument|out of range|out of bounds|ufunc|broadcast|"
-    r"not aligned|mismatch in its core|setting an array element|too large to convert|"
-    r"cannot reshape|numba|JSON|unsupported operand|not supported between|"
-    r"truth value|Traceback|singular matrix|illegal value|infs or NaNs"
+    r"unexpected keyword|positional argument|out of range|out of bounds|ufunc|"
+    r"broadcast|not aligned|mismatch in its core|setting an array element|"
+    r"too large to convert|cannot reshape|numba|JSON|unsupported operand|"
+    r"not supported between|truth value|Traceback|singular matrix|illegal value|"
+    r"infs or NaNs"
 )
 """Words of failures that nobody foresaw; a sentence for users has none of them."""
 
@@ -185,7 +186,7 @@ CONTAINERS = (
     read_only,
     lambda a: np.asarray(a).tolist(),
     lambda a: tuple(np.asarray(a).tolist()),
-    lambda a: [list(np.atleast_1d(row)) for row in a][:-1] + [[1.0]],
+    lambda a: [[1.0], *(list(np.atleast_1d(row)) for row in a[1:])],
     lambda a: iter(np.asarray(a)),
     lambda a: set(np.asarray(a).ravel().tolist()),
     lambda a: {"a": a},
@@ -268,8 +269,8 @@ VALUES = (
     b"bytes", [], (), {}, set(), [1.0], [1.0, 2.0], ["trace", "center"], ("cosine",),
     [None], ["trace", 3], [[1.0]], {"a": 1}, np.array(1.0), np.array([1.0]),
     np.array([]), np.array([1.0, np.nan]), np.float32(1.0), np.int64(3), np.bool_(True),
-    np.float64(np.nan), np.str_("trace"), Decimal("1.5"), Fraction(1, 3), 1j, Odd(), Rude(),
-    Odd, len, lambda progress: True, lambda: 3, range(3), iter([1.0]), object(),
+    np.float64(np.nan), np.str_("trace"), Decimal("1.5"), Fraction(1, 3), 1j, Odd(),
+    Rude(), Odd, len, lambda progress: True, lambda: 3, range(3), iter([1.0]), object(),
     pd.NA, pd.NaT, np.datetime64("2020-01-01"), np.random.RandomState(0),
     np.random.default_rng(0), {0: 1.0, 1: 2.0}, {0: -1.0}, {7: 1.0}, {0: np.nan},
     {0: 1e300, 1: 1e-300}, "balanced", "accuracy", "r2", "nothing", [0.1, -1.0],
@@ -431,7 +432,7 @@ def mutate(random, model, data):
 
 
 def run_one(seed):
-    """Return the findings of one mutated input, as pairs of a category and a sentence."""
+    """Return the findings of one mutated input: (category, sentence) pairs."""
     random = np.random.default_rng([seed, 21])
     found = []
     start, cpu = time.perf_counter(), time.process_time()

@@ -1,4 +1,3 @@
-# ruff: noqa: T201 - a command that prints its table
 """Ctrl-C at random moments of every fit: what is left must be a working process.
 
 Run ``python tests/attack/interrupts.py 1000 0`` for 1000 interrupts with seed 0. After

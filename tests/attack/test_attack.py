@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 FOUND = (15, 55, 140, 259, 366, 382, 595)
-"""Problems that fits failed on: refits of greedy models with gaps of up to one."""
+"""Problems that fits failed on: refits of greedy models, with gaps of up to one."""
 
 
 def share(function, start, n):

@@ -36,7 +36,7 @@ from multikernel.gram import build_stack
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.persistence import load, save
 from multikernel.problem import Status
-from multikernel.solvers import LP_SOLVERS, SPARSE_ONLY
+from multikernel.solvers import LP_SOLVERS
 
 KERNELS = ParameterGrid(
     [GaussianKernel(0.7), GaussianKernel(2.0), PolynomialKernel(2)],

@@ -31,6 +31,11 @@ def samples():
     return X
 
 
+@pytest.fixture(autouse=True)
+def _views_of_small_stacks_too(monkeypatch):
+    monkeypatch.setattr("multikernel.gram.build.COPIED_BYTES", 0)
+
+
 @pytest.mark.parametrize("storage", ["dense", "dense32"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
 @pytest.mark.parametrize(
@@ -53,13 +58,20 @@ def test_what_is_not_in_memory_must_be_computed_anew(X):
 
 
 def test_scaled_parts_take_no_memory_of_their_own():
-    whole = DenseStack(np.ones((50, 100, 100)))
-    chosen = np.arange(0, 100, 2)
+    whole = DenseStack(np.ones((100, 200, 200)))
+    chosen = np.arange(0, 200, 2)
+
+    def use():
+        limit = whole.array.nbytes
+        built = build_part(whole, chosen, normalize="variance", max_bytes=limit)
+        part = built.stack
+        part.quadratic_forms(np.ones(100))
+        part.take(np.array([0, 7, 3])).matvec(np.ones(100))
+        part.combine(np.ones(100))
+
+    use()  # compiled, or loaded
     tracemalloc.start()
-    part = build_part(whole, chosen, normalize="variance").stack
-    part.quadratic_forms(np.ones(50))
-    part.take(np.array([0, 7, 3])).matvec(np.ones(50))
-    part.combine(np.ones(50))
+    use()
     assert tracemalloc.get_traced_memory()[1] < whole.array.nbytes / 20
     tracemalloc.stop()
 
@@ -91,3 +103,16 @@ def test_parts_of_parts_are_views():
     assert isinstance(inner, PartStack)
     assert inner.whole.array is array
     check_gram_stack(inner, array[[5, 1, 4]][:, [0, 2, 3]][:, :, [0, 2, 3]])
+
+
+def test_small_parts_are_copied_where_the_limit_allows_it(monkeypatch):
+    monkeypatch.setattr("multikernel.gram.build.COPIED_BYTES", 2**20)
+    whole = DenseStack(np.ones((4, 10, 10)))
+    part = build_part(whole, np.arange(5)).stack
+    assert isinstance(part, DenseStack)
+    needed = whole.array.nbytes + 2 * part.array.nbytes
+    kinds = [
+        type(build_part(whole, np.arange(5), max_bytes=limit, n_copies=2).stack)
+        for limit in (needed, needed - 1)
+    ]
+    assert kinds == [DenseStack, PartStack]

@@ -82,7 +82,7 @@ def measure(name: str, smoke: bool) -> Iterator[dict[str, Any]]:
     mean = np.mean(scores, axis=0)
     names = {p: norm for norm, p in NORMS.items()}
     for split, row in enumerate(mean):
-        for C, p, mcc in zip(found["C"], found["p"], row, strict=True):
+        for C, p, mcc in zip(found["param_C"], found["param_p"], row, strict=True):
             yield {"set": name, "split": split, "p": names[p], "C": C, "mcc": mcc}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates.forms import dual_norms
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.losses.base import Loss, PolyhedralLoss
+from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
@@ -94,8 +94,8 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     dual : ndarray of shape (n_samples,)
         Minus a subgradient of the loss at f + b; it sums to zero.
     """
-    polyhedral = isinstance(loss, PolyhedralLoss)
-    if isinstance(loss, PolyhedralLoss):
+    polyhedral = is_polyhedral(loss)
+    if is_polyhedral(loss):
         found = _between_kinks(loss, y, f)
         if found is not None:
             return found

@@ -168,7 +168,7 @@ class GroupOMPClassifier(GreedyClassifier):
     >>> model.kernel_names_[model.selection_order_[0]]
     'gaussian(sigma=1)[x2]'
     >>> [round(float(np.mean(labels == y)), 2) for labels in model.staged_predict(X)]
-    [0.52, 0.98, 0.99]
+    [0.52, 0.99, 1.0]
     >>> model.prefix(1).active_kernels_
     array([2])
     """

@@ -1,17 +1,19 @@
 """The ``solver`` parameter of lp-norm models: names, and what fits which p."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers import SquaredBlockNorm
+from multikernel.regularizers import BlockRegularizer, SquaredBlockNorm
 from multikernel.solvers import (
     LP_SOLVERS,
     SPARSE_ONLY,
+    FollowingSolver,
     Solver,
     SquaredForm,
     choose_lp_solver,
@@ -101,6 +103,36 @@ class AutoLpSolver:
         """
         chosen = self._chosen(problem)
         found = chosen.solve(problem, init, callback)
+        return self._improved(problem, chosen, found, callback)
+
+    def follow(
+        self,
+        problem: Problem,
+        regularizers: Sequence[BlockRegularizer],
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Iterator[Solution]:
+        """Yield the solutions for penalties in turn; see `follow`."""
+        steps = [replace(problem, regularizer=penalty) for penalty in regularizers]
+        for chosen, group in groupby(steps, self._chosen):
+            run = list(group)
+            penalties = [step.regularizer for step in run]
+            found = follow(chosen, problem, penalties, init, callback)
+            for place, (step, each) in enumerate(zip(run, found, strict=False)):
+                solution = self._improved(step, chosen, each, callback)
+                init = solution if place == 0 else init
+                yield solution
+                if solution.status is Status.STOPPED:
+                    return
+
+    def _improved(
+        self,
+        problem: Problem,
+        chosen: Solver,
+        found: Solution,
+        callback: Callback | None,
+    ) -> Solution:
+        """Return what a second solver makes of a solution for p = 1 that is stuck."""
         if found.status is not Status.STALLED or _exponent(problem) != 1.0:
             return found
         name = "newton" if isinstance(chosen, SquaredForm) else "squared_form"
@@ -109,6 +141,49 @@ class AutoLpSolver:
             return found
         again = other.solve(problem, found, callback)
         return again if again.duality_gap < found.duality_gap else found
+
+
+def follow(
+    solver: Solver,
+    problem: Problem,
+    regularizers: Sequence[BlockRegularizer],
+    init: Solution | None = None,
+    callback: Callback | None = None,
+) -> Iterator[Solution]:
+    """Yield the solutions for penalties in turn; one that was stopped is the last.
+
+    Each solve starts from the solution before it; the first one with another p from
+    the first one with the p before it.
+
+    Parameters
+    ----------
+    solver : Solver
+        The algorithm; one that carries more than solutions does so.
+    problem : Problem
+        Its regulariser is not used.
+    regularizers : sequence of BlockRegularizer
+        All of one p in a row, by falling alpha.
+    init : Solution, optional
+        A warm start for the first of them.
+    callback : callable, optional
+        Handed to every solve.
+
+    Yields
+    ------
+    solution : Solution
+    """
+    if isinstance(solver, FollowingSolver):
+        yield from solver.follow(problem, regularizers, init, callback)
+        return
+    steps = [replace(problem, regularizer=penalty) for penalty in regularizers]
+    for _, group in groupby(steps, _exponent):
+        start = init
+        for place, step in enumerate(group):
+            start = solver.solve(step, start, callback)
+            init = start if place == 0 else init
+            yield start
+            if start.status is Status.STOPPED:
+                return
 
 
 def _exponent(problem: Problem) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import NOTHING, AnyOf, Check
-from multikernel.estimators._lp_solvers import exponent
+from multikernel.estimators._lp_solvers import exponent, follow
 from multikernel.estimators._parameters import POSITIVE_SEQUENCE, SequenceOf
 from multikernel.estimators._path import RegularizationPath, path_arrays
 from multikernel.estimators._progress import Watch
@@ -22,7 +22,7 @@ from multikernel.estimators._search import (
 )
 from multikernel.estimators._solve import Recipe, Training, fitted_attributes, single
 from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss
-from multikernel.problem import Problem, Solution, Status
+from multikernel.problem import Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
@@ -150,45 +150,46 @@ class MarginCandidates:
     ) -> Iterator[tuple[tuple[int, int], list[Solution]]]:
         """Yield which C and which p, and the solutions of all outputs.
 
-        The largest p comes first, along C: there every kernel has a weight. Each other
-        p starts from the next larger one with the same place in the grid of C.
+        The largest p comes first: there every kernel has a weight. For every p the
+        smallest C starts from that of the next larger p, and each other C from the
+        one before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
+        starts from the same C and the next larger p take 5: past some C the data are
+        separated, and the optimum only changes with p.
         """
-        problems = training.problems(recipe)
-        larger: list[list[Solution]] = []
-        for j in range(self.ps.size)[::-1]:
-            column: list[list[Solution]] = []
-            starts: list[Solution] | None = None
-            for i in range(len(self.Cs)):
-                starts = larger[i] if larger else starts
-                starts = self._solve_pair((i, j), recipe, problems, starts, watch)
-                if any(found.status is Status.STOPPED for found in starts):
-                    return
-                column.append(starts)
-                yield (i, j), starts
-            larger = column
+        order = [
+            (i, j) for j in range(self.ps.size)[::-1] for i in range(len(self.Cs))
+        ]
+        for place, found in zip(
+            order, self._followed(order, recipe, training, watch), strict=False
+        ):
+            if any(solution.status is Status.STOPPED for solution in found):
+                return
+            yield place, found
 
     def _start(
         self, recipe: Recipe, training: Training, watch: Watch
     ) -> list[Solution]:
         """Return the solutions for the first pair, however far they come."""
-        return self._solve_pair((0, 0), recipe, training.problems(recipe), None, watch)
+        return next(self._followed([(0, 0)], recipe, training, watch))
 
-    def _solve_pair(
+    def _followed(
         self,
-        place: tuple[int, int],
+        places: Sequence[tuple[int, int]],
         recipe: Recipe,
-        problems: Sequence[Problem],
-        starts: Sequence[Solution] | None,
+        training: Training,
         watch: Watch,
-    ) -> list[Solution]:
-        """Return the solutions of all outputs for one pair."""
-        C, p = float(self.Cs[place]), float(self.ps[place[1]])
-        penalty = SquaredBlockNorm(1.0 / C, p)
-        inits = [None] * len(problems) if starts is None else starts
-        return [
-            recipe.solver.solve(replace(problem, regularizer=penalty), init, watch)
-            for problem, init in zip(problems, inits, strict=True)
+    ) -> Iterator[list[Solution]]:
+        """Yield the solutions of all outputs for pairs in turn."""
+        penalties = [
+            SquaredBlockNorm(1.0 / float(self.Cs[i, j]), float(self.ps[j]))
+            for i, j in places
         ]
+        outputs = [
+            follow(recipe.solver, problem, penalties, callback=watch)
+            for problem in training.problems(recipe)
+        ]
+        for found in zip(*outputs, strict=False):
+            yield list(found)
 
 
 def scaled_recipe(recipe: Recipe, C: float) -> Recipe:

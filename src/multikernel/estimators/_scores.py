@@ -58,10 +58,13 @@ class FoldScorer:
     """
 
     def __init__(self, search: BaseMKL, scoring: Any, fold: Fold) -> None:
+        from sklearn.base import is_classifier
         from sklearn.metrics import check_scoring
 
         self.search, self.fold = search, fold
         self.scorer: Scorer = check_scoring(search, scoring=scoring)
+        if scoring is None and is_classifier(search):
+            self.scorer = _accuracy
         self.whole = callable(scoring)
         self.X = fold.inputs(self.whole)
         samples = fold.outside
@@ -120,6 +123,14 @@ class FoldScorer:
         attributes |= {} if classes is None else {"classes_": classes}
         publish(model, attributes | columns | {"_state": state})
         return model
+
+
+def _accuracy(model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
+    """Return what a classifier's ``score`` does, without its checks of X and y.
+
+    These take as long as a Newton step on 155 samples and 70 kernels.
+    """
+    return float(np.average(model.predict(X) == y, weights=sample_weight))
 
 
 def _takes_weights(scorer: Scorer) -> bool:

@@ -1,6 +1,6 @@
 """Protocols of the losses: what every loss has, and what some have."""
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from multikernel._typing import Array
 
@@ -59,3 +59,11 @@ class PolyhedralLoss(Loss, Protocol):
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return signs s (+-1), costs c and sizes u, each (n_pieces, n_samples)."""
         ...
+
+
+def is_polyhedral(loss: Loss) -> TypeGuard[PolyhedralLoss]:
+    """Return whether a loss is a `PolyhedralLoss`.
+
+    An `isinstance` of a protocol takes 20 times as long, and solvers ask often.
+    """
+    return hasattr(loss, "dual_pieces")

@@ -1,6 +1,11 @@
 """Algorithms; to add one, write a file and a line here."""
 
-from multikernel.solvers.base import PathSolver, Solver, SteppingSolver
+from multikernel.solvers.base import (
+    FollowingSolver,
+    PathSolver,
+    Solver,
+    SteppingSolver,
+)
 from multikernel.solvers.greedy import GreedyPath, GroupOMP
 from multikernel.solvers.lp import (
     SILP,
@@ -21,6 +26,7 @@ __all__ = [
     "SPARSE_ONLY",
     "Alternating",
     "CuttingPlane",
+    "FollowingSolver",
     "GreedyPath",
     "GroupOMP",
     "HessianMKL",

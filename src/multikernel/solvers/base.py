@@ -1,6 +1,6 @@
 """What a solver is: frozen settings with one pure method."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from multikernel.exceptions import UnsupportedProblemError
@@ -50,6 +50,21 @@ class PathSolver(Solver, Protocol):
         callback: Callback | None = None,
     ) -> list[Solution]:
         """Solve for every regulariser in turn; a stopped solve ends the path."""
+        ...
+
+
+@runtime_checkable
+class FollowingSolver(Solver, Protocol):
+    """A path solver that hands out solutions one by one, so that none need be kept."""
+
+    def follow(
+        self,
+        problem: Problem,
+        regularizers: Sequence[BlockRegularizer],
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Iterator[Solution]:
+        """Yield a solution for every regulariser in turn; a stopped one is the last."""
         ...
 
 

@@ -222,6 +222,16 @@ class Incumbent:
         self.record()
         return expansion
 
+    def carry(self, model: Model, point: Expansion) -> Expansion:
+        """Offer an evaluated model and a dual point that are for another penalty.
+
+        Returns the best multiple of the point, or the point where that is zero.
+        """
+        self.offer(evaluated(self.problem, replace(model, worth=None)))
+        best = self._best_multiple(point)
+        self.offer_dual(best.rho, best.forms)
+        return best if best.forms.any() else point
+
     def _best_multiple(self, point: Expansion) -> Expansion:
         """Return the multiple with the best dual value.
 

@@ -11,7 +11,7 @@ from multikernel.gram import DenseStack
 from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import InterleavedNewton
+from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
 from multikernel.testing import check_solution, check_solver
 
 
@@ -90,3 +90,44 @@ def test_a_path_over_p_is_warm():
         starts.append(solution.history[0].duality_gap)
         cold.append(solver.solve(step).history[0].duality_gap)
     assert max(starts) < 0.1 * min(cold)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_path_reads_little_and_proves_every_solution(loss):
+    """Over p and C, starts read no matrix; every gap holds for what is handed out."""
+    problem = lp_problem(loss, 4.0, 1.5)
+    penalties = [
+        SquaredBlockNorm(1.0 / C, p) for p in (np.inf, 2.0, 1.0) for C in (0.1, 0.5, 3)
+    ]
+    solver = InterleavedNewton(tol=1e-6)
+    path = solver.solve_path(problem, penalties)
+    assert len(path) == len(penalties)
+    for penalty, solution in zip(penalties, path, strict=True):
+        step = replace(problem, regularizer=penalty)
+        assert solution.status is Status.CONVERGED
+        check_solution(step, solution, 1e-6)
+        alone = solver.solve(step)
+        assert solution.objective == pytest.approx(alone.objective, rel=2e-6)
+    assert all(solution.history[0].passes == 0.0 for solution in path[1:])
+
+
+def test_a_path_ends_where_it_is_stopped():
+    problem = lp_problem("hinge", 2.0, 1.5)
+    penalties = [SquaredBlockNorm(1.0 / C, 2.0) for C in (0.1, 1.0, 10.0)]
+    path = InterleavedNewton(tol=1e-9).solve_path(
+        problem, penalties, lambda line: line.iteration == 2
+    )
+    assert [solution.status for solution in path] == [Status.STOPPED]
+
+
+@pytest.mark.parametrize("ratio", [0.3, 3.0])
+def test_a_path_of_squared_forms_proves_every_solution(ratio):
+    """The last step of a solve was for a strength that the search has left since."""
+    problem = lp_problem("hinge", 1.0, 1.5)
+    penalties = [SquaredBlockNorm(ratio**k, 1.0) for k in range(-3, 4)]
+    path = SquaredForm(SpicyMKL(), tol=1e-3).solve_path(problem, penalties)
+    for penalty, solution in zip(penalties, path, strict=True):
+        step = replace(problem, regularizer=penalty)
+        check_solution(step, solution, 1e-3)
+        best = InterleavedNewton(tol=1e-8).solve(step).objective
+        assert solution.objective <= best * (1.0 + 1.1e-3)

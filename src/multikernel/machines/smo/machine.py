@@ -25,7 +25,7 @@ from multikernel.exceptions import (
 )
 from multikernel.gram.base import GramMatrix
 from multikernel.linalg.interrupts import compiled
-from multikernel.losses.base import Loss, PolyhedralLoss
+from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.machines.base import MachineFit, support_product
 from multikernel.machines.checks import (
     NOT_A_KERNEL,
@@ -150,7 +150,7 @@ class SMO:
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
-        if isinstance(loss, PolyhedralLoss):
+        if is_polyhedral(loss):
             return None
         return (
             "SMO needs a piecewise linear loss (hinge, epsilon_insensitive): the dual "

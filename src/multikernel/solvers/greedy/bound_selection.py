@@ -62,7 +62,9 @@ class BoundSelector:
         for level in (COARSE, MEDIUM, 0.0):
             race.run(self.order[race.contenders()[self.order]], level)
         # Bounds order the next race: strong kernels first, so that others fall early.
-        strength = race.upper / np.maximum(race.leader, np.finfo(float).tiny)[:, None]
+        least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
+        with np.errstate(over="ignore"):  # beside a leader of nothing all are infinite
+            strength = race.upper / least
         self.order = np.argsort(-strength.max(axis=0), kind="stable")
         middle = 0.5 * (race.lower + race.upper)
         passes = race.products / self.stack.shape[0]

@@ -210,6 +210,7 @@ class _Search:
         self.sizes = dual_norms(problem.gram, self.null)
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
+        self.of_last = np.nan  # the strength that it is for
         # By whether alpha times the sum of norms reaches the strength: with its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
@@ -219,7 +220,7 @@ class _Search:
         self.incumbent, last, self.sides = incumbent, self.last, {}
         incumbent.offer_dual(self.null, self.sizes**2)
         if last is not None:
-            self._offer(last)
+            self._offer(last, self.of_last)
         expansion = incumbent.start(init)
         alpha = incumbent.problem.regularizer.alpha
         if init is not None and expansion is not None and init.active.size:
@@ -238,7 +239,7 @@ class _Search:
         found = self.walk.step(BlockL1(self.strength), tol)
         before = 0 if self.last is None else self.last.history[-1].inner_steps
         incumbent.recorder.inner_steps += found.history[-1].inner_steps - before
-        self._offer(found)
+        self._offer(found, self.strength)
         alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())
         misfit = (alpha * total - self.strength) ** 2 / (2.0 * alpha)
         wrong = found.duality_gap * abs(found.objective)
@@ -252,11 +253,11 @@ class _Search:
             incumbent.offer_dual(rho, dual_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, self.settings.tol)
 
-    def _offer(self, found: Solution) -> None:
+    def _offer(self, found: Solution, strength: float) -> None:
         """Offer the model and the dual point of a step, at the strength it was for."""
-        self.last, incumbent = found, self.incumbent
+        self.last, self.of_last, incumbent = found, strength, self.incumbent
         total = float(found.norms.sum())
-        losses = found.objective - self.strength * total
+        losses = found.objective - strength * total
         penalty = incumbent.problem.regularizer
         model = Model(
             kernels=found.active,
@@ -268,8 +269,8 @@ class _Search:
         )
         incumbent.offer(model)
         # No dual norm exceeds the strength.
-        incumbent.offer_dual(found.dual, np.full(found.norms.size, self.strength**2))
-        side = penalty.alpha * total >= self.strength
+        incumbent.offer_dual(found.dual, np.full(found.norms.size, strength**2))
+        side = penalty.alpha * total >= strength
         self.sides[side] = model, losses
         if len(self.sides) == 2:
             self._offer_between()
