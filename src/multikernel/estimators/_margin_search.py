@@ -156,9 +156,7 @@ class MarginCandidates:
         starts from the same C and the next larger p take 5: past some C the data are
         separated, and the optimum only changes with p.
         """
-        order = [
-            (i, j) for j in range(self.ps.size)[::-1] for i in range(len(self.Cs))
-        ]
+        order = [(i, j) for j in range(self.ps.size)[::-1] for i in range(len(self.Cs))]
         for place, found in zip(
             order, self._followed(order, recipe, training, watch), strict=False
         ):

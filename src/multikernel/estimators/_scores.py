@@ -125,7 +125,9 @@ class FoldScorer:
         return model
 
 
-def _accuracy(model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
+def _accuracy(
+    model: Any, X: Any, y: Array, sample_weight: Array | None = None
+) -> float:
     """Return what a classifier's ``score`` does, without its checks of X and y.
 
     These take as long as a Newton step on 155 samples and 70 kernels.
