@@ -81,7 +81,7 @@ def median_dictionary(
     >>> from multikernel.kernels import kernel_names, median_dictionary
     >>> X = np.column_stack([np.arange(4.0), [0.0, 1.0, 0.0, 1.0]])
     >>> kernel_names(median_dictionary(X, multiples=[1.0]))[1:]
-    ['gaussian(sigma=1.41)', 'gaussian(sigma=2)[x0]', 'gaussian(sigma=1)[x1]']
+    ['gaussian(sigma=1.71)', 'gaussian(sigma=1.5)[x0]', 'gaussian(sigma=1)[x1]']
     """
     rows, weights, n_rows = _distinct_rows(X, sample_weight)
     together = _distances(rows, weights)
@@ -135,7 +135,10 @@ class _Distances:
         order = np.argsort(self.values)
         order = order[self.values[order] > 0.0]
         total = np.cumsum(self.weights[order])
-        return float(self.values[order[np.searchsorted(total, 0.5 * total[-1])]])
+        # Where half of the weight ends between two distances, their mean: rounding of
+        # the sums would decide for one of them.
+        half = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
+        return float(self.values[order[np.searchsorted(total, half)]].mean())
 
     def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
         """Return kernels of some widths, without those that only memorise."""

@@ -20,25 +20,9 @@ from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, choose_lp_sol
 from multikernel.solvers.path import alpha_grid, solve_path
 from multikernel.solvers.spicy import SpicyMKL
 
-SOLVERS: tuple[type[Solver], ...] = (
-    SpicyMKL,
-    InterleavedNewton,
-    SquaredForm,
-    CuttingPlane,
-    Alternating,
-    SILP,
-    SimpleMKL,
-    HessianMKL,
-)
-"""Every solver of a `Problem`, read by the conformance tests.
-
-They end with a duality gap; `GroupOMP`, which is greedy, does not.
-"""
-
 __all__ = [
     "LP_SOLVERS",
     "SILP",
-    "SOLVERS",
     "SPARSE_ONLY",
     "Alternating",
     "CuttingPlane",

@@ -76,6 +76,7 @@ class CuttingPlane(WeightSolver):
     >>> import numpy as np
     >>> from multikernel.gram import DenseStack
     >>> from multikernel.losses import HingeLoss
+    >>> from multikernel.problem import Problem
     >>> from multikernel.regularizers import SquaredBlockNorm
     >>> x = np.linspace(-1, 1, 20)
     >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
