@@ -93,7 +93,7 @@ class Alternating(WeightSolver):
             # An error of the machine's value is one of its square root in the forms
             # that the next weights, and the proof, are made of: at worst the gap has
             # to be squared.
-            precision = max(share, min(gap, 1.0)) * min(gap, FIRST_GAP)
+            precision = share * min(gap, FIRST_GAP)
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)
             share *= SHARPENING if tracker.gap > IN_VAIN * gap else 1.0

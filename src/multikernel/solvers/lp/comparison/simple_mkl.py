@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.problem import Solution, Status
@@ -18,8 +17,18 @@ from multikernel.solvers.lp.weight_solver import (
 )
 from multikernel.solvers.lp.weighted_machine import SMALLEST_GAP
 
-STEP_TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
-"""Of the line search, relative to its longest step: finer where nothing was found."""
+FLAT = 0.1
+"""Share of its first slope at which a line search ends."""
+
+MOST_SECANTS = 30
+"""Points of a line search at most."""
+
+NARROW = 0.01
+"""Relative width of an interval in which a line search ends: where machines are not
+exact enough the slope does not tell more."""
+
+NEAREST = 0.01
+"""Share of an interval that its next point keeps from either end."""
 
 PRECISION = 0.01
 """Share of the tolerance to which values are compared at first."""
@@ -90,9 +99,10 @@ class _Search:
             direction = _descent_direction(point.weights, point.gradient)
         longest = _longest_step(point.weights, direction)
         self.direction = None
-        end = self._evaluate(direction, longest) if longest > 0.0 else point
+        end = self._evaluate(point, direction, longest) if longest > 0.0 else point
         if end.value >= point.value:
-            self.point = self._line_search(direction, longest)
+            if longest > 0.0:
+                self._line_search(direction, longest, end)
             fall = point.value - self.point.value
             if renewed and fall <= ROUNDING * abs(point.value):
                 self._sharpen(point)
@@ -112,33 +122,37 @@ class _Search:
         self.precision *= SHARPENING
         self.point = self.oracle.evaluate(point.weights, self.precision)
 
-    def _evaluate(self, direction: Array, step: float) -> OraclePoint:
-        assert self.point is not None
-        weights = moved_weights(self.point.weights, step * direction)
+    def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
+        weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 
-    def _line_search(self, direction: Array, longest: float) -> OraclePoint:
-        """Return the best point along a direction, by golden sections."""
+    def _line_search(self, direction: Array, longest: float, end: OraclePoint) -> None:
+        """Go to where the slope along a direction is flat, by secants of the slope.
+
+        The value is convex, and every evaluation gives its slope as well: the lowest
+        point stays between one where it falls and one where it rises.
+        """
         assert self.point is not None
-        if longest == 0.0:
-            return self.point
-        visited = [self.point]
-
-        def value(step: float) -> float:
-            visited.append(self._evaluate(direction, step))
-            return visited[-1].value
-
-        for tolerance in STEP_TOLERANCES:
-            minimize_scalar(
-                value,
-                bounds=(0.0, longest),
-                method="bounded",
-                options={"xatol": tolerance * longest},
-            )
-            best = min(visited, key=lambda point: point.value)
-            if best is not self.point:
-                break
-        return best
+        start, low, high, last = self.point, 0.0, longest, np.nan
+        first = falling = float(start.gradient @ direction)
+        rising = float(end.gradient @ direction)
+        for _ in range(MOST_SECANTS if first < 0.0 else 0):
+            share = falling / (falling - rising) if rising > 0.0 else 0.5
+            step = low + float(np.clip(share, NEAREST, 1.0 - NEAREST)) * (high - low)
+            found = self._evaluate(start, direction, step)
+            slope = float(found.gradient @ direction)
+            if found.value < self.point.value:
+                self.point = found
+            flat = abs(slope) <= FLAT * abs(first) or high - low <= NARROW * high
+            if flat and self.point is not start:
+                return
+            # The slope of an end that stays for long is halved (the Illinois rule).
+            if slope < 0.0:
+                rising *= 0.5 if low == last else 1.0
+                last, low, falling = step, step, slope
+            else:
+                falling *= 0.5 if high == last else 1.0
+                last, high, rising = step, step, slope
 
 
 def _descent_direction(weights: Array, gradient: Array) -> Array:
