@@ -15,10 +15,11 @@ from multikernel.solvers.lp.weight_solver import (
     first_weights,
     moved_weights,
 )
-from multikernel.solvers.lp.weighted_machine import SMALLEST_GAP
+from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 
-FLAT = 0.1
-"""Share of its first slope at which a line search ends."""
+FLAT = 0.3
+"""Share of its first slope at which a line search ends: with 0.1 the descent zigzags,
+and takes up to three times as many runs of the machine."""
 
 MOST_SECANTS = 30
 """Points of a line search at most."""
@@ -31,7 +32,7 @@ NEAREST = 0.01
 """Share of an interval that its next point keeps from either end."""
 
 PRECISION = 0.01
-"""Share of the tolerance to which values are compared at first."""
+"""Share of the gap to which values are compared at first."""
 
 SHARPENING = 0.1
 """What is left of the precision where no step lowers the value."""
@@ -75,7 +76,7 @@ class SimpleMKL(WeightSolver):
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
-        return _Search(oracle, PRECISION * self.tol, first_weights(oracle, init)).step
+        return _Search(oracle, self.tol, first_weights(oracle, init)).step
 
 
 @dataclass
@@ -83,8 +84,9 @@ class _Search:
     """Where the descent is, and where it is heading."""
 
     oracle: WeightOracle
-    precision: float
+    tol: float
     first: Array
+    share: float = PRECISION
     point: OraclePoint | None = None
     direction: Array | None = None
 
@@ -119,8 +121,13 @@ class _Search:
 
         Values are found from below, so one that is not exact enough looks too good.
         """
-        self.precision *= SHARPENING
+        self.share *= SHARPENING
         self.point = self.oracle.evaluate(point.weights, self.precision)
+
+    @property
+    def precision(self) -> float:
+        """Return what the machine is asked for."""
+        return self.share * max(self.tol, min(self.oracle.tracker.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
         weights = moved_weights(start.weights, step * move)
