@@ -235,10 +235,9 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"epsilon_insensitive", "squared_error"} or Loss, \
-            default="epsilon_insensitive"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error" for half the squared error, "epsilon_insensitive" for the
+        absolute error beyond ``epsilon``, or a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     solver : str, default="auto"

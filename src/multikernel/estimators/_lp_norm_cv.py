@@ -273,10 +273,9 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss : {"epsilon_insensitive", "squared_error"} or Loss, \
-            default="epsilon_insensitive"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error" for half the squared error, "epsilon_insensitive" for the
+        absolute error beyond ``epsilon``, or a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     solver : str, default="auto"

@@ -206,10 +206,9 @@ class UniformMKLRegressor(RegressorMKL):
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
-    loss : {"epsilon_insensitive", "squared_error"} or Loss, \
-            default="epsilon_insensitive"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error" for half the squared error, "epsilon_insensitive" for the
+        absolute error beyond ``epsilon``, or a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
     normalize : str, list of str or None, default="variance"

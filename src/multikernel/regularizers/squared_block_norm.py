@@ -131,8 +131,10 @@ def p_norm(x: Array, p: float) -> float:
     >>> round(p_norm(np.array([1e200, 1e200]), 1000.0) / 1e200, 6)
     1.000693
     """
+    if p == 1.0:
+        return float(x.sum())
     largest = float(x.max(initial=0.0))
-    if largest == 0.0 or np.isinf(p):
+    if largest == 0.0 or p == np.inf:
         return largest
     # Shares of the largest number may underflow, and then count as nothing.
     with np.errstate(under="ignore"):

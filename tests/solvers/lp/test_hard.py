@@ -177,7 +177,8 @@ def test_the_master_for_p_one_is_a_linear_program(slack):
     highest = float((heights - slopes @ master.weights).max())
     assert master.lower_bound <= exact.fun + 1e-9
     assert highest >= exact.fun - 1e-9
-    assert highest - master.lower_bound <= 1.5 * slack + 1e-9
+    # Which digit rounding ends at depends on the BLAS: 1e-8 with that of NumPy 2.0.
+    assert highest - master.lower_bound <= 1.5 * slack + 2e-8
     weights = corner_weights(heights, slopes)
     assert float((heights - slopes @ weights).max()) == pytest.approx(exact.fun)
     assert np.count_nonzero(weights) < 7
