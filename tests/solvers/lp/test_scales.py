@@ -47,6 +47,8 @@ def scaled_problem(seed):
 
 
 SOLVED = [
+    (37, "squared_form"),
+    (45, "squared_form"),
     (120, "newton"),
     (120, "alternating"),
     (181, "newton"),
