@@ -28,6 +28,9 @@ ROUNDING = 1e-8
 STALLED = 1e-6
 """A violation below this that does not fall any more is at its rounding level."""
 
+OUTSIDE = 1e-13
+"""Relative distance of a dual variable from its domain that is rounding."""
+
 TINY = float(np.finfo(np.float64).tiny)
 EPS = 16.0 * float(np.finfo(np.float64).eps)
 
@@ -134,7 +137,9 @@ class Newton:
     def _fit_one(self, task: "_Task", point: "_Point") -> MachineFit:
         steps = 0
         violation = _violation(task, point)
-        while violation > self.tol and steps < self.max_steps:
+        while steps < self.max_steps:
+            if violation <= self.tol and _spilt(task, point) <= self.tol:
+                break
             point = _line_search(task, point, _newton_direction(task, point))
             steps += 1
             previous, violation = violation, _violation(task, point)
@@ -201,6 +206,22 @@ def _violation(task: _Task, point: _Point) -> float:
         raise ValueError(NOT_FINITE)
     size = max(float(np.abs(gradient).max()), float(np.abs(point.rho).max()), TINY)
     return float(np.abs(point.rho + gradient).max()) / size
+
+
+def _spilt(task: _Task, point: _Point) -> float:
+    """Return by what share the objective rises where rho is clipped to its domain.
+
+    A coefficient may lie a tolerance beyond a bound, and next to kernels of a large
+    scale that is no small change of f: without this a problem of 40 samples ended at
+    an objective of 1766 where the optimum is 0.023.
+    """
+    lower, upper = task.loss.dual_bounds(task.y)
+    move = np.clip(point.rho, -upper, -lower) - point.rho
+    if float(np.abs(move).max()) <= OUTSIDE * float(np.abs(point.rho).max()):
+        return 0.0
+    clipped = point.moved(1.0, _Point(move, 0.0, task.gram.matvec(move)))
+    before = _objective(task, point)
+    return (_objective(task, clipped) - before) / max(abs(before), TINY)
 
 
 def _newton_direction(task: _Task, point: _Point) -> _Point:

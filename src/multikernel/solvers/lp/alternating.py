@@ -18,6 +18,11 @@ IN_VAIN = 0.99
 """Ratio of one gap to the one before above which an iteration was in vain: inexact runs
 of the machine once left nothing to improve at a gap of 0.0025."""
 
+LEFT = 1e-3
+"""What is left of a weight in an iteration at least. The form of a kernel of a large
+scale may round to zero in a rough run of the machine, and a weight of zero is for ever:
+one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
+
 
 @dataclass(frozen=True)
 class Alternating(WeightSolver):
@@ -86,10 +91,11 @@ class Alternating(WeightSolver):
         norms, share = np.ones(oracle.problem.gram.shape[0]), 1.0
         if init is not None and init.norms.any():
             norms, oracle.last_rho = init.norms, tracker.certificate.dual
+        weights = regularizer.kernel_weights(norms)
 
         def step() -> None:
-            nonlocal norms, share
-            weights, gap = regularizer.kernel_weights(norms), tracker.gap
+            nonlocal weights, share
+            gap = tracker.gap
             # An error of the machine's value is one of its square root in the forms
             # that the next weights, and the proof, are made of: at worst the gap has
             # to be squared.
@@ -99,5 +105,6 @@ class Alternating(WeightSolver):
             share *= SHARPENING if tracker.gap > IN_VAIN * gap else 1.0
             # Without any function left there are no weights, and nothing to improve.
             norms = norms if norms.any() else np.ones_like(norms)
+            weights = np.maximum(regularizer.kernel_weights(norms), LEFT * weights)
 
         return step

@@ -15,6 +15,7 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Expansion, Incumbent, expand
+from multikernel.solvers.lp.alternating import LEFT
 from multikernel.solvers.lp.inner_ball import InnerBall
 from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.lp.weighted_machine import (
@@ -38,6 +39,7 @@ MOST_STEPS, STEPS_PER_SAMPLE = 200_000, 100  # of SMO: more, and the ball is to 
 FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
 LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
 VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
+FAILURES, IN_VAIN = 2, 0.99  # steps without that factor of the gap: leave the model
 STEP_TOLERANCE = 1e-3
 PATIENCE = 20, 0.01  # steps without that share of the gap: a ball may have to change
 # Softening by ten and sharpening to a fifth went to and fro between balls: on 155
@@ -231,6 +233,7 @@ class _Search:
     center: Array = field(init=False)
     excess: float = SMOOTHEST  # P - 1, where it is above p - 1
     solved: bool = True  # whether the machine has ended within its steps
+    failed: int = 0  # short steps in vain, in a row
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
@@ -283,6 +286,9 @@ class _Search:
 
     def step(self) -> None:
         """Make one Newton step, and certify where it leads."""
+        if self.failed >= FAILURES:
+            self._step_at_center()
+            return
         tracker, old = self.tracker, self.point
         p = self.regularizer.p
         ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
@@ -302,7 +308,28 @@ class _Search:
         if p == 1.0:
             thin(tracker, self.settings.tol)
         tracker.record()
-        self._adapt(share, tracker.gap / gap)
+        factor = tracker.gap / gap
+        self.failed = self.failed + 1 if share < SHORT and factor > IN_VAIN else 0
+        self._adapt(share, factor)
+
+    def _step_at_center(self) -> None:
+        """Run the machine for the center, which moves to the weights in closed form.
+
+        No quadratic model is involved, and the objective falls (see `Alternating`):
+        with scales far from each other such steps find the way to where models hold.
+        """
+        tracker, center, gap = self.tracker, self.center, self.tracker.gap
+        self.point = point = self._solve_model(None, center)
+        scaled = center / self.regularizer.alpha
+        f = point.decision_values(scaled)
+        tracker.offer_model(point.rho, scaled, point.forms, f)
+        if point.forms.any():
+            norms = scaled * np.sqrt(point.forms)
+            found = self.regularizer.kernel_weights(norms)
+            self._center_at(np.maximum(found, LEFT * center))
+        tracker.offer_dual(point.rho, point.forms)
+        tracker.record()
+        self.failed = FAILURES - (tracker.gap > IN_VAIN * gap)
 
     def _let_return(self, mass: float) -> None:
         """Give kernels that the dual point calls for a share of the weights.
@@ -328,15 +355,19 @@ class _Search:
             sharper = SHARPENING[0] * self.excess, SHARPENING[1] * self.tracker.gap
             self.excess = min(self.excess, max(*sharper, SHARPEST))
 
-    def _solve_model(self, ball: InnerBall, weights: Array) -> Expansion:
-        """Maximise the quadratic model of the dual, and expand its solution."""
+    def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
+        """Maximise the quadratic model of the dual, and expand its solution.
+
+        Without a ball the weights are fixed.
+        """
         problem, tracker, point = self.problem, self.tracker, self.point
         # Kernels that all but vanish would cost a pass and change the model by nothing.
         weights = np.where(weights > VANISHED * weights.max(), weights, 0.0)
         alpha = self.regularizer.alpha
         matrix: GramMatrix = problem.gram.combine(weights / alpha)
-        factor = ball.curvature_factor(point.images, point.forms, weights)
-        matrix = add_low_rank(matrix, factor / np.sqrt(alpha))
+        if ball is not None:
+            factor = ball.curvature_factor(point.images, point.forms, weights)
+            matrix = add_low_rank(matrix, factor / np.sqrt(alpha))
         f = point.decision_values(weights / alpha)
         b = tracker.model.intercept
         start = MachineFit(point.rho, b, f + b, np.nan, 0, False)

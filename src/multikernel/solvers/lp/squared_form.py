@@ -217,7 +217,12 @@ class _Search:
 
     def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Take up a problem that differs in its penalty from the one before."""
-        self.incumbent, last, self.sides = incumbent, self.last, {}
+        self.incumbent, last = incumbent, self.last
+        # At the largest strength the sum of norms may jump from zero to beyond what
+        # belongs to it: then the mixture with the constant model is what is missing.
+        nothing = np.empty((0, *incumbent.problem.y.shape))
+        null = incumbent.refreshed(np.empty(0, dtype=np.intp), nothing)
+        self.sides = {False: (null, null.objective)}
         incumbent.offer_dual(self.null, self.sizes**2)
         if last is not None:
             self._offer(last, self.of_last)
