@@ -389,8 +389,10 @@ def base(random):
 
 def _other_loss(kind, random):
     """One of the losses that an estimator names in its docstring."""
-    listed = re.search(r"loss : \{([^}]*)\}", kind.__doc__)[1]
-    return str(random.choice(re.findall(r'"(\w+)"', listed)))
+    listed = re.search(r"loss : [^{\n]*\{([^}]*)\}", kind.__doc__)
+    if listed is None:
+        return kind().loss  # any loss object, which no docstring lists
+    return str(random.choice(re.findall(r'"(\w+)"', listed[1])))
 
 
 def mutate_array(random, array):
@@ -401,7 +403,7 @@ def mutate_array(random, array):
         return changed(np.asarray(array, dtype=float), place, value)
     try:
         return ARRAYS[random.integers(len(ARRAYS))](array)
-    except (ValueError, TypeError, AttributeError, IndexError):
+    except (ValueError, TypeError, AttributeError, IndexError, OverflowError):
         return array  # such an array cannot be made odd in this way
 
 
@@ -486,8 +488,9 @@ def attempt(random, found):
 def judge_error(error):
     """An error of the right type must be a sentence as well."""
     text = str(error)
-    if "inhomogeneous shape" in text:
-        return []  # what scikit-learn says of ragged lists
+    # What scikit-learn says of ragged lists, and Python of a user's own function.
+    if "inhomogeneous shape" in text or text.startswith("<lambda>()"):
+        return []
     if len(text.split()) < 4 or INTERNAL.search(text):
         return [("sentences", described(error))]
     return []

@@ -52,11 +52,13 @@ def judge(case):
     if [pool["num_threads"] for pool in controller.info()] != before:
         found.append(("leaks", f"BLAS threads were {before}"))
     warned = False
+    strays = set()
     for warning in caught:
         warned |= issubclass(warning.category, ConvergenceWarning)
         if not issubclass(warning.category, EXPECTED_WARNINGS):
             text = f"{warning.category.__name__}: {warning.message}"
-            found.append(("warnings", f"{text} ({warning.filename}:{warning.lineno})"))
+            strays.add(f"{text} ({warning.filename}:{warning.lineno})")
+    found += [("warnings", text) for text in sorted(strays)]
     if model is not None:
         found += inspect_model(case, model, warned)
     return found

@@ -56,7 +56,7 @@ def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
     loss : Loss
     """
     if choice == "epsilon_insensitive":
-        return EpsilonInsensitiveLoss(epsilon)
+        return EpsilonInsensitiveLoss(float(epsilon))
     found: Loss = LOSSES[choice]() if isinstance(choice, str) else choice
     return found
 

@@ -293,7 +293,9 @@ def _begin(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
             "box of its loss and weight. Clip or scale it."
         )
     total, size = float(rho.sum()), float(np.abs(rho).sum())
-    if paired and abs(total) > ROUNDING * size:
+    # Small variables keep the rounding of steps between the ends of their boxes.
+    rounding = ROUNDING * size + EPS * float(np.sum(v[UPPER] - v[LOWER]))
+    if paired and abs(total) > rounding:
         raise ValueError(
             f"The start is infeasible: with an intercept its dual must sum to zero, "
             f"but the sum is {total:.3g}."
