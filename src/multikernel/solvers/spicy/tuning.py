@@ -25,9 +25,11 @@ SHRINK = 0.1
 """Towards the inside, of a dual point that may lie on the boundary, at most; the gap is
 taken where that is less, so that a good start is kept."""
 
-COPY_BYTES, COPY_SHARE = 2**27, 0.1
+COPY_BYTES, COPY_SHARE = 2**27, 0.2
 """Of the working set's matrices, which are a copy, and the share of the stack where
-that is more: beyond, the whole stack is used, which is no copy at all."""
+that is more: beyond, the whole stack is used, which is no copy at all. A tenth sent 837
+kernels on breast cancer (variance one, alpha = 0.02, gap 1e-6) to 40 passes, a fifth
+to 17, and memory stays below 1.25 times the stack."""
 
 ONE_THREAD_BYTES = 2**27
 """Of a working set: waking the threads of BLAS in every product costs more than they
