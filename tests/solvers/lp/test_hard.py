@@ -182,3 +182,14 @@ def test_the_master_for_p_one_is_a_linear_program(slack):
     weights = corner_weights(heights, slopes)
     assert float((heights - slopes @ weights).max()) == pytest.approx(exact.fun)
     assert np.count_nonzero(weights) < 7
+
+
+def test_masters_start_from_those_of_fewer_planes():
+    # A search for a corner adds several planes between two masters.
+    rng = np.random.default_rng(0)
+    heights, slopes = rng.uniform(size=6), rng.uniform(size=(6, 4))
+    regularizer = SquaredBlockNorm(1.0, 1.0)
+    first = central_master(heights[:2], slopes[:2], regularizer, 1e-6)
+    cold = central_master(heights, slopes, regularizer, 1e-6)
+    warm = central_master(heights, slopes, regularizer, 1e-6, first)
+    assert warm.lower_bound == pytest.approx(cold.lower_bound, abs=1e-5)

@@ -40,6 +40,7 @@ FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can retu
 LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
 VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
 FAILURES, IN_VAIN = 2, 0.99  # steps without that factor of the gap: leave the model
+QUICK = 0.5  # factor of the gap in one step with which to stay without the model
 STEP_TOLERANCE = 1e-3
 PATIENCE = 20, 0.01  # steps without that share of the gap: a ball may have to change
 # Softening by ten and sharpening to a fifth went to and fro between balls: on 155
@@ -329,7 +330,7 @@ class _Search:
             self._center_at(np.maximum(found, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
         tracker.record()
-        self.failed = FAILURES - (tracker.gap > IN_VAIN * gap)
+        self.failed = FAILURES if tracker.gap <= QUICK * gap else 0
 
     def _let_return(self, mass: float) -> None:
         """Give kernels that the dual point calls for a share of the weights.

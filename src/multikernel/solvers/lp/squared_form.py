@@ -237,6 +237,7 @@ class _Search:
             # Half the squared sum of norms costs at most what the null model does.
             most = np.sqrt(2.0 * alpha * abs(incumbent.model.objective))
             self.strength = FIRST * min(most, self.strengths.largest)
+        self._settle()
 
     def step(self) -> None:
         """Take one outer step, and move on where the strength is what is wrong."""
@@ -252,11 +253,16 @@ class _Search:
         if solved or found.status is Status.STALLED:
             self.strengths.note(self.strength, total)
             self.strength = self.strengths.next(alpha)
-        if incumbent.gap <= self.settings.tol:
+        self._settle()
+
+    def _settle(self) -> None:
+        """Prove a model that is good enough by exact norms, and thin it."""
+        incumbent, tol = self.incumbent, self.settings.tol
+        if incumbent.gap <= tol:
             # The strength only bounds the dual norms; what is published has them exact.
             rho = incumbent.certificate.dual
             incumbent.offer_dual(rho, dual_norms(incumbent.problem.gram, rho) ** 2)
-            thin(incumbent, self.settings.tol)
+            thin(incumbent, tol)
 
     def _offer(self, found: Solution, strength: float) -> None:
         """Offer the model and the dual point of a step, at the strength it was for."""

@@ -92,7 +92,7 @@ def central_master(
     slack : float
         How far from the optimum to stay, positive.
     last : Master, optional
-        The master of the first of these planes: a start.
+        The master of the first planes: a start.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def central_master(
     multipliers = np.full(n_planes, 1.0 / n_planes)
     barrier = max(float(np.ptp(heights)), float(slopes.max())) / (n_planes + n_kernels)
     if last is not None:
-        known = last.multipliers.size
-        multipliers[:known] *= known * last.multipliers
+        n_known = last.multipliers.size
+        multipliers[:n_known] *= n_known * last.multipliers
         barrier = last.barrier
     smallest = slack / (n_planes + n_kernels)
     point = _centered(program, program.at(multipliers, max(barrier, smallest)))
