@@ -389,10 +389,11 @@ def base(random):
 
 def _other_loss(kind, random):
     """One of the losses that an estimator names in its docstring."""
-    listed = re.search(r"loss : [^{\n]*\{([^}]*)\}", kind.__doc__)
-    if listed is None:
+    listed = re.search(r"    loss : (.*?)\n    \w+ : ", kind.__doc__, re.DOTALL)
+    names = re.findall(r'"(\w+)"', listed[1])
+    if not names:
         return kind().loss  # any loss object, which no docstring lists
-    return str(random.choice(re.findall(r'"(\w+)"', listed[1])))
+    return str(random.choice(sorted(set(names))))
 
 
 def mutate_array(random, array):
