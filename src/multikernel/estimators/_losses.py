@@ -61,11 +61,6 @@ def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
     return found
 
 
-def loss_name(choice: Any) -> str:
-    """Return a ``loss`` parameter as messages write it."""
-    return repr(choice)
-
-
 def is_likelihood(choice: Any) -> bool:
     """Return whether a ``loss`` parameter stands for a model of probabilities."""
     return isinstance(choice, LogisticLoss) or choice == "log_loss"

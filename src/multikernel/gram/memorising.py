@@ -6,7 +6,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.scaled import ScaledStack
-from multikernel.kernels.memory import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.memorising import MEMORISES, off_diagonal_ratio
 
 SAMPLED_ROWS = 16
 """Rows of every matrix that are looked at. With 150 samples their ratio lay on the same

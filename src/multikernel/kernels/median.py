@@ -14,7 +14,7 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
-from multikernel.kernels.memory import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.memorising import MEMORISES, off_diagonal_ratio
 
 MULTIPLES = (0.5, 1.0, 2.0)
 """Widths on all columns together, in medians."""
