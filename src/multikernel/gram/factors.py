@@ -13,6 +13,11 @@ from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.linear import LinearKernel
+from multikernel.kernels.sequence import ProfileKernel, SpectrumKernel, WindowKernel
+
+MOST_WORDS = 4**6
+"""Words of the largest alphabet and length that are written out as factors: 33 kB a
+sequence. Kernels of longer words are compared entry by entry."""
 
 
 @singledispatch
@@ -47,6 +52,25 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 def _(kernel: LinearKernel, X: Array) -> Array | None:
     # A subclass may compute something else.
     return X if type(kernel) is LinearKernel else None
+
+
+@kernel_features.register
+def _(kernel: SpectrumKernel, X: Array) -> Array | None:
+    if type(kernel) is not SpectrumKernel or kernel.n_features > MOST_WORDS:
+        return None
+    return np.asarray(kernel.features(X).toarray())
+
+
+@kernel_features.register
+def _(kernel: ProfileKernel, X: Array) -> Array | None:
+    return kernel.features(X) if type(kernel) is ProfileKernel else None
+
+
+@kernel_features.register
+def _(kernel: WindowKernel, X: Array) -> Array | None:
+    if type(kernel) is not WindowKernel:
+        return None
+    return kernel_features(kernel.kernel, kernel.cut(X))
 
 
 @kernel_features.register

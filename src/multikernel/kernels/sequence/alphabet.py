@@ -120,15 +120,14 @@ class Alphabet:
         place = int(wrong[0])
         row = int(np.searchsorted(sequences.starts, place, side="right")) - 1
         letter = chr(sequences.letters[place])
-        advice = "unknown='skip' leaves out words with such letters"
+        option, effect = "unknown='skip'", "leaves out words with such letters"
         if letter.upper() in self.letters and letter != letter.upper():
-            advice = "lower='upper' reads lower case as upper case"
+            option, effect = "lower='upper'", "reads lower case as upper case"
         return (
             f"Sequence {row} has the letter {letter!r} at position "
             f"{place - int(sequences.starts[row])}, the first of {wrong.size} letters "
             f"that are not in the alphabet {self.letters!r}: "
-            f"Alphabet({self.letters!r}, {advice.split(' ', 1)[0]}) "
-            f"{advice.split(' ', 1)[1]}."
+            f"Alphabet({self.letters!r}, {option}) {effect}."
         )
 
 

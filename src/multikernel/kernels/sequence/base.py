@@ -64,8 +64,10 @@ class SequenceKernel(ABC):
             others = scales
             if cols is not rows:
                 others = unit_scales(self.squared_norms(cols))
-            K *= scales[:, None]
-            K *= others
+            # Products of two scales first, which are as symmetric as K is.
+            for first in range(0, K.shape[0], BLOCK_ROWS):
+                block = slice(first, first + BLOCK_ROWS)
+                K[block] *= scales[block, None] * others
         return K
 
     def diag(self, X: Any) -> Array:
@@ -74,6 +76,10 @@ class SequenceKernel(ABC):
         if self.cosine:
             squares = squares * unit_scales(squares) ** 2
         return squares
+
+    def check(self, sequences: Sequences) -> None:
+        """Raise a sentence if sequences are none that this kernel takes."""
+        self.encode(sequences)
 
     def encode(self, sequences: Sequences) -> Sequences:
         """Return codes of letters in the kernel's alphabet."""

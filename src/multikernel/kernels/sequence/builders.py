@@ -56,11 +56,7 @@ def per_window(
             for label, (start, stop) in windows.items()
             for kernel in several
         ],
-        [
-            f"{kernel.name}[{label}]"
-            for label in windows
-            for kernel in several
-        ],
+        [f"{kernel.name}[{label}]" for label in windows for kernel in several],
     )
 
 

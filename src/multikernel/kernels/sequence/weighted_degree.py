@@ -125,8 +125,13 @@ class WeightedDegreeKernel(SequenceKernel):
         weights[0] = 1.0  # a place meets itself in both terms
         return weights
 
-    def represent(self, sequences: Sequences) -> "Planes":
-        """Return the letters as bits."""
+    def check(self, sequences: Sequences) -> None:
+        """Raise a sentence if sequences are none that this kernel takes."""
+        self._check_lengths(sequences)
+        super().check(sequences)
+
+    def _check_lengths(self, sequences: Sequences) -> None:
+        """Raise unless lengths are equal, where they must be."""
         lengths = sequences.lengths
         longest = int(lengths.max(initial=0))
         if self.align == "equal" and longest != lengths.min(initial=longest):
@@ -135,6 +140,11 @@ class WeightedDegreeKernel(SequenceKernel):
                 f"{self.name} compares sequences place by place, but sequence {short} "
                 f"has {lengths[short]} letters and the longest {longest}: {ADVICE}."
             )
+
+    def represent(self, sequences: Sequences) -> "Planes":
+        """Return the letters as bits."""
+        self._check_lengths(sequences)
+        longest = int(sequences.lengths.max(initial=0))
         codes = self.encode(sequences)
         letters, starts = codes.letters, codes.starts
         backwards = self.align == "end"

@@ -13,7 +13,7 @@ from multikernel._validation import (
 )
 from multikernel.kernels.sequence.alphabet import Alphabet
 from multikernel.kernels.sequence.base import SequenceKernel
-from multikernel.kernels.sequence.reading import Sequences
+from multikernel.kernels.sequence.reading import Sequences, pack, read_sequences
 
 END = AnyOf((Number(integer=True), NOTHING))
 
@@ -72,6 +72,14 @@ class WindowKernel(SequenceKernel):
         ends = ["" if end is None else str(end) for end in (self.start, self.stop)]
         label = self.label if self.label is not None else ":".join(ends)
         return f"{self.kernel.name}[{label}]"
+
+    def cut(self, X: Any) -> Array:
+        """Return the parts, as `pack` writes them, shape (n_samples, n_numbers)."""
+        return pack(read_sequences(X).window(self.start, self.stop))
+
+    def check(self, sequences: Sequences) -> None:
+        """Raise a sentence if parts are none that the kernel takes."""
+        self.kernel.check(sequences.window(self.start, self.stop))
 
     def represent(self, sequences: Sequences) -> Any:
         """Return what the kernel compares, of the parts."""
