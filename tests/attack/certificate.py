@@ -76,7 +76,7 @@ def terms(case, model):
     forms = np.zeros((n_outputs, n_kernels), dtype=WIDE)
     sizes = np.zeros((n_outputs, n), dtype=WIDE)
     for k, m in enumerate(model.active_kernels_):
-        u = linear[:, :, k].T
+        u = linear[:, :, k].T / case.units[m]
         if case.form == "linear":
             # What is read off is a sum over samples, whose terms may cancel.
             X = case.X.astype(WIDE)
@@ -88,8 +88,8 @@ def terms(case, model):
             values[:, m] = u @ K
             forms[:, m] = np.einsum("oi,oi->o", values[:, m], u)
             # Centred terms are read off as differences of values that may cancel.
-            lost = np.abs(at[1][0, :, k])[:, None] if centred else 0.0
-            sizes += (np.abs(u) + lost) @ np.abs(K) + lost
+            lost = np.abs(at[1][0, :, k])[:, None] if centred else WIDE(0.0)
+            sizes += (np.abs(u) + lost / case.units[m]) @ np.abs(K) + lost
         if factors[m] > 0.0:
             forms[:, m] /= factors[m]
         values[:, m] += at[1][0, :, k][:, None]
