@@ -314,7 +314,7 @@ class Incumbent:
         Its quadratic forms may be upper bounds.
         """
         certificate = certify(self.problem, rho, self.model.norms, np.sqrt(forms))
-        if not certificate.value <= self.certificate.value:
+        if certificate.value > self.certificate.value:
             self.certificate = certificate
         return certificate.value
 

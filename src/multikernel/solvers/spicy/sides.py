@@ -142,13 +142,17 @@ class SmoothSide:
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
-        u = -(self.rho + length * self.step)
-        return float(-self.loss.conjugate_gradient(self.y, u) @ self.step)
+        slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
+        return -float(slopes @ self.step)
 
     def move(self, length: float) -> None:
         """Go along the direction."""
+        self._rho = self._moved(length)
+
+    def _moved(self, length: float) -> Array:
+        """Return the point `length` times the direction away, off the boundary."""
         moved = self._rho + length * self.step
-        self._rho = np.clip(moved, self.lowest, self.highest)
+        return np.asarray(np.clip(moved, self.lowest, self.highest))
 
     def again(self) -> None:
         """Return None: a scaled dual point is the better start."""
