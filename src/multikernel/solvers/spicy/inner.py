@@ -222,7 +222,7 @@ class AugmentedLagrangian:
             step_images = images_of_sparse(gram, entries, step[entries])
         else:
             step_images = gram.matvec(step)
-        if not np.isfinite(step_images).all():
+        if not np.isfinite(step_images @ step).all():
             raise np.linalg.LinAlgError("A step leads beyond all numbers.")
         self._search(step, step_images)
         self.intercept += shift
