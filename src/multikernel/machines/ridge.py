@@ -102,9 +102,9 @@ class Ridge:
         if fit_intercept:
             b = rho.sum(axis=0) / ones.sum()
             rho = rho - np.outer(ones, b)
-        f = targets - rho / weights[:, None]
-        # rho^T K rho without a product: K rho = f - b, and b meets a sum of zero.
-        form = float(np.sum(rho * (f - b)))
-        dual, f = rho.reshape(y.shape), f.reshape(y.shape)
+        # Not targets - rho / w, which a system near singularity solves badly.
+        smooth = gram.matvec(rho)
+        form = float(np.sum(rho * smooth))
+        dual, f = rho.reshape(y.shape), (smooth + b).reshape(y.shape)
         objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * form
         return MachineFit(dual, b, f, objective, 1, True)
