@@ -140,20 +140,23 @@ def load(
         raise FileNotFoundError(f"There is no model file {path}.")
     with _one_sentence(path):
         # Read once: what is checked and what is built must be the same bytes.
-        data, calls = checked_archive(Path(path), max_bytes)
-        found = skops.get_untrusted_types(data=data)
-        accepted = {_full_name(item) for item in trusted}
-        known = {name for name in found if _is_score(name)} | {
-            name for name in found if name not in calls and _is_trusted_class(name)
+        data, names, calls = checked_archive(Path(path), max_bytes)
+        allowed = {_full_name(item) for item in trusted} | {
+            name
+            for name in names
+            if _is_score(name) or (name not in calls and _is_trusted_class(name))
         }
-        calls &= {*found, *GREEDY}
-        refused = sorted(({*found} | calls) - accepted - known)
-        if refused:
-            raise UntrustedTypesError(
-                f"{path} holds types that are not trusted: {', '.join(refused)}. If "
-                f"you know where the file comes from, load it with trusted={refused}."
-            )
-        return skops.loads(data, trusted=found)
+        greedy = calls.intersection(GREEDY) - allowed
+        if not greedy:
+            # skops looks for other types before it builds anything. To ask it for them
+            # beforehand would read the tree twice, most of the time of loading.
+            with suppress(skops.exceptions.UntrustedTypesFoundException):
+                return skops.loads(data, trusted=sorted(allowed))
+        refused = sorted(greedy.union(skops.get_untrusted_types(data=data)) - allowed)
+        raise UntrustedTypesError(
+            f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
+            f"know where the file comes from, load it with trusted={refused}."
+        )
 
 
 def write_whole(path: PathLike, data: bytes) -> None:
