@@ -8,6 +8,7 @@ import typer
 
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
+from multikernel.cli._methods import find_method
 from multikernel.cli._report import (
     diagnostics,
     model_report,
@@ -16,8 +17,8 @@ from multikernel.cli._report import (
     print_kernels,
 )
 from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, fit_live, make_estimator, with_scaling
-from multikernel.persistence import save
+from multikernel.cli._training import Training, fit_live, with_scaling
+from multikernel.persistence import check_place, save
 
 CHOSEN = ("alpha", "C", "p")
 """What cross-validation may have chosen."""
@@ -59,21 +60,14 @@ def fit(
 ) -> None:
     """Train a model on a CSV, Parquet or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
-    if output is not None and not output.parent.is_dir():
-        raise FileNotFoundError(f"The folder {output.parent} does not exist.")
-    if output is not None and output.is_dir():
-        raise IsADirectoryError(f"{output} is a folder: give the name of a file.")
-    training = Training(method, task, loss, kernels, tol, settings or [])
+    if output is not None:
+        check_place(output)  # rather now than after the work
+    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
     table = read_table(data, target, drop or [])
-    chosen = training.chosen_method()
-    kinds = chosen.estimators if cv is None else chosen.cv_estimators
-    if not kinds:
-        raise ValueError(f"--method {method} has nothing that --cv could choose.")
-    parameters = training.parameters(table) | strength
-    estimator = make_estimator(kinds[training.chosen_task(table)], parameters)
+    estimator = training.estimator(table, strength, cv=cv is not None)
     pipeline = with_scaling(estimator, table, scale)
     with training.blamed():
-        seconds = fit_live(pipeline, table, chosen.title)
+        seconds = fit_live(pipeline, table, training.method.title)
     if output is not None:
         save(pipeline, output)
     report = _report(pipeline, table, seconds) | {
@@ -104,11 +98,9 @@ def _report(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "training_score": pipeline.score(table.X, table.y),
     }
-    model = pipeline["model"]
-    for name in CHOSEN:
-        if hasattr(model, f"{name}_"):
-            report[name] = getattr(model, f"{name}_")
-    return report | model_report(pipeline, table.kernel_names)
+    found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
+    chosen = {name: value for name, value in found.items() if value is not None}
+    return report | chosen | model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:

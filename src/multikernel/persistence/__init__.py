@@ -174,6 +174,25 @@ def write_whole(path: PathLike, data: bytes) -> None:
     OSError
         If it cannot be written; the message names it, and an older file is unharmed.
     """
+    target = check_place(path)
+    _remove_strays(target)
+    try:
+        _replace(target, data)
+    except OSError as error:
+        error.filename, error.filename2 = str(target), None
+        raise
+
+
+def check_place(path: PathLike) -> Path:
+    """Return where to write a file, or raise if there can be none.
+
+    Raises
+    ------
+    FileNotFoundError
+        If its folder does not exist.
+    IsADirectoryError
+        If it is a folder.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -181,12 +200,7 @@ def write_whole(path: PathLike, data: bytes) -> None:
         )
     if target.is_dir():
         raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
-    _remove_strays(target)
-    try:
-        _replace(target, data)
-    except OSError as error:
-        error.filename, error.filename2 = str(target), None
-        raise
+    return target
 
 
 def _replace(target: Path, data: bytes) -> None:
