@@ -10,11 +10,11 @@ from multikernel._typing import Array, Indices
 from multikernel.display._style import (
     BAND,
     DASHED,
-    INK,
     QUIET,
     axes_for,
     color,
     figure_of,
+    note,
     shorten,
     spread,
     tidy,
@@ -300,17 +300,9 @@ class RegularizationPathDisplay:
             return
         for panel in {self.ax_, self.score_ax_ or self.ax_}:
             panel.axvline(self.best_alpha, **DASHED)
-        self.ax_.annotate(
-            f"{self.alpha_name} = {self.best_alpha:.3g}",
-            (self.best_alpha, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(-4, -4),
-            textcoords="offset points",
-            color=INK,
-            fontsize="small",
-            ha="right",
-            va="top",
-        )
+        text = f"{self.alpha_name} = {self.best_alpha:.3g}"
+        place = (self.best_alpha, 1.0), ("data", "axes fraction"), (-4, -4)
+        note(self.ax_, text, *place, ha="right", va="top")
 
 
 def _without_idle_stretches(values: Array) -> Array:

@@ -12,6 +12,7 @@ from multikernel.display._style import (
     axes_for,
     color,
     figure_of,
+    note,
     shorten,
     tidy,
 )
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
-
-BARS_IN_ALL = 20
-FEWEST_PER_GROUP = 3
 
 
 class KernelWeightsDisplay:
@@ -151,8 +149,7 @@ class KernelWeightsDisplay:
             If matplotlib is not installed.
         """
         n_groups = len(self.group_names)
-        share = max(FEWEST_PER_GROUP, BARS_IN_ALL // n_groups)
-        most = share if max_kernels is None else max_kernels
+        most = max(3, 20 // n_groups) if max_kernels is None else max_kernels
         chosen = [_largest(weights, most) for weights in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in chosen)
@@ -165,7 +162,11 @@ class KernelWeightsDisplay:
             widths = self.kernel_weights[number][group]
             style: dict[str, Any] = {"color": color(number), "height": 0.72}
             self.bars_.append(panel.barh(rows, widths, **(style | bar_kwargs)))
-            self._head(number, row)
+            if headed:
+                place = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
+                head: dict[str, Any] = {"weight": "bold", "va": "center"}
+                head |= {"color": color(number)}
+                note(panel, self.group_names[number], *place, **head)
             names = [shorten(self.kernel_names[kernel]) for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + headed
@@ -173,19 +174,6 @@ class KernelWeightsDisplay:
         panel.set_ylim(n_rows - 0.4, -0.6)
         self._annotate(chosen)
         return self
-
-    def _head(self, number: int, row: int) -> None:
-        """Write the name of a group above its bars."""
-        self.ax_.annotate(
-            self.group_names[number],
-            (0.0, row + 0.15),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            color=color(number),
-            weight="bold",
-            va="center",
-        )
 
     def _annotate(self, chosen: list[Indices]) -> None:
         """Add the axis label and how many kernels there are."""
