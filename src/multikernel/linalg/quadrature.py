@@ -36,16 +36,6 @@ FLOOR = 1e-290
 
 # What is the same for every matrix, or has them as its second axis.
 COMMON = ("sizes", "shifts", "pivots", "steps")
-    "basis",
-    "previous",
-    "traces",
-    "diagonal",
-    "coupling",
-    "term",
-    "gauss",
-    "lower",
-    "upper",
-]
 
 
 @dataclass(eq=False)
