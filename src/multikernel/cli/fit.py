@@ -7,15 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from multikernel.cli import _options as options
+from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._methods import find_method
-from multikernel.cli._report import (
-    diagnostics,
-    model_report,
-    print_facts,
-    print_json,
-    print_kernels,
-)
 from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, fit_live, with_scaling
 from multikernel.persistence import check_place, save
@@ -70,11 +64,11 @@ def fit(
         seconds = fit_live(pipeline, table, training.method.title)
     if output is not None:
         save(pipeline, output)
-    report = _report(pipeline, table, seconds) | {
+    report = _collected(pipeline, table, seconds) | {
         "model_file": None if output is None else str(output)
     }
     if json:
-        print_json(report)
+        _report.print_json(report)
     else:
         _show(report)
 
@@ -91,7 +85,7 @@ def _strength(given: Mapping[str, float | None], cv: int | None) -> dict[str, An
     return {"cv": cv} if p is None else {"cv": cv, "ps": [p]}
 
 
-def _report(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
+def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
     report = {
         "n_samples": len(table.y),
@@ -100,14 +94,14 @@ def _report(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
     }
     found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
     chosen = {name: value for name, value in found.items() if value is not None}
-    return report | chosen | model_report(pipeline, table.kernel_names)
+    return report | chosen | _report.model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= {f"{name} chosen": report[name] for name in CHOSEN if name in report}
-    facts |= {"training score": report["training_score"]} | diagnostics(report)
-    print_facts(facts, report["estimator"])
-    print_kernels(report)
+    facts |= {"training score": report["training_score"]} | _report.diagnostics(report)
+    _report.print_facts(facts, report["estimator"])
+    _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")
