@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import literal_sequences as literal
 
 from multikernel.gram.factors import kernel_features
 from multikernel.kernels import Kernel, kernel_name
@@ -20,7 +21,6 @@ from multikernel.kernels.sequence import (
 )
 from multikernel.kernels.sequence.profile import PROPERTIES
 from multikernel.kernels.sequence.reading import pack, read_sequences
-from reference import literal_sequences as literal
 
 SKIP = Alphabet("dna", unknown="skip")
 # Few letters, so that words meet; N is in no alphabet. Over 64 letters take two words

@@ -88,7 +88,7 @@ def count_equal(
 
 
 @njit(cache=True, nogil=True)
-def common_sums(
+def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_starts: Indices,
     row_columns: Indices,
     row_values: Array,
@@ -172,14 +172,14 @@ def bit_planes(codes: Letters, starts: Indices, n_planes: int, planes: Bits) -> 
 
 
 @njit(cache=True, nogil=True)
-def count_bits(word: int) -> int:
+def count_bits(word: np.uint64) -> np.int64:
     """Return how many bits of a word are one; a single instruction once compiled."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
     )
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
@@ -213,7 +213,69 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
 
 
 @njit(cache=True, nogil=True)
-def run_sums(
+def mark_equal(rows: Bits, i: int, cols: Bits, j: int, equal: Bits) -> bool:
+    """Write a bit for every place where two sequences agree.
+
+    Parameters
+    ----------
+    rows, cols : ndarray of uint64 of shape (n_sequences, n_planes + 1, n_words)
+        Sequences, from `bit_planes`.
+    i, j : int
+        Which of them: to pass their slices would cost as much as to compare them.
+    equal : ndarray of uint64 of shape (n_words,)
+        Overwritten.
+
+    Returns
+    -------
+    found : bool
+        Whether there is one.
+    """
+    n_planes, found = rows.shape[1] - 1, np.uint64(0)
+    for w in range(equal.size):
+        different = np.uint64(0)
+        for plane in range(n_planes):
+            different |= rows[i, plane, w] ^ cols[j, plane, w]
+        equal[w] = rows[i, n_planes, w] & cols[j, n_planes, w] & ~different
+        found |= equal[w]
+    return found != 0
+
+
+@njit(cache=True, nogil=True)
+def weigh_runs(equal: Bits, degrees: Array) -> float:
+    """Return the weighted number of runs of one set bit, of two and so on.
+
+    Parameters
+    ----------
+    equal : ndarray of uint64 of shape (n_words,)
+        The bits; overwritten.
+    degrees : ndarray of shape (degree,)
+        Weights of runs of one bit, two and so on.
+
+    Returns
+    -------
+    total : float
+    """
+    one, last = np.uint64(1), np.uint64(63)
+    total = 0.0
+    for degree in range(degrees.size):
+        number = np.int64(0)
+        found = np.uint64(0)
+        for w in range(equal.size):
+            number += count_bits(equal[w])
+            # Runs that start here go on where the next bit starts one as well.
+            after = equal[w] >> one
+            if w + 1 < equal.size:
+                after |= equal[w + 1] << last
+            equal[w] &= after
+            found |= equal[w]
+        total += degrees[degree] * number
+        if found == 0:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     rows: Bits,
     cols: Bits,
     degrees: Array,
@@ -245,11 +307,9 @@ def run_sums(
     out : ndarray of shape (n_chosen_rows, n_cols)
         Overwritten.
     """
-    n_planes, n_words = rows.shape[1] - 1, rows.shape[2]
     n_shifts = shifts.size - 1
-    moved = np.empty((2 * n_shifts + 1, n_planes + 1, n_words), dtype=np.uint64)
-    equal = np.empty(n_words, dtype=np.uint64)
-    one, last = np.uint64(1), np.uint64(63)
+    moved = np.empty((2 * n_shifts + 1, *rows.shape[1:]), dtype=np.uint64)
+    equal = np.empty(rows.shape[2], dtype=np.uint64)
     for place in range(out.shape[0]):
         i = first + place
         for s in range(2 * n_shifts + 1):
@@ -257,28 +317,6 @@ def run_sums(
         for j in range(i if symmetric else 0, cols.shape[0]):
             total = 0.0
             for s in range(2 * n_shifts + 1):
-                found = np.uint64(0)
-                for w in range(n_words):
-                    different = np.uint64(0)
-                    for plane in range(n_planes):
-                        different |= moved[s, plane, w] ^ cols[j, plane, w]
-                    known = moved[s, n_planes, w] & cols[j, n_planes, w]
-                    equal[w] = known & ~different
-                    found |= equal[w]
-                subtotal = 0.0
-                degree = 0
-                while found and degree < degrees.size:
-                    number = 0
-                    found = np.uint64(0)
-                    for w in range(n_words):
-                        number += np.int64(count_bits(equal[w]))
-                        # The next letters of the words that start here agree as well.
-                        after = equal[w] >> one
-                        if w + 1 < n_words:
-                            after |= equal[w + 1] << last
-                        equal[w] &= after
-                        found |= equal[w]
-                    subtotal += degrees[degree] * number
-                    degree += 1
-                total += shifts[abs(s - n_shifts)] * subtotal
+                if mark_equal(moved, s, cols, j, equal):
+                    total += shifts[abs(s - n_shifts)] * weigh_runs(equal, degrees)
             out[place, j] = total

@@ -137,8 +137,8 @@ class ProfileKernel(SequenceKernel):
         if self.smooth == 1:
             return profiles
         inside = np.arange(profiles.shape[1]) < lengths[:, None] - 1
-        averages = _window_sums(profiles, self.smooth)
-        averages /= np.maximum(_window_sums(inside * 1.0, self.smooth), 1.0)
+        counts = _window_sums(inside.astype(np.float64), self.smooth)
+        averages = _window_sums(profiles, self.smooth) / np.maximum(counts, 1.0)
         return averages * inside
 
     def compare(self, rows: Array, cols: Array) -> Array:

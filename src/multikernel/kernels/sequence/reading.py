@@ -8,6 +8,7 @@ model file takes sequences without knowing it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Sequences:
         """Return the sequences as strings."""
         whole = self.letters.tobytes().decode("latin-1")
         ends = self.starts.tolist()
-        return [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [whole[a:b] for a, b in pairwise(ends)]
 
 
 def _ends(end: int, lengths: Indices) -> Indices:

@@ -18,7 +18,6 @@ from multikernel.kernels.sequence.reading import Bits, Sequences
 from multikernel.kernels.sequence.words import LOOPS
 from multikernel.linalg.interrupts import compiled
 
-
 ADVICE = (
     "cut windows of one length (WindowKernel), or choose align='start' or align='end'"
 )
@@ -116,12 +115,12 @@ class WeightedDegreeKernel(SequenceKernel):
     def degree_weights(self) -> Array:
         """Return the weights of words of one letter, two and so on, sum one."""
         D = self.degree
-        return 2.0 * (D - np.arange(D)) / (D * (D + 1.0))
+        return np.asarray(2.0 * (D - np.arange(D)) / (D * (D + 1.0)))
 
     @property
     def shift_weights(self) -> Array:
         """Return the weights of pairs of places by their distance."""
-        weights = 0.5 / (np.arange(self.shift + 1) + 1.0)
+        weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
         weights[0] = 1.0  # a place meets itself in both terms
         return weights
 
