@@ -275,8 +275,8 @@ def _refuse_other_columns(X: Any) -> None:
     if wrong:
         raise ValueError(
             f"Columns without numbers in X: {listed(wrong)}. Encode them first, for "
-            "example with OneHotEncoder in a ColumnTransformer, leave them out, or name "
-            "kernels of multikernel.kernels.sequence for sequences."
+            "example with OneHotEncoder in a ColumnTransformer, leave them out, or "
+            "name kernels of multikernel.kernels.sequence for sequences."
         )
 
 

@@ -101,7 +101,11 @@ def motif_dictionary(
 
 
 def dna_dictionary(
-    *, spectra: Sequence[int] = (3, 4, 5, 6), degree: int = 20, shift: int = 0
+    *,
+    spectra: Sequence[int] = (3, 4, 5, 6),
+    degree: int = 20,
+    shift: int = 0,
+    alphabet: str | Alphabet = "dna",
 ) -> ListDictionary:
     """Return spectrum, weighted degree and property kernels on DNA of one length.
 
@@ -111,6 +115,8 @@ def dna_dictionary(
         Letters of the words of the spectrum kernels.
     degree, shift : int, default=20 and 0
         As in `WeightedDegreeKernel`.
+    alphabet : str or Alphabet, default="dna"
+        The letters.
 
     Returns
     -------
@@ -125,8 +131,9 @@ def dna_dictionary(
     """
     return ListDictionary(
         [
-            WeightedDegreeKernel(degree, shift),
-            *(SpectrumKernel(k) for k in spectra),
-            *(ProfileKernel(name) for name in ("twist", "stacking")),
+            WeightedDegreeKernel(degree, shift, alphabet),
+            *(SpectrumKernel(k, alphabet) for k in spectra),
+            ProfileKernel("twist", alphabet=alphabet),
+            ProfileKernel("stacking", alphabet=alphabet),
         ]
     )

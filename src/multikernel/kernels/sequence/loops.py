@@ -237,7 +237,7 @@ def mark_equal(rows: Bits, i: int, cols: Bits, j: int, equal: Bits) -> bool:
             different |= rows[i, plane, w] ^ cols[j, plane, w]
         equal[w] = rows[i, n_planes, w] & cols[j, n_planes, w] & ~different
         found |= equal[w]
-    return found != 0
+    return bool(found != 0)
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,7 @@ from multikernel.kernels.columns import (
     resolved_label,
     select_columns,
 )
-from multikernel.kernels.dictionary import ListDictionary, ParameterGrid
+from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.reading import from_texts, pack, unpack
 
@@ -108,7 +108,7 @@ class Layout:
         """
         kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
         given = dictionary.names if isinstance(dictionary, ListDictionary) else None
-        names = given or _told_apart([kernel_name(kernel) for kernel in kernels])
+        names = given or told_apart([kernel_name(kernel) for kernel in kernels])
         return ListDictionary(kernels, names)
 
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
@@ -193,14 +193,6 @@ class Layout:
                 f"{owner} takes {needed}, but column {self.label(wrong[0])} holds "
                 f"{found}."
             )
-
-
-def _told_apart(names: list[str]) -> list[str]:
-    """Return names, with numbers behind those that are there several times."""
-    return [
-        name if names.count(name) == 1 else f"{name} #{number}"
-        for number, name in enumerate(names)
-    ]
 
 
 def takes_sequences(kernels: object) -> bool:
