@@ -75,9 +75,9 @@ class ProfileKernel(SequenceKernel):
     --------
     >>> from multikernel.kernels.sequence import ProfileKernel
     >>> ProfileKernel("twist")(["AAG", "AAA", "GGC"]).round(2)
-    array([[ 1.  , -0.56, -0.78],
-           [-0.56,  1.  ,  0.57],
-           [-0.78,  0.57,  1.  ]])
+    array([[ 1.  , -0.5 , -0.98],
+           [-0.5 ,  1.  ,  0.68],
+           [-0.98,  0.68,  1.  ]])
     """
 
     property: str
