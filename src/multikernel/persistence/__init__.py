@@ -28,7 +28,7 @@ try:
 except ImportError:  # Windows locks open files by itself
     fcntl = None  # type: ignore[assignment]
 
-MAX_BYTES = 2**31
+MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 # Helpers that scikit-learn's fitted estimators hold, and that are no public estimators;
 # skops trusts the public ones.
 HELPERS = (
