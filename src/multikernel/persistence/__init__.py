@@ -17,11 +17,7 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED
 
 from multikernel.exceptions import UntrustedTypesError
-from multikernel.persistence.archive import (
-    RefusedError,
-    checked_archive,
-    with_version,
-)
+from multikernel.persistence.archive import RefusedError, checked_archive, with_version
 
 try:
     import fcntl
