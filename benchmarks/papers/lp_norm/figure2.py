@@ -37,7 +37,7 @@ from multikernel.kernels.sequence import (
 mpl.use("Agg")
 
 NORMS: Mapping[str, float] = {"1": 1.0, "4/3": 4 / 3, "2": 2.0, "4": 4.0, "inf": np.inf}
-CS = (0.1, 1.0, 10.0, 100.0)
+CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 CHOSEN_TO = 2000
 """Training samples up to which C is chosen anew."""
 TOL = 1e-3
@@ -105,12 +105,12 @@ TASKS: Mapping[str, Task] = {
         "dna_celegans_acceptor_141",
         60,
         ("intron", "exon"),
-        {250: 10, 500: 10, 1000: 5, 2000: 5, 5000: 2, 10000: 1},
+        {250: 10, 500: 10, 1000: 5, 2000: 3, 5000: 2, 10000: 1},
         1500,
         3000,
     ),
 }
-SMOKE = Task("dna_ecoli_promoter_81", 60, ("promoter", "transcribed"), {60: 2}, 50, 80)
+SMOKE = Task("dna_ecoli_promoter_81", 60, ("promoter", "transcribed"), {60: 1}, 50, 80)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def measure(name: str, setting: Task, rows: Rows, smoke: bool) -> Iterator[Any]:
     yield {"task": name, "kernel_seconds": time.perf_counter() - start}
     mine = [r for r in rows if r["task"] == name and "auc" in r]
     for n, repeat, p in wanted:
-        Cs: Sequence[float] = CS[1:3] if smoke else CS
+        Cs: Sequence[float] = CS[2:3] if smoke else CS
         if n > CHOSEN_TO:
             counts = Counter(r["C"] for r in mine if (r["n"], r["p"]) == (CHOSEN_TO, p))
             Cs = [counts.most_common(1)[0][0]]
