@@ -456,3 +456,31 @@ def test_a_matrix_that_is_not_finite_is_not_called_indefinite(fit_intercept):
         GroupOMP(max_kernels=2).path(broken)
     assert "semidefinite" not in str(error.value)
     assert error.value.kernel == 3
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_the_objective_belongs_to_the_published_model(single):
+    """Of its own terms, in extended precision; a refit that is not the model warns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    grams = np.stack([1e4 * np.exp(-squares / w) for w in (1.0, 10.0, 1e3)])
+    grams = np.concatenate([grams, 1e6 * np.outer(X[:, 0], X[:, 0])[None]])
+    if single:
+        grams = grams.astype(np.float32)
+    alpha, y = 1e-3, np.sin(3.0 * X[:, 0])
+    problem = Problem(DenseStack(grams), y, SquaredLoss(), ridge(alpha))
+    path = GroupOMP(tol=0.0).path(problem)
+    if single:
+        with pytest.warns(ConvergenceWarning, match="not known precisely"):
+            solution = path.solution()
+    else:
+        solution = path.solution()
+    K = grams[solution.active].astype(np.longdouble)
+    coefs = solution.coefs.astype(np.longdouble)
+    images = np.einsum("mij,mj->mi", K, coefs)
+    forms = np.maximum((coefs * images).sum(axis=1), 0.0)
+    f = images.sum(axis=0) + solution.intercept[0]
+    expected = 0.5 * ((y - f) ** 2).sum() + 0.5 * alpha * forms.sum()
+    assert solution.objective == pytest.approx(float(expected), rel=1e-6)
+    assert solution.history[-1].objective == solution.objective
