@@ -76,7 +76,7 @@ def terms(case, model):
     forms = np.zeros((n_outputs, n_kernels), dtype=WIDE)
     sizes = np.zeros((n_outputs, n), dtype=WIDE)
     for k, m in enumerate(model.active_kernels_):
-        u = linear[:, :, k].T
+        u = linear[:, :, k].T / case.units[m]
         if case.form == "linear":
             # What is read off is a sum over samples, whose terms may cancel.
             X = case.X.astype(WIDE)
@@ -90,12 +90,12 @@ def terms(case, model):
             values[:, m] = u @ K
             forms[:, m] = np.einsum("oi,oi->o", values[:, m], u)
             # Centred terms are read off as differences of values that may cancel.
-            lost = 0.0
+            lost = WIDE(0.0)
             if centred:
                 own = expansion(case, model, m, grams[m], forms[:, m])
                 means = np.abs(case.grams[m]).mean(axis=1)
                 lost = np.abs(at[1][0, :, k])[:, None] + (own @ means)[:, None]
-            sizes += (np.abs(u) + lost) @ np.abs(K) + lost
+            sizes += (np.abs(u) + lost / case.units[m]) @ np.abs(K) + lost
         if factors[m] > 0.0:
             forms[:, m] /= factors[m]
         values[:, m] += at[1][0, :, k][:, None]

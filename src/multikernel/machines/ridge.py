@@ -42,7 +42,7 @@ class Ridge:
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
         base = loss.loss if isinstance(loss, WeightedLoss) else loss
-        if isinstance(base, SquaredLoss):
+        if type(base) is SquaredLoss:  # a subclass may be any other loss
             return None
         return (
             "Ridge needs the squared loss, weighted or not: only then is the solution "

@@ -37,6 +37,11 @@ PROGRESS = 1e-6
 """Share of the gap that counts as progress in that many iterations. Slow methods, of
 closed-form weights for p near 1, gain some 1e-4; what rounding does is far less."""
 
+SETTLED = 0.9
+"""Ratio of one gap to the one before above which a step has not lessened what rounding
+hides. Of 800 random problems 7 ended with more than their tolerance hidden: 6 to 44
+further steps had lowered the gap by 0 to 7 %."""
+
 EPS = float(np.finfo(np.float64).eps)
 
 SMALLEST = 1e-100
@@ -194,6 +199,7 @@ class Incumbent:
     _in_vain: int = -1
     _milestone: float = np.inf
     _stopped: bool = False
+    _blurred: float = np.inf
 
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
@@ -355,17 +361,32 @@ class Incumbent:
         )
 
     def status(self, tol: float, max_iter: int) -> Status | None:
-        """Return why to stop, or None to go on."""
-        if self._relative(self.certificate.value) <= tol:
-            gap = self._publish()
+        """Return why to stop, or None to go on.
+
+        Steps can close a gap, but not what rounding hides of it: where that alone is
+        above the tolerance, and a step has hardly changed it, none will help.
+        """
+        in_vain = self._in_vain >= self.patience
+        if self._seems_below(tol):
+            gap, before = self._publish(), self._blurred
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
+            hidden = gap - self._relative(self.certificate.value)
+            in_vain |= hidden > tol and gap > SETTLED * before
+            self._blurred = gap
         if self._stopped:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
             return Status.MAX_ITER
-        return Status.STALLED if self._in_vain >= self.patience else None
+        return Status.STALLED if in_vain else None
+
+    def _seems_below(self, tol: float) -> bool:
+        return self._relative(self.certificate.value) <= tol
+
+    def proves(self, tol: float) -> bool:
+        """Return whether the best model, evaluated, has a gap of at most tol."""
+        return self._seems_below(tol) and self._publish() <= tol
 
     def run(
         self, step: Callable[[], Status | None], tol: float, max_iter: int
