@@ -49,6 +49,7 @@ def splice_sites(n, seed=0):
     return ["".join(row) for row in letters], y
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -292,6 +293,7 @@ def test_options_for_other_letters():
     assert model.fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 def test_a_fit_on_numbers_forgets_the_sequences():
     X, y = splice_sites(20)
     model = LpMKLClassifier(kernels=[SpectrumKernel(2)]).fit(X, y)

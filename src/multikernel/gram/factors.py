@@ -11,13 +11,10 @@ from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.normalization import BuiltStack, empty_normalization
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.linear import LinearKernel
-from multikernel.kernels.sequence import ProfileKernel, SpectrumKernel, WindowKernel
-
-MOST_WORDS = 4**6
-"""Words of the largest alphabet and length that are written out as factors: 33 kB a
-sequence. Kernels of longer words are compared entry by entry."""
+from multikernel.kernels.sequence import SequenceKernel
 
 
 @singledispatch
@@ -55,29 +52,15 @@ def _(kernel: LinearKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
-def _(kernel: SpectrumKernel, X: Array) -> Array | None:
-    if type(kernel) is not SpectrumKernel or kernel.n_features > MOST_WORDS:
-        return None
-    return np.asarray(kernel.features(X).toarray())
-
-
-@kernel_features.register
-def _(kernel: ProfileKernel, X: Array) -> Array | None:
-    return kernel.features(X) if type(kernel) is ProfileKernel else None
-
-
-@kernel_features.register
-def _(kernel: WindowKernel, X: Array) -> Array | None:
-    if type(kernel) is not WindowKernel:
-        return None
-    return kernel_features(kernel.kernel, kernel.cut(X))
-
-
-@kernel_features.register
 def _(kernel: ColumnKernel, X: Array) -> Array | None:
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
+
+
+@kernel_features.register
+def _(kernel: SequenceKernel, X: Array) -> Array | None:
+    return kernel.factor(X) if is_built_in(kernel) else None
 
 
 def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:

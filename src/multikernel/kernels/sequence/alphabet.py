@@ -58,6 +58,10 @@ class Alphabet:
                 "Alphabet: letters must be a string of letters, or one of "
                 f"{', '.join(map(repr, KNOWN))}, got {self.letters!r}."
             )
+        if self.letters not in KNOWN and self.letters.lower() in KNOWN:
+            raise ValueError(
+                f"Alphabet: the name is {self.letters.lower()!r}, got {self.letters!r}."
+            )
         letters = KNOWN.get(self.letters, self.letters)
         twice = next((a for a in letters if letters.count(a) > 1), None)
         if twice is not None:

@@ -77,6 +77,10 @@ class SequenceKernel(ABC):
             squares = squares * unit_scales(squares) ** 2
         return squares
 
+    def factor(self, X: Any) -> Array | None:
+        """Return Z with k(X, X) = Z Z^T, where that is known and thin enough."""
+        return None
+
     def check(self, sequences: Sequences) -> None:
         """Raise a sentence if sequences are none that this kernel takes."""
         self.encode(sequences)

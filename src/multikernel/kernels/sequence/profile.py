@@ -122,6 +122,10 @@ class ProfileKernel(SequenceKernel):
             profiles *= unit_scales(self.squared_norms(profiles))[:, None]
         return profiles
 
+    def factor(self, X: Any) -> Array:
+        """Return the profiles."""
+        return self.features(X)
+
     def represent(self, sequences: Sequences) -> Array:
         """Return the profiles, one row each."""
         codes, lengths = self.encode(sequences), sequences.lengths

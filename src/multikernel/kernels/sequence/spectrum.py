@@ -22,6 +22,10 @@ from multikernel.kernels.sequence.words import (
     count_words,
 )
 
+MOST_WORDS = 4**6
+"""Words that are written out as factors at most: 33 kB a sequence. Kernels of longer
+words are compared pair by pair."""
+
 
 @dataclass(frozen=True)
 class SpectrumKernel(SequenceKernel):
@@ -92,6 +96,12 @@ class SpectrumKernel(SequenceKernel):
         if self.cosine:
             words = words.scaled(unit_scales(self.squared_norms(words)))
         return words.sparse
+
+    def factor(self, X: Any) -> Array | None:
+        """Return the counts, written out, where there are few words."""
+        if self.n_features > MOST_WORDS:
+            return None
+        return np.asarray(self.features(X).toarray())
 
     def represent(self, sequences: Sequences) -> Words:
         """Return the counts of all words."""

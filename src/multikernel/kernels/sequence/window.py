@@ -13,7 +13,7 @@ from multikernel._validation import (
 )
 from multikernel.kernels.sequence.alphabet import Alphabet
 from multikernel.kernels.sequence.base import SequenceKernel
-from multikernel.kernels.sequence.reading import Sequences, pack, read_sequences
+from multikernel.kernels.sequence.reading import Sequences, read_sequences
 
 END = AnyOf((Number(integer=True), NOTHING))
 
@@ -73,9 +73,10 @@ class WindowKernel(SequenceKernel):
         label = self.label if self.label is not None else ":".join(ends)
         return f"{self.kernel.name}[{label}]"
 
-    def cut(self, X: Any) -> Array:
-        """Return the parts, as `pack` writes them, shape (n_samples, n_numbers)."""
-        return pack(read_sequences(X).window(self.start, self.stop))
+    def factor(self, X: Any) -> Array | None:
+        """Return that of the kernel on the parts."""
+        parts = read_sequences(X).window(self.start, self.stop)
+        return self.kernel.factor(parts)
 
     def check(self, sequences: Sequences) -> None:
         """Raise a sentence if parts are none that the kernel takes."""
