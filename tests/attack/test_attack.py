@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from attack.cases import Case, make_case
 from attack.certificate import recompute
+from attack.inputs import run_one
 from attack.pool import run_trials
 from attack.problems import inspect_model, judge
 from hypothesis import given, settings
@@ -14,6 +15,10 @@ FOUND = (15, 55, 140, 259, 366, 382, 595, 5411, 7007)
 """Problems that fits failed on: refits of greedy models, starts of SMO and masters."""
 
 
+ODD_INPUTS = (3511, 4590, 6241, 13017, 13320, 101391)
+"""Inputs that got an error without words: float32, cv, scoring, and the harness."""
+
+
 def share(function, start, n):
     """Run trials that no other test has, in a process of their own."""
     return run_trials(function, range(start, start + n), processes=1)
@@ -22,6 +27,11 @@ def share(function, start, n):
 @pytest.mark.parametrize("seed", FOUND)
 def test_what_was_found_stays_mended(seed):
     assert judge(make_case(seed)) == []
+
+
+@pytest.mark.parametrize("seed", ODD_INPUTS)
+def test_odd_inputs_get_a_sentence(seed):
+    assert run_one(seed) == []
 
 
 def test_hostile_problems():

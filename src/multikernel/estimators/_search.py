@@ -27,6 +27,7 @@ from multikernel.estimators._scores import (
     FoldScores,
     best_candidate,
     cv_results,
+    takes,
 )
 from multikernel.estimators._solve import Recipe, Training, fitted_attributes
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
@@ -118,7 +119,7 @@ def solved(
 
 def scoring_choice(value: Any) -> str | None:
     """Check a ``scoring`` parameter: one score, by name or as a function."""
-    if value is None or callable(value):
+    if value is None or (callable(value) and takes(value, 3)):
         return None
     # Imported here: it takes a fifth of the time of importing this package.
     from sklearn.metrics import get_scorer_names
@@ -128,7 +129,10 @@ def scoring_choice(value: Any) -> str | None:
         return None
     near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
     known = f" ({', '.join(map(repr, near))})" if near else ""
-    return f"None, a callable, or a name of sklearn.metrics.get_scorer_names(){known}"
+    return (
+        "None, a callable with arguments (model, X, y), or a name of "
+        f"sklearn.metrics.get_scorer_names(){known}"
+    )
 
 
 SEARCH_CHECKS: Mapping[str, Check] = {

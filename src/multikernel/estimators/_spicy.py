@@ -41,7 +41,7 @@ def sparse_regularizer(alpha: float, l1_ratio: float) -> BlockRegularizer:
     """
     if l1_ratio == 1.0:
         return BlockL1(alpha)
-    return BlockElasticNet(alpha, l1_ratio)
+    return BlockElasticNet(alpha, float(l1_ratio))
 
 
 class SpicyMKLClassifier(ClassifierMKL):
@@ -202,8 +202,8 @@ class SpicyMKLClassifier(ClassifierMKL):
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
             find_loss(self.loss),
-            sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            sparse_regularizer(float(self.alpha) * total_weight, self.l1_ratio),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
@@ -359,7 +359,7 @@ class SpicyMKLRegressor(RegressorMKL):
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
             find_loss(self.loss, self.epsilon),
-            sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            sparse_regularizer(float(self.alpha) * total_weight, self.l1_ratio),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )

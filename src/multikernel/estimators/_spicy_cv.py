@@ -221,7 +221,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         return Recipe(
             find_loss(self.loss),
             sparse_regularizer(total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
@@ -418,6 +418,6 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         return Recipe(
             find_loss(self.loss, self.epsilon),
             sparse_regularizer(total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )

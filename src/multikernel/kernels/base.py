@@ -186,7 +186,10 @@ features, or choose other parameters.
     """
     # An overflow needs no warning besides the sentences below.
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.asarray(compute(), dtype=np.float64)
+        given = np.asarray(compute())
+        if given.dtype.kind == "c":
+            raise ValueError(f"{owner} returned complex values: they must be real.")
+        values = np.asarray(given, dtype=np.float64)
         total = values.sum()
     if values.shape != shape:
         several = " Give the kernels of a compound one by one." * (values.ndim == 3)
