@@ -5,10 +5,12 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import DenseGram, GramMatrix, GramStack
+from multikernel.gram.dense import DenseStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.extremes import lowest_direction
+from multikernel.linalg.threads import run_blocks
 
 CHOICES = ("active", "all", False)
 """Values of ``check_psd``."""
@@ -95,23 +97,35 @@ and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shif
     looked_at = np.arange(stack.shape[0]) if how == "all" else active
     # The eigenvalue named is that of the matrix as it was given, where it is known.
     held = stack.stack if isinstance(stack, ScaledStack) else stack
-    for m in looked_at.tolist():
-        if dictionary is not None and is_built_in(dictionary[m]):
-            continue
+    found: dict[int, tuple[float, float]] = {}
+
+    def look(m: int) -> None:
+        if any(other < m for other in found):
+            return
         K = held.take(np.array([m])).combine(np.ones(1))
         trace = float(K.diagonal().sum())
-        if _is_definite(K, ROUNDING * abs(trace)):
-            continue
-        lowest = lowest_eigenvalue(K)
-        if lowest < -ROUNDING * abs(trace):
-            raise IndefiniteKernelError(
-                f"Gram matrix {m} is not positive semidefinite: it has an eigenvalue "
-                f"of {lowest:.3g}, where its trace is {trace:.3g}. So it is no kernel, "
-                "and the duality gap proves nothing. Repair it with repair_gram(K, "
-                "'clip'), 'shift' or 'flip', leave it out, or pass check_psd=False to "
-                "do without the proof.",
-                kernel=m,
-            )
+        if not _is_definite(K, ROUNDING * abs(trace)):
+            lowest = lowest_eigenvalue(K)
+            if lowest < -ROUNDING * abs(trace):
+                found[m] = lowest, trace
+
+    unknown = [
+        m
+        for m in looked_at.tolist()
+        if dictionary is None or not is_built_in(dictionary[m])
+    ]
+    # Other storage computes a matrix on all threads.
+    run_blocks(look, unknown, None if isinstance(held, DenseStack) else 1)
+    for m in sorted(found):
+        lowest, trace = found[m]
+        raise IndefiniteKernelError(
+            f"Gram matrix {m} is not positive semidefinite: it has an eigenvalue "
+            f"of {lowest:.3g}, where its trace is {trace:.3g}. So it is no kernel, "
+            "and the duality gap proves nothing. Repair it with repair_gram(K, "
+            "'clip'), 'shift' or 'flip', leave it out, or pass check_psd=False to "
+            "do without the proof.",
+            kernel=m,
+        )
 
 
 def _is_definite(K: GramMatrix, allowed: float) -> bool:
