@@ -250,9 +250,11 @@ def _asks_for_groups(splitter: Any) -> bool:
 
 def _checked_pair(sides: Any, number: int) -> tuple[Any, Any]:
     """Return both sides of a split, or say that it is none."""
-    if isinstance(sides, Sequence) or (isinstance(sides, np.ndarray) and sides.ndim):
-        if len(sides) == 2:
-            return sides[0], sides[1]
+    listed = isinstance(sides, Sequence) or (
+        isinstance(sides, np.ndarray) and sides.ndim
+    )
+    if listed and len(sides) == 2:
+        return sides[0], sides[1]
     raise ValueError(
         f"Fold {number} of cv must be a pair of training and validation samples, got "
         f"{reprlib.repr(sides)}."
