@@ -129,7 +129,9 @@ def main() -> None:
         for _ in range(1 if options.quick else options.repeat)
     ]
     middle = {
-        what: {key: float(np.median([r[what][key] for r in rows])) for key in rows[0][what]}
+        what: {
+            key: float(np.median([r[what][key] for r in rows])) for key in rows[0][what]
+        }
         for what in plan
     }
     search, path, build = (middle[what] for what in plan)

@@ -99,8 +99,8 @@ def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise ValueError(
             f"Kernel {m} ({kernel_name(plan.dictionary[m])}) has values of up to "
-            f"{largest:.3g}, which single precision does not hold: use "
-            "storage='dense', or scale the features."
+            f"{largest:.3g}, which is too {'large' if largest > 1.0 else 'small'} for "
+            "single precision: scale the features, or choose storage='dense'."
         )
     array[m] = K
 

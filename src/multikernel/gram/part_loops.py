@@ -201,20 +201,25 @@ def write_off_diagonal_sums(
     rows : ndarray of shape (n_rows,)
         Their numbers.
     out : ndarray of shape (n_matrices, 2)
-        Overwritten: below the mean of these rows' diagonal entries.
+        Overwritten: below the mean of these rows' diagonal entries, over their
+        largest entry, so that squares are finite.
     """
     for m in range(len(array)):
-        mean = 0.0
+        mean, largest = 0.0, 0.0
         for r in range(rows.size):
             mean += array[m, places[r], rows[r]] / rows.size
+            row = array[m, places[r]]
+            for j in range(row.size):
+                largest = max(largest, abs(row[j]))
+        scale = 1.0 / largest if largest > 0.0 else 1.0
         total, squares = 0.0, 0.0
         for r in range(rows.size):
             row = array[m, places[r]]
             for j in range(row.size):
-                below = mean - row[j]
+                below = scale * (mean - row[j])
                 total += below
                 squares += below * below
-            own = mean - row[rows[r]]
+            own = scale * (mean - row[rows[r]])
             total -= own
             squares -= own * own
         out[m, 0], out[m, 1] = total, squares
