@@ -10,6 +10,7 @@ from multikernel.estimators._parameters import (
     NORMALIZE,
     REGRESSOR_CHECKS,
     SHARED_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
@@ -183,20 +184,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
@@ -340,20 +328,7 @@ class SpicyMKLRegressor(RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.epsilon = epsilon
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
