@@ -241,6 +241,25 @@ def test_folds_in_threads_change_nothing():
     together = clone(search).set_params(n_jobs=2).fit(X, y)
     np.testing.assert_allclose(split_scores(together), split_scores(alone))
     assert together.alpha_ == alone.alpha_
+    # The model on all samples is solved beside the folds, and is the same.
+    np.testing.assert_allclose(together.path_.objectives, alone.path_.objectives)
+    np.testing.assert_allclose(together.dual_coef_, alone.dual_coef_, atol=1e-9)
+    assert together.n_iter_ == alone.n_iter_
+
+
+def test_a_search_in_threads_that_is_stopped_has_the_model_that_it_chose():
+    X, y = binary()
+    lines = []
+
+    def stop(line):
+        lines.append(line)
+        return len(lines) == 16
+
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3, n_jobs=2)
+    search.fit(X, y, callback=stop)
+    assert search.alpha_ in search.alphas_
+    assert search.alpha_ in search.path_.alphas
+    assert np.isfinite(search.duality_gap_)
 
 
 def test_without_refit_there_is_a_choice_but_no_model():
