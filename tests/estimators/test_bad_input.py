@@ -145,7 +145,7 @@ SAMPLES = [
     (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
     (
         lambda X, y: (X, y, np.full(30, 1e300)),
-        r"sums to 3e\+301, and from",
+        r"sample_weight sums to 3e\+301, and from",
     ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),
