@@ -136,19 +136,29 @@ class SmoothSide:
         return slope, loss.conjugate_hessian(self.y, u)
 
     def aim(self, step: Array) -> float:
-        """Set the direction; stay inside the domain."""
-        self.step = step
-        return min(1.0, INTERIOR * _reach(self.rho, step, self.lower, self.upper))
+        """Set the direction; stay inside the domain.
+
+        Samples that are as near to the boundary as rounding lets them be, and would
+        go nearer, stay where they are: they are not to hold up the others.
+        """
+        outwards = np.where(
+            step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
+        )
+        self.step = np.where(outwards, 0.0, step)
+        return min(1.0, INTERIOR * _reach(self.rho, self.step, self.lower, self.upper))
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
-        u = -(self.rho + length * self.step)
+        u = -self._at(length)
         return float(-self.loss.conjugate_gradient(self.y, u) @ self.step)
 
     def move(self, length: float) -> None:
         """Go along the direction."""
-        moved = self._rho + length * self.step
-        self._rho = np.clip(moved, self.lowest, self.highest)
+        self._rho = self._at(length)
+
+    def _at(self, length: float) -> Array:
+        """Return the point along the direction, off the boundary by what rounds."""
+        return np.clip(self._rho + length * self.step, self.lowest, self.highest)
 
     def again(self) -> None:
         """Return None: a scaled dual point is the better start."""
