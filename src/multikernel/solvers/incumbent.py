@@ -21,6 +21,7 @@ from multikernel.certificates import (
     project_dual,
     relative_gap,
     rounding_floor,
+    safely_feasible,
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
@@ -319,7 +320,7 @@ class Incumbent:
         Its quadratic forms may be upper bounds.
         """
         certificate = certify(self.problem, rho, self.model.norms, np.sqrt(forms))
-        if not certificate.value <= self.certificate.value:
+        if certificate.value > self.certificate.value:
             self.certificate = certificate
         return certificate.value
 
@@ -443,7 +444,7 @@ class Incumbent:
             active=model.active,
             coefs=model.coefs,
             intercept=model.intercept,
-            dual=self.certificate.dual,
+            dual=safely_feasible(self.problem, self.certificate),
             objective=model.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,
