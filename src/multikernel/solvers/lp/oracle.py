@@ -176,7 +176,8 @@ def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
     if isinstance(problem.loss, SmoothConjugateLoss):
         free = np.flatnonzero(inside)
         # At the ends of the domain, which are finite then, there may be no curvature.
-        u = np.where(inside, u, 0.5 * (lower + upper))
+        ends = np.where(inside, u, lower), np.where(inside, u, upper)
+        u = 0.5 * (ends[0] + ends[1])
         curvature = problem.loss.conjugate_hessian(problem.y, u)
         return free, curvature[free]
     free = np.flatnonzero(inside & (np.abs(rho) > margin))
