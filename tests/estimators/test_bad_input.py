@@ -140,7 +140,10 @@ SAMPLES = [
         "y is a structured array: one array of numbers",
     ),
     (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
-    (lambda X, y: (X, y, np.full(30, 1e300)), r"sample_weight sums to 3e\+301, and at"),
+    (
+        lambda X, y: (X, y, np.full(30, 1e300)),
+        r"sample_weight sums to 3e\+301, and from",
+    ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),
         "must hold real numbers, none",
