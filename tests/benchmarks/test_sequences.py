@@ -51,3 +51,15 @@ def test_speed(tmp_path):
     _, rows = run("sequences/speed.py", tmp_path)
     assert len(rows) == 7
     assert "64 motif kernels" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(
+    "multiloc_protein_sequences" not in available(),
+    reason="needs MULTIKERNEL_DATA with multiloc_protein_sequences",
+)
+def test_table1_on_proteins(tmp_path):
+    printed, rows = run("papers/lp_norm/table1_proteins.py", tmp_path)
+    assert "| MultiLoc proteins |" in printed
+    assert {row["p"] for row in rows} == {"1", "2", "inf"}
+    # The ends of proteins tell the two largest classes apart.
+    assert all(0.1 < row["mcc"] <= 1.0 for row in rows)
