@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -115,12 +116,16 @@ SMOKE = Task("dna_ecoli_promoter_81", 60, ("promoter", "transcribed"), {60: 1}, 
 
 @dataclass(frozen=True, eq=False)
 class Grams:
-    """Kernels among the training pool, and of all other samples with it."""
+    """Kernels of the training pool, then of all other samples, with the pool."""
 
-    pool: Single
-    others: Single
+    files: Sequence[Single]
     y: Array
     y_others: Array
+
+    def part(self, rows: Indices, columns: Indices) -> Single:
+        """Return some rows and columns of all kernels, samples first."""
+        parts = [np.asarray(file[np.ix_(rows, columns)]) for file in self.files]
+        return np.stack(parts, axis=-1)
 
 
 def run(task: Options) -> None:
@@ -129,7 +134,8 @@ def run(task: Options) -> None:
     rows: Rows = [] if saved is None else list(saved["rows"])
     chosen = {"promoters": SMOKE} if task.smoke else TASKS
     for name, setting in chosen.items():
-        for row in measure(name, setting, rows, task.smoke):
+        cache = task.output / "cache" / name
+        for row in measure(name, setting, rows, cache):
             rows.append(row)
             task.save("figure2", rows)
             print_row(row)
@@ -139,7 +145,7 @@ def run(task: Options) -> None:
     figure(rows).savefig(folder / "figure2.png", dpi=120)
 
 
-def measure(name: str, setting: Task, rows: Rows, smoke: bool) -> Iterator[Any]:
+def measure(name: str, setting: Task, rows: Rows, cache: Path) -> Iterator[Any]:
     """Yield a row per training set and norm that is not there yet."""
     done = {(r["task"], r["n"], r["repeat"], r["p"]) for r in rows if "auc" in r}
     wanted = [
@@ -152,11 +158,11 @@ def measure(name: str, setting: Task, rows: Rows, smoke: bool) -> Iterator[Any]:
     if not wanted:
         return
     start = time.perf_counter()
-    grams = compute(setting)
+    grams = compute(setting, cache)
     yield {"task": name, "kernel_seconds": time.perf_counter() - start}
     mine = [r for r in rows if r["task"] == name and "auc" in r]
     for n, repeat, p in wanted:
-        Cs: Sequence[float] = CS[2:3] if smoke else CS
+        Cs: Sequence[float] = CS[2:3] if setting is SMOKE else CS
         if n > CHOSEN_TO:
             counts = Counter(r["C"] for r in mine if (r["n"], r["p"]) == (CHOSEN_TO, p))
             Cs = [counts.most_common(1)[0][0]]
@@ -168,8 +174,8 @@ def measure(name: str, setting: Task, rows: Rows, smoke: bool) -> Iterator[Any]:
         yield row
 
 
-def compute(setting: Task) -> Grams:
-    """Draw the samples and compute all kernels, in single precision."""
+def compute(setting: Task, cache: Path) -> Grams:
+    """Draw the samples and compute all kernels, in single precision, into files."""
     data = load(setting.data)
     n_others = setting.n_holdout + setting.n_test
     n_pool = max(n * repeats for n, repeats in setting.repeats.items())
@@ -177,23 +183,29 @@ def compute(setting: Task) -> Grams:
     texts = np.array(data.sequences)[order]
     y = np.asarray(data.y, dtype=np.float64)[order]
     new, pool = texts[:n_others], texts[n_others : n_others + n_pool]
-    kernels = setting.kernels
-    inner = np.empty((len(pool), len(pool), len(kernels)), dtype=np.float32)
-    outer = np.empty((len(new), len(pool), len(kernels)), dtype=np.float32)
-    for m, kernel in enumerate(kernels):
-        start = time.perf_counter()
-        inner[:, :, m] = kernel(pool)
-        outer[:, :, m] = kernel(new, pool)
-        print(f"{kernel.name:45} {time.perf_counter() - start:6.1f} s", flush=True)
-    return Grams(inner, outer, y[n_others : n_others + n_pool], y[:n_others])
+    cache.mkdir(parents=True, exist_ok=True)
+    grams = []
+    for m, kernel in enumerate(setting.kernels):
+        path = cache / f"{m}.npy"
+        if not path.exists():
+            start = time.perf_counter()
+            inner = kernel(pool).astype(np.float32)
+            np.save(
+                path.with_suffix(".part.npy"),
+                np.vstack([inner, kernel(new, pool)], dtype=np.float32),
+            )
+            path.with_suffix(".part.npy").rename(path)
+            print(f"{kernel.name:45} {time.perf_counter() - start:6.1f} s", flush=True)
+        grams.append(np.load(path, mmap_mode="r"))
+    return Grams(grams, y[n_others : n_others + n_pool], y[:n_others])
 
 
 def best_of(
     grams: Grams, train: Indices, p: float, Cs: Sequence[float], n_holdout: int
 ) -> dict[str, Any]:
     """Fit for every C; return what the best one on hold-out samples does on others."""
-    X, y = grams.pool[np.ix_(train, train)], grams.y[train]
-    new = grams.others[:, train]
+    X, y = grams.part(train, train), grams.y[train]
+    new = grams.part(grams.y.size + np.arange(grams.y_others.size), train)
     found = []
     for C in Cs:
         start = time.perf_counter()
