@@ -19,6 +19,8 @@ from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
     LinearKernel,
+    ListDictionary,
+    ParameterGrid,
     PrecomputedKernel,
 )
 from multikernel.kernels.sequence import (
@@ -164,6 +166,19 @@ def test_polars_and_arrays_of_objects():
     other = clone(model).set_params(kernels=by_place).fit(frame.to_numpy(), y)
     np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
     assert other.kernel_names_[1] == "spectrum(k=2)[x3]"
+
+
+def test_grids_and_names():
+    frame, y = mixed(30)
+    grid = ParameterGrid([SpectrumKernel(1), SpectrumKernel(2)], ["site", "tail"])
+    model = LpMKLClassifier(kernels=grid, p=2).fit(frame, y)
+    assert model.kernel_names_[1:3] == ["spectrum(k=2)[site]", "spectrum(k=1)[tail]"]
+    named = ListDictionary([MIXED[0], MIXED[1]], ["by place", "by word"])
+    model = LpMKLClassifier(kernels=named, p=2).fit(frame, y)
+    assert model.kernel_names_ == ["by place", "by word"]
+    twice = [SpectrumKernel(2), SpectrumKernel(2)]
+    model = LpMKLClassifier(kernels=twice, p=2).fit(frame["site"], y)
+    assert model.kernel_names_ == ["spectrum(k=2) #0", "spectrum(k=2) #1"]
 
 
 def test_new_sequences_may_be_longer():

@@ -31,7 +31,7 @@ def figure2_section(content: dict[str, Any]) -> str:
     seconds = sum(row.get("seconds", 0.0) for row in rows)
     paragraphs = [verdict(rows, name) for name in figure2.measured(rows)]
     paragraphs.append(
-        f"The chosen fits took {seconds:.0f} s in all, beside other work on the machine."
+        f"The chosen fits took {seconds:.0f} s in all, on a machine that others used."
     )
     return "\n".join(
         [
@@ -54,20 +54,19 @@ def verdict(rows: Any, name: str) -> str:
     """Return what the paper found, and what is found here."""
     found = figure2.curves(rows, name)
     means = {p: {n: mean for n, mean, _ in points} for p, points in found.items()}
-    sizes = [
-        n for n in sorted(means["1"]) if all(n in points for points in means.values())
-    ]
+    sizes = sorted(set(means["1"]).intersection(*means.values()))
     best = {n: max(means, key=lambda p: means[p][n]) for n in sizes}
     below = sum(means["1"][n] < means["inf"][n] for n in sizes)
     smooth = sum(
         max(means[p][n] for p in ("4/3", "2", "4")) > means["inf"][n] for n in sizes
     )
     listed = ", ".join(f"p = {p} (n = {n})" for n, p in best.items())
+    total = len(sizes)
     return (
-        f"*{name.capitalize()}.* The paper finds p = 1 below the unweighted sum (p = inf) "
-        f"at every size; here at {below} of {len(sizes)}. It finds non-sparse norms (p = "
-        f"4/3, 2, 4) above p = inf up to 20 000 samples; here at {smooth} of {len(sizes)}. "
-        f"It finds p = 2 best; here the best are {listed}."
+        f"*{name.capitalize()}.* The paper finds p = 1 below the unweighted sum (p = "
+        f"inf) at every size; here at {below} of {total}. It finds non-sparse norms (p "
+        f"= 4/3, 2, 4) above p = inf up to 20 000 samples; here at {smooth} of {total}."
+        f" It finds p = 2 best; here the best are {listed}."
     )
 
 
