@@ -24,7 +24,7 @@ from multikernel.kernels.sequence import Alphabet, SpectrumKernel, motif_diction
 from multikernel.kernels.sequence.reading import pack, read_sequences
 
 NAME = "MultiLoc proteins"
-N_PROTEINS, N_SPLITS = 1000, 2
+N_PROTEINS, N_SPLITS = 1000, 4
 AMINO_ACIDS = Alphabet("protein", unknown="skip")
 
 
