@@ -150,10 +150,10 @@ def measure(name: str, setting: Task, rows: Rows, cache: Path) -> Iterator[Any]:
     done = {(r["task"], r["n"], r["repeat"], r["p"]) for r in rows if "auc" in r}
     wanted = [
         (n, repeat, p)
+        for repeat in range(max(setting.repeats.values()))
         for n, repeats in sorted(setting.repeats.items())
-        for repeat in range(repeats)
         for p in NORMS
-        if (name, n, repeat, p) not in done
+        if repeat < repeats and (name, n, repeat, p) not in done
     ]
     if not wanted:
         return
