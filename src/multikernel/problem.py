@@ -50,6 +50,10 @@ class Status(Enum):
         "No further progress is possible in floating-point arithmetic: loosen tol, or "
         "check the scaling of kernels and targets."
     )
+    LIMITED = (
+        "What the landmarks leave of the kernels hides the rest of the gap: allow a "
+        "larger max_rank, see LowRank, or loosen tol."
+    )
     SELECTED = "The requested number of kernels is selected."
     PRECISE = "No kernel that is left improves the fit by more than the tolerance."
 
@@ -117,6 +121,11 @@ class Solution:
         Why the solver stopped.
     history : tuple of Progress
         One line per outer iteration.
+    factor_dual : ndarray of the shape of `dual`, optional
+        A dual point that is feasible for the matrices of the stack themselves, where
+        they leave a residual of the kernels; otherwise None.
+    factor_gap : float, optional
+        Its relative duality gap: that over these matrices.
     """
 
     kernel_weights: Array
@@ -130,3 +139,5 @@ class Solution:
     n_iter: int
     status: Status
     history: tuple[Progress, ...] = ()
+    factor_dual: Array | None = None
+    factor_gap: float | None = None

@@ -10,7 +10,7 @@ from multikernel.certificates.evaluation import (
     evaluate,
     evaluate_terms,
 )
-from multikernel.certificates.forms import TINY, check_forms, dual_norms
+from multikernel.certificates.forms import TINY, check_forms, dual_norms, factor_norms
 from multikernel.certificates.gap import (
     DualCertificate,
     certify,
@@ -28,6 +28,7 @@ from multikernel.certificates.null_model import (
     best_intercept,
     constant_model,
 )
+from multikernel.certificates.refinement import refinement_goals
 
 __all__ = [
     "ORDINARY",
@@ -49,8 +50,10 @@ __all__ = [
     "enlarged_gap",
     "evaluate",
     "evaluate_terms",
+    "factor_norms",
     "primal_value",
     "project_dual",
+    "refinement_goals",
     "relative_gap",
     "rounding_floor",
     "scaled_dual_value",

@@ -1,17 +1,17 @@
 """From a method and its training data to solutions, and to what a fit publishes."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from multikernel.certificates import check_combination
+from multikernel.certificates import check_combination, refinement_goals
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._predict import AdditiveModel
-from multikernel.estimators._progress import history_array
+from multikernel.estimators._progress import Watch, history_array
 from multikernel.estimators._samples import Samples
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
@@ -99,7 +99,7 @@ class Training:
 
 
 def solve_outputs(
-    recipe: Recipe, training: Training, watch: Callback | None
+    recipe: Recipe, training: Training, watch: Watch | None
 ) -> list[Solution]:
     """Return the solutions of all outputs.
 
@@ -108,16 +108,81 @@ def solve_outputs(
     recipe : Recipe
         The method.
     training : Training
-        The data.
-    watch : callable or None
+        The data; factors of low rank are refined where the tolerance asks for it.
+    watch : Watch or None
         The callback.
 
     Returns
     -------
     solutions : list of Solution
+        All over the same matrices, those that `training` holds in the end.
     """
-    problems = training.problems(recipe)
-    return [recipe.solver.solve(problem, callback=watch) for problem in problems]
+    known: list[Solution | None] = [None] * len(training.samples.targets)
+
+    def solve() -> list[list[Solution]]:
+        pairs = list(zip(training.problems(recipe), known, strict=True))
+        found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
+        found = [continued(*pair) for pair in zip(known, found, strict=True)]
+        known[:] = found
+        return [[solution] for solution in found]
+
+    return [path[0] for path in refined(recipe, training, solve)]
+
+
+def refined(
+    recipe: Recipe, training: Training, solve: Callable[[], list[list[Solution]]]
+) -> list[list[Solution]]:
+    """Solve again on finer factors as long as these are what keeps a gap open.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The method.
+    training : Training
+        The data; its factors are refined.
+    solve : callable
+        Solves on what `training` holds: for every output, for strengths in turn.
+
+    Returns
+    -------
+    paths : list of list of Solution
+        Of the last call.
+    """
+    while True:
+        paths = solve()
+        limited = [
+            (s.duality_gap, k, s)
+            for k, path in enumerate(paths)
+            for s in path
+            if s.status is Status.LIMITED
+        ]
+        if not limited:
+            return paths
+        _, k, worst = max(limited, key=lambda item: item[0])
+        problem = training.problems(recipe)[k]
+        tol = getattr(recipe.solver, "tol")  # noqa: B009
+        goals = refinement_goals(problem, worst, tol)
+        if not goals or not training.grams.refine(worst.factor_dual, goals):
+            return paths
+
+
+def continued(before: Solution | None, after: Solution) -> Solution:
+    """Return a solution with the history of the one that it started from."""
+    if before is None:
+        return after
+    last = before.history[-1]
+    lines = [
+        replace(
+            line,
+            iteration=last.iteration + line.iteration,
+            seconds=last.seconds + line.seconds,
+            passes=last.passes + line.passes,
+            inner_steps=last.inner_steps + line.inner_steps,
+        )
+        for line in after.history[1:]
+    ]
+    history = (*before.history, *lines)
+    return replace(after, history=history, n_iter=len(history) - 1)
 
 
 def fitted_attributes(
@@ -185,8 +250,17 @@ def warn_unfinished(
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)
     status = worst_status(solutions)
-    if status not in FINISHED:
-        gap = max(solution.duality_gap for solution in solutions)
+    gap = max(solution.duality_gap for solution in solutions)
+    if status is Status.LIMITED:
+        own = max(s.duality_gap if s.factor_gap is None else s.factor_gap for s in solutions)
+        warnings.warn(
+            f"{owner} found the optimum over the landmarks of its kernels to a relative "
+            f"duality gap of {own:.2e}; to the optimum over the full kernels the gap "
+            f"is at most {gap:.2e}. {status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    elif status not in FINISHED:
         warnings.warn(
             f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,

@@ -17,6 +17,7 @@ from multikernel.gram.products import (
     diagonals_of,
     images_of_sparse,
     quadratic_forms_of,
+    residual_bounds,
     traces,
 )
 from multikernel.gram.scaled import ScaledStack
@@ -172,6 +173,11 @@ def _vectors(v: Array, ndim: int) -> int:
 @traces.register
 def _(stack: MeteredStack) -> Array:
     return stack.traces
+
+
+@residual_bounds.register
+def _(stack: MeteredStack, v: Array) -> Array:
+    return residual_bounds(stack.stack, v)
 
 
 @diagonals_of.register

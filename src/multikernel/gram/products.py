@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
@@ -33,6 +34,41 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
+
+
+@singledispatch
+def residual_bounds(stack: GramStack, v: Array) -> Array:
+    r"""Return what a stack may leave of the quadratic forms of its kernels, at most.
+
+    The forms of the stack plus these bounds are upper bounds on the forms of the
+    kernels that it stands for: a dual point that is feasible with them is so for the
+    problem over these kernels.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_kernels,)
+        Zero where matrices are held whole.
+    """
+    return np.zeros(stack.shape[0])
+
+
+@residual_bounds.register
+def _(stack: LowRankStack, v: Array) -> Array:
+    if stack.residual is None:
+        return np.zeros(stack.shape[0])
+    return stack.residual.bounds(v)
+
+
+@residual_bounds.register
+def _(stack: ScaledStack, v: Array) -> Array:
+    return stack.scales * residual_bounds(stack.stack, v)
 
 
 @singledispatch

@@ -24,6 +24,7 @@ from multikernel.certificates import (
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
+from multikernel.gram.products import residual_bounds
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, VariationalRegularizer
 from multikernel.solvers.recorder import Recorder
@@ -37,6 +38,10 @@ PROGRESS = 1e-6
 closed-form weights for p near 1, gain some 1e-4; what rounding does is far less."""
 
 EPS = float(np.finfo(np.float64).eps)
+
+SOLVED = 0.5
+"""Of the tolerance, at which the matrices of a stack are solved for where what they
+leave of the kernels makes up the rest of the gap."""
 
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their
@@ -185,6 +190,7 @@ class Incumbent:
     progress: float = PROGRESS
     model: Model = field(init=False)
     certificate: DualCertificate = field(init=False)
+    over_factors: DualCertificate = field(init=False)
     _last: Model = field(init=False)
     _proved: Model | None = None
     _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
@@ -201,6 +207,7 @@ class Incumbent:
         self.model = Model(none, zero, b, np.inf, np.empty(0), nothing[None])
         self._last = self.model
         self.certificate = DualCertificate(nothing, zero, -np.inf)
+        self.over_factors = self.certificate
         self._floor = rounding_floor(self.problem)
 
     def start(self, init: Solution | None) -> Expansion | None:
@@ -310,12 +317,20 @@ class Incumbent:
     def offer_dual(self, rho: Array, forms: Array) -> float:
         """Return the dual value of a feasible point; keep it if it is best.
 
-        Its quadratic forms may be upper bounds.
+        Its quadratic forms may be upper bounds. Where the stack leaves a residual of
+        the kernels, the proof is for these, with what the residual adds at most, and
+        the value that is returned is that for the stack.
         """
-        certificate = certify(self.problem, rho, self.model.norms, np.sqrt(forms))
-        if not certificate.value <= self.certificate.value:
-            self.certificate = certificate
-        return certificate.value
+        problem, norms = self.problem, self.model.norms
+        own = proof = certify(problem, rho, norms, np.sqrt(forms))
+        residual = residual_bounds(problem.gram, rho)
+        if residual.any():
+            proof = certify(problem, rho, norms, np.sqrt(forms + residual))
+        if not own.value <= self.over_factors.value:
+            self.over_factors = own
+        if not proof.value <= self.certificate.value:
+            self.certificate = proof
+        return own.value
 
     def _relative(self, bound: float) -> float:
         return relative_gap(self.model.objective, bound, self._floor)
@@ -324,8 +339,14 @@ class Incumbent:
     def gap(self) -> float:
         """Return the relative gap between the best primal and the best dual point.
 
-        As far as the solver knows: it is not enlarged, and never below rounding.
+        As far as the solver knows: it is not enlarged, never below rounding, and over
+        the matrices of the stack, which are all that a solver can do something about.
         """
+        return max(self._relative(self.over_factors.value), EPS)
+
+    @property
+    def certified_gap(self) -> float:
+        """Return the relative gap to the optimum over the kernels of the stack."""
         return max(self._relative(self.certificate.value), EPS)
 
     def raise_bound(self, value: float) -> None:
@@ -350,7 +371,7 @@ class Incumbent:
             self._milestone, self._in_vain = gap, -1
         self._in_vain += 1
         self._stopped = self.recorder.add(
-            self.model.objective, self.gap, self.model.active.size
+            self.model.objective, self.certified_gap, self.model.active.size
         )
 
     def status(self, tol: float, max_iter: int) -> Status | None:
@@ -360,6 +381,10 @@ class Incumbent:
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
+        elif self.gap <= SOLVED * tol:
+            self._publish()
+            if self.gap <= SOLVED * tol:
+                return Status.LIMITED
         if self._stopped:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
@@ -414,7 +439,8 @@ class Incumbent:
     def solution(self, status: Status) -> Solution:
         """Return the best points found, evaluated."""
         gap = self._publish()
-        model = self.model
+        model, own = self.model, self.over_factors
+        limited = own is not self.certificate
         self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
             kernel_weights=kernel_weights(self.problem.regularizer, model.norms),
@@ -428,6 +454,8 @@ class Incumbent:
             n_iter=len(self.recorder.history) - 1,
             status=status,
             history=tuple(self.recorder.history),
+            factor_dual=own.dual if limited else None,
+            factor_gap=self.gap if limited else None,
         )
 
 

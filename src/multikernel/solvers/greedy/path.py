@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import dual_norms
+from multikernel.certificates import factor_norms
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem, Progress, Solution, Status
 
@@ -113,7 +113,7 @@ class GreedyPath:
         weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
         weights[active] = 1.0
         if k:
-            norms[active] = dual_norms(gram.take(active), self.coefs[k])
+            norms[active] = factor_norms(gram.take(active), self.coefs[k])
         # The norms are products too, and a model is published with what it has cost.
         vectors = self.coefs[k].size // gram.shape[1]
         last = [
