@@ -308,7 +308,7 @@ class Pieces:
             Whether it is centred then.
         """
         rows, weights = factor.rows, self.landmarks.weights
-        self._count(rows.size + rows.shape[1])
+        self._count(rows.size)
         exact = factor.landmarks.size < rows.shape[0]
         whole = np.empty((0, 0)) if exact else grown_triangle(factor, triangle)
         bound = np.zeros(rows.shape[1]) if exact else factor.bound
