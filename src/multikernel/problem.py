@@ -1,7 +1,7 @@
 """What is solved, and what comes back."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from multikernel._typing import Array, Indices
@@ -126,6 +126,9 @@ class Solution:
         they leave a residual of the kernels; otherwise None.
     factor_gap : float, optional
         Its relative duality gap: that over these matrices.
+    factor_goals : mapping of int to float, optional
+        What upper bounds on the residuals' forms of `factor_dual` must become for
+        these kernels, before the gap over the kernels can be what was asked for.
     """
 
     kernel_weights: Array
@@ -141,3 +144,4 @@ class Solution:
     history: tuple[Progress, ...] = ()
     factor_dual: Array | None = None
     factor_gap: float | None = None
+    factor_goals: Mapping[int, float] = field(default_factory=dict)

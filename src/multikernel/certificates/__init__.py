@@ -28,13 +28,14 @@ from multikernel.certificates.null_model import (
     best_intercept,
     constant_model,
 )
-from multikernel.certificates.refinement import refinement_goals
+from multikernel.certificates.refinement import FullProof, prove_over_full_kernels
 
 __all__ = [
     "ORDINARY",
     "TINY",
     "ConstantModel",
     "DualCertificate",
+    "FullProof",
     "Terms",
     "Worth",
     "alpha_max",
@@ -53,7 +54,7 @@ __all__ = [
     "factor_norms",
     "primal_value",
     "project_dual",
-    "refinement_goals",
+    "prove_over_full_kernels",
     "relative_gap",
     "rounding_floor",
     "scaled_dual_value",

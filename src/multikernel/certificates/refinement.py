@@ -1,69 +1,107 @@
-"""Which kernels need more landmarks, so that a duality gap closes over full kernels."""
+"""Proofs over full kernels from stacks that hold less of them.
+
+Where factors leave a residual of the kernels, an upper bound on what it adds to a dual
+norm is known. The few kernels for which that bound is too loose are computed whole,
+for one quadratic form; those that truly violate the dual point need more landmarks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates.forms import TINY, factor_norms
-from multikernel.certificates.gap import scaled_dual_value
-from multikernel.gram.products import residual_bounds
-from multikernel.problem import Problem, Solution
+from multikernel.certificates.forms import TINY
+from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_value
+from multikernel.gram.products import full_forms, residual_bounds
+from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
-
-SHARE = 0.25
-"""Of the tolerance, that residuals may cost once they are refined."""
 
 MARGIN = 0.5
 """Of what a bound may be, that is asked for: the next dual point is another one."""
 
+COMPUTED = 2**35
+"""Values of kernels that are computed for one proof, a minute's work."""
 
-def refinement_goals(
-    problem: Problem, solution: Solution, tol: float
-) -> dict[int, float]:
-    """Return what the residual bounds of some kernels must become.
 
-    At a dual point that is feasible over the factors, these kernels' bounds keep it
-    from being feasible over the full kernels. Bounds are cut at a common level: the
-    highest one at which what they cost is below a share of the tolerance.
+@dataclass(frozen=True, eq=False)
+class FullProof:
+    """A dual point that is feasible over the full kernels.
+
+    Parameters
+    ----------
+    certificate : DualCertificate
+        The point, scaled, and its value.
+    goals : dict of int to float
+        What the bounds on the residuals' forms of some kernels must become, at the
+        dual point before it was scaled, for a value that the tolerance asks for.
+    """
+
+    certificate: DualCertificate
+    goals: dict[int, float]
+
+
+def prove_over_full_kernels(
+    problem: Problem, rho: Array, forms: Array, norms: Array, excess: float
+) -> FullProof:
+    """Scale a dual point so that it is feasible over the full kernels.
+
+    Bounds are cut at a common level, the highest one at which what they cost is small.
+    Kernels above it are computed whole, if that can be done.
 
     Parameters
     ----------
     problem : Problem
         The problem over the factors.
-    solution : Solution
-        Its solution, with a dual point over them.
-    tol : float
-        Relative duality gap that is asked for.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual point, feasible over the factors.
+    forms : ndarray of shape (n_kernels,)
+        Its quadratic forms of the factors.
+    norms : ndarray of shape (n_kernels,)
+        Block norms of the current primal point.
+    excess : float
+        What residuals may cost of the dual value.
 
     Returns
     -------
-    goals : dict of int to float
-        For the dual point ``solution.factor_dual``; empty where nothing is left to do.
+    proof : FullProof
     """
-    rho = solution.factor_dual
-    if rho is None:
-        return {}
-    forms = factor_norms(problem.gram, rho) ** 2
-    residual = residual_bounds(problem.gram, rho)
-    bounds, regularizer = forms + residual, problem.regularizer
+    residual, regularizer = residual_bounds(problem.gram, rho), problem.regularizer
     # Below its threshold a penalty does not see a kernel.
     level = 0.0
     if isinstance(regularizer, ProximableRegularizer):
         level = regularizer.threshold**2
 
-    def allowed(cut: float) -> Array:
-        return np.maximum(forms + cut, level)
-
     def value(cut: float) -> float:
-        norms = np.sqrt(np.minimum(bounds, allowed(cut)))
-        return scaled_dual_value(problem, rho, solution.norms, norms)[1]
+        most = np.maximum(forms + cut, level)
+        sizes = np.sqrt(np.minimum(forms + residual, most))
+        return scaled_dual_value(problem, rho, norms, sizes)[1]
 
-    least = value(0.0) - SHARE * tol * abs(solution.objective)
-    low, high = np.log(max(float(residual.max()), TINY)) - np.array([40.0, 0.0])
-    if value(float(np.exp(high))) >= least:
-        return {}
+    cut = highest(value, value(0.0) - excess, float(residual.max()))
+    allowed = np.maximum(cut, level - forms)
+    loose = np.flatnonzero(residual > allowed)
+    bounds, cushion = residual[loose], np.ones(loose.size)
+    if 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
+        exact = np.maximum(full_forms(problem.gram, loose, rho) - forms[loose], 0.0)
+        bounds = np.fmin(bounds, exact)
+        cushion = residual[loose] / np.maximum(bounds, TINY)
+    residual[loose] = bounds
+    certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
+    goals = {
+        int(m): float(MARGIN * allowed[m] * factor)
+        for m, factor in zip(loose, cushion, strict=True)
+        if residual[m] > allowed[m]
+    }
+    return FullProof(certificate, goals)
+
+
+def highest(value: Callable[[float], float], least: float, most: float) -> float:
+    """Return about the highest cut whose value is at least as large as asked for."""
+    if value(most) >= least:
+        return most
+    low, high = np.log(max(most, TINY)) - np.array([40.0, 0.0])
     while high - low > 0.1:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if value(np.exp(middle)) >= least else (low, middle)
-    cut = float(np.exp(low))
-    goals = MARGIN * np.maximum(cut, level - forms)
-    return {int(m): goals[m] for m in np.flatnonzero(bounds > allowed(cut))}
+        enough = value(float(np.exp(middle))) >= least
+        low, high = (middle, high) if enough else (low, middle)
+    return float(np.exp(low))

@@ -219,14 +219,14 @@ class Grams:
         X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
 
-    def refine(self, dual: Array, goals: dict[int, float]) -> bool:
+    def refine(self, dual: Array, goals: Mapping[int, float]) -> bool:
         """Give kernels more landmarks, where they may have more.
 
         Parameters
         ----------
         dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             A dual point.
-        goals : dict of int to float
+        goals : mapping of int to float
             For some kernels what the bound on their residual's form of it may be.
 
         Returns

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.certificates import check_combination, refinement_goals
+from multikernel.certificates import check_combination
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._predict import AdditiveModel
@@ -126,18 +126,16 @@ def solve_outputs(
         known[:] = found
         return [[solution] for solution in found]
 
-    return [path[0] for path in refined(recipe, training, solve)]
+    return [path[0] for path in refined(training, solve)]
 
 
 def refined(
-    recipe: Recipe, training: Training, solve: Callable[[], list[list[Solution]]]
+    training: Training, solve: Callable[[], list[list[Solution]]]
 ) -> list[list[Solution]]:
     """Solve again on finer factors as long as these are what keeps a gap open.
 
     Parameters
     ----------
-    recipe : Recipe
-        The method.
     training : Training
         The data; its factors are refined.
     solve : callable
@@ -151,18 +149,13 @@ def refined(
     while True:
         paths = solve()
         limited = [
-            (s.duality_gap, k, s)
-            for k, path in enumerate(paths)
-            for s in path
-            if s.status is Status.LIMITED
+            s for path in paths for s in path if s.status is Status.LIMITED
         ]
         if not limited:
             return paths
-        _, k, worst = max(limited, key=lambda item: item[0])
-        problem = training.problems(recipe)[k]
-        tol = getattr(recipe.solver, "tol")  # noqa: B009
-        goals = refinement_goals(problem, worst, tol)
-        if not goals or not training.grams.refine(worst.factor_dual, goals):
+        worst = max(limited, key=lambda solution: solution.duality_gap)
+        assert worst.factor_dual is not None
+        if not training.grams.refine(worst.factor_dual, worst.factor_goals):
             return paths
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
+from multikernel.gram.computed import ComputedKernels
 from multikernel.gram.factors import kernel_features
 from multikernel.gram.growth import Factor, Goal, grow, inverse_roots, start
 from multikernel.gram.landmarks import Landmarks, LowRank
@@ -244,8 +245,15 @@ def refine(
             return
         factor, scale = held_factor(stack, old, m), float(old.scales[m])
         value = float(np.sqrt(goals[m] / scale))
-        goal = Goal(old.options.max_rank, value, sizes)
-        grown = grow(old.columns(m), factor, old.weights, goal)
+        # By half at least, so that there are few rounds; whole where that is near.
+        least = factor.rows.shape[0] * 3 // 2
+        least = sizes.size if 2 * least > sizes.size else least
+        grown = grow(
+            old.columns(m),
+            factor,
+            old.weights,
+            Goal(old.options.max_rank, value, sizes, least),
+        )
         pieces.add(m, grown, old.triangles[m], scale, old.shifts[m] is not None)
 
     run_blocks(work, range(stack.shape[0]))
@@ -375,6 +383,17 @@ class Pieces:
             residual = Residual(roots, means * (roots @ self.landmarks.weights))
         left = array.T
         scales = np.array([part.scale for part in parts])
+        full = None
+        if residual is not None:
+            centred = bool(residual.means.any())
+            full = ComputedKernels(
+                self.landmarks.dictionary,
+                self.landmarks.samples,
+                np.arange(len(parts)),
+                scales,
+                self.landmarks.weights if centred else None,
+                self.landmarks.cosine,
+            )
         landmarks = replace(
             self.landmarks,
             chosen=tuple(part.chosen for part in parts),
@@ -386,7 +405,7 @@ class Pieces:
         if residual is not None:
             zero &= ~residual.roots.any(axis=1)
         return BuiltStack(
-            LowRankStack(left, left, offsets, residual),
+            LowRankStack(left, left, offsets, residual, full),
             self.normalization,
             np.flatnonzero(zero),
             landmarks,

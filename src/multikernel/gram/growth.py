@@ -36,11 +36,14 @@ class Goal:
         them what the sum of sizes times the residual's roots may be.
     sizes : ndarray of shape (n_samples,), optional
         Absolute values of a dual point, whose bound is to be small.
+    least : int, default=0
+        Landmarks at least, as long as more than rounding is left.
     """
 
     most: int
     value: float
     sizes: Array | None = None
+    least: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,11 +184,13 @@ def grow(
     most = min(goal.most, n_samples)
     residual = factor.residual.copy()
     rows, landmarks = factor.rows, factor.landmarks
-    done = False
-    while not done and rank < most:
-        rows, landmarks = _with_room(rows[:rank], landmarks[:rank], most)
-        held = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
-        rank, done = _fill(columns, held, rank, weights, goal)
+    stages = [(goal, most), (replace(goal, value=0.0), min(goal.least, most))]
+    for stage, size in stages:
+        done = False
+        while not done and rank < size:
+            rows, landmarks = _with_room(rows[:rank], landmarks[:rank], size)
+            held = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
+            rank, done = _fill(columns, held, rank, weights, stage)
     # A copy, so that rows without a landmark are given back.
     return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -133,6 +134,22 @@ class Residual:
         return Residual(self.roots[:, samples], self.means)
 
 
+class FullKernels(Protocol):
+    """The kernels that factors are made of, whose forms can be computed as well."""
+
+    def forms(self, kernels: Indices, v: Array) -> Array:
+        """Return v^T K_m v of some kernels, nan where that cannot be computed."""
+        ...
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the chosen kernels."""
+        ...
+
+    def restrict(self, samples: Indices) -> Self | None:
+        """Return them on the chosen samples, None where that cannot be done."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class LowRankStack:
     r"""Kernels of low rank, :math:`K_m = A_m B_m^\top`, as factors side by side.
@@ -152,6 +169,8 @@ class LowRankStack:
         The columns of kernel m are ``offsets[m]`` to ``offsets[m + 1]``, at least one.
     residual : Residual, optional
         What the factors leave of the kernels; nothing when left out.
+    full : FullKernels, optional
+        These kernels, where their forms can be computed at the cost of n^2 values.
 
     Raises
     ------
@@ -172,6 +191,7 @@ class LowRankStack:
     right: Array
     offsets: Indices
     residual: Residual | None = None
+    full: FullKernels | None = None
 
     def __post_init__(self) -> None:
         total = int(self.offsets[-1])
@@ -257,7 +277,8 @@ class LowRankStack:
         right = left if self.right is self.left else _columns(self.right, picked)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
-        return LowRankStack(left, right, offsets, residual)
+        full = None if self.full is None else self.full.take(indices)
+        return LowRankStack(left, right, offsets, residual, full)
 
     def restrict(self, rows: Indices, cols: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""
@@ -265,7 +286,8 @@ class LowRankStack:
         if not (self.right is self.left and np.array_equal(rows, cols)):
             return LowRankStack(left, _rows(self.right, cols), self.offsets)
         residual = None if self.residual is None else self.residual.restrict(rows)
-        return LowRankStack(left, left, self.offsets, residual)
+        full = None if self.full is None else self.full.restrict(rows)
+        return LowRankStack(left, left, self.offsets, residual, full)
 
     def _parts(self) -> list[slice]:
         """Return the columns of every kernel."""

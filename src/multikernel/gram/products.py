@@ -1,6 +1,7 @@
 """Free functions on a stack of Gram matrices."""
 
 from functools import singledispatch
+from math import prod
 
 import numpy as np
 
@@ -69,6 +70,57 @@ def _(stack: LowRankStack, v: Array) -> Array:
 @residual_bounds.register
 def _(stack: ScaledStack, v: Array) -> Array:
     return stack.scales * residual_bounds(stack.stack, v)
+
+
+@singledispatch
+def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
+    """Return v^T K_m v of the kernels that a stack stands for.
+
+    It costs n^2 values of each where the stack holds less.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Which kernels.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
+
+    Returns
+    -------
+    forms : ndarray of shape (n_chosen,)
+        Not a number where they cannot be computed.
+    """
+    return np.full(kernels.size, np.nan)
+
+
+@full_forms.register
+def _(stack: LowRankStack, kernels: Indices, v: Array) -> Array:
+    if stack.full is None:
+        return np.full(kernels.size, np.nan)
+    return stack.full.forms(kernels, v)
+
+
+@full_forms.register
+def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
+    return stack.scales[kernels] * full_forms(stack.stack, kernels, v)
+
+
+@singledispatch
+def held_numbers(stack: GramStack) -> int:
+    """Return how many numbers a pass over a stack multiplies."""
+    return prod(stack.shape)
+
+
+@held_numbers.register
+def _(stack: LowRankStack) -> int:
+    return int(stack.left.size)
+
+
+@held_numbers.register
+def _(stack: ScaledStack) -> int:
+    return held_numbers(stack.stack)
 
 
 @singledispatch

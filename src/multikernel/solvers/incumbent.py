@@ -19,6 +19,7 @@ from multikernel.certificates import (
     evaluate_terms,
     primal_value,
     project_dual,
+    prove_over_full_kernels,
     relative_gap,
     rounding_floor,
     scaled_dual_value,
@@ -42,6 +43,9 @@ EPS = float(np.finfo(np.float64).eps)
 SOLVED = 0.5
 """Of the tolerance, at which the matrices of a stack are solved for where what they
 leave of the kernels makes up the rest of the gap."""
+
+RESIDUAL = 0.25
+"""Of the tolerance, that these may then cost: kernels beyond get more landmarks."""
 
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their
@@ -199,6 +203,7 @@ class Incumbent:
     _in_vain: int = -1
     _milestone: float = np.inf
     _stopped: bool = False
+    _goals: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
@@ -382,14 +387,32 @@ class Incumbent:
             if gap <= tol:
                 return Status.CONVERGED
         elif self.gap <= SOLVED * tol:
-            self._publish()
-            if self.gap <= SOLVED * tol:
-                return Status.LIMITED
+            ended = self._solved_over_factors(tol)
+            if ended is not None:
+                return ended
         if self._stopped:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
             return Status.MAX_ITER
         return Status.STALLED if self._in_vain >= self.patience else None
+
+    def _solved_over_factors(self, tol: float) -> Status | None:
+        """Prove the model over the full kernels, or say what keeps that from being."""
+        self._publish()
+        if not self.gap <= SOLVED * tol:
+            return None
+        problem, own = self.problem, self.over_factors
+        proof = prove_over_full_kernels(
+            problem,
+            own.dual,
+            own.dual_norms**2,
+            self.model.norms,
+            RESIDUAL * tol * abs(self.model.objective),
+        )
+        if not proof.certificate.value <= self.certificate.value:
+            self.certificate = proof.certificate
+        self._goals = proof.goals
+        return Status.CONVERGED if self._publish() <= tol else Status.LIMITED
 
     def run(
         self, step: Callable[[], Status | None], tol: float, max_iter: int
@@ -456,6 +479,7 @@ class Incumbent:
             history=tuple(self.recorder.history),
             factor_dual=own.dual if limited else None,
             factor_gap=self.gap if limited else None,
+            factor_goals=self._goals,
         )
 
 
