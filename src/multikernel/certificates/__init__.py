@@ -9,6 +9,7 @@ from multikernel.certificates.evaluation import (
     enlarged_gap,
     evaluate,
     evaluate_terms,
+    safely_feasible,
 )
 from multikernel.certificates.forms import TINY, check_forms, dual_norms, factor_norms
 from multikernel.certificates.gap import (
@@ -57,5 +58,6 @@ __all__ = [
     "prove_over_full_kernels",
     "relative_gap",
     "rounding_floor",
+    "safely_feasible",
     "scaled_dual_value",
 ]
