@@ -9,8 +9,6 @@ from multikernel.gram import DenseStack, build_stack, cross_gram
 from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.kernels import (
-    ColumnKernel,
-    GaussianKernel,
     LinearKernel,
     ListDictionary,
     ParameterGrid,

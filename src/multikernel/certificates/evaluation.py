@@ -54,7 +54,7 @@ In ordinary scaling errors stay below it: on the 24-sample problems of the confo
 suite at gaps of 1e-8 the bounds are between 1e-14 and 1e-11."""
 
 SHARE = 0.1
-"""Of the gap over the matrices of a stack, which what they leave may add unlooked at."""
+"""Of the gap over the matrices of a stack: what they leave may add it unlooked at."""
 
 IMAGE_BYTES = 2**26
 """Bytes of products that an evaluation keeps at a time."""

@@ -196,16 +196,14 @@ class Grams:
             Its models take new samples as those of a fit do.
         """
         if self.built.landmarks is not None:
-            built = cut_low_rank(
+            cut = cut_low_rank(
                 self.built,
                 chosen,
                 normalize=self.options.normalize,
                 sample_weight=weights,
                 max_bytes=self.options.max_bytes,
             )
-            return Grams(
-                built, self.X[chosen], self.rows[chosen], self.dictionary, self.options
-            )
+            return replace(self, built=cut, X=self.X[chosen], rows=self.rows[chosen])
         built = build_part(
             self.stack,
             chosen,
@@ -299,7 +297,8 @@ class Grams:
         values : ndarray of shape (rank + 1, n_outputs)
         """
         landmarks, stack = self.built.landmarks, self.stack
-        assert landmarks is not None and isinstance(stack, LowRankStack)
+        assert landmarks is not None
+        assert isinstance(stack, LowRankStack)
         return np.vstack(landmarks.coefficients(stack, m, coefs))
 
     def landmark_grams(self, active: Indices) -> LandmarkGrams:
@@ -443,10 +442,12 @@ def build_raw_grams(
     grams : Grams
         Not normalised: `Grams.part` normalises.
     """
-    # Of the steps, only division learns nothing from the samples.
-    steps = check_steps(options.normalize)
     plain = replace(options, normalize=None)
-    built = _build(dictionary, samples.X, plain, samples.weights, "cosine" in steps)
+    built = _build(dictionary, samples.X, plain, samples.weights)
+    if built.landmarks is not None and "cosine" in check_steps(options.normalize):
+        # Factors are those of divided kernels, which learn nothing from the samples.
+        plain = replace(options, normalize="cosine")
+        built = _build(dictionary, samples.X, plain, samples.weights)
     return Grams(built, samples.X, samples.rows, dictionary, options)
 
 
@@ -455,9 +456,7 @@ def _build(
     X: Array,
     options: GramOptions,
     weights: Array | None,
-    divided: bool = False,
 ) -> BuiltStack:
-    """Return the stack; where factors are not normalised, they may be divided."""
     if dictionary is None:
         return precomputed_stack(X, weights, options)
     return build_stack(
@@ -467,7 +466,6 @@ def _build(
         sample_weight=weights,
         storage=options.storage,
         max_bytes=options.max_bytes,
-        divided=divided,
     )
 
 

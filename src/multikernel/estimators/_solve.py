@@ -16,7 +16,7 @@ from multikernel.estimators._samples import Samples
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
 
@@ -148,9 +148,7 @@ def refined(
     """
     while True:
         paths = solve()
-        limited = [
-            s for path in paths for s in path if s.status is Status.LIMITED
-        ]
+        limited = [s for path in paths for s in path if s.status is Status.LIMITED]
         if not limited:
             return paths
         worst = max(limited, key=lambda solution: solution.duality_gap)
@@ -245,10 +243,12 @@ def warn_unfinished(
     status = worst_status(solutions)
     gap = max(solution.duality_gap for solution in solutions)
     if status is Status.LIMITED:
-        own = max(s.duality_gap if s.factor_gap is None else s.factor_gap for s in solutions)
+        own = max(
+            s.duality_gap if s.factor_gap is None else s.factor_gap for s in solutions
+        )
         warnings.warn(
-            f"{owner} found the optimum over the landmarks of its kernels to a relative "
-            f"duality gap of {own:.2e}; to the optimum over the full kernels the gap "
+            f"{owner} found the optimum over the landmarks of its kernels to a "
+            f"relative duality gap of {own:.2e}; to the optimum over the full kernels the gap "
             f"is at most {gap:.2e}. {status.value}",
             ConvergenceWarning,
             stacklevel=5,

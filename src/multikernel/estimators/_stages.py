@@ -14,6 +14,7 @@ from multikernel.estimators._solve import Training, single
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 
+
 @dataclass(frozen=True, eq=False)
 class ReorderedGrams:
     """Some of the kernels of a model, in another order.

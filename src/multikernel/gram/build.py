@@ -48,7 +48,6 @@ def build_stack(
     sample_weight: Array | None = None,
     storage: str | LowRank = "auto",
     max_bytes: int | None = None,
-    divided: bool = False,
 ) -> BuiltStack:
     """Compute and normalise every Gram matrix of a dictionary.
 
@@ -78,9 +77,6 @@ def build_stack(
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
         when left out.
-    divided : bool, default=False
-        Whether factors of low rank are those of cosines although that is not among
-        the steps: a search normalises them in each fold, and does not divide again.
 
     Returns
     -------
@@ -128,7 +124,6 @@ def build_stack(
             sample_weight=sample_weight,
             options=None if isinstance(storage, str) else storage,
             max_bytes=max_bytes,
-            divided=divided,
         )
     if storage == "auto":
         storage = "dense" if stack_bytes(shape, 8) <= byte_limit(max_bytes) else "lazy"

@@ -57,9 +57,7 @@ class ComputedKernels:
 
     def take(self, kernels: Indices) -> Self:
         """Return the chosen kernels."""
-        return replace(
-            self, chosen=self.chosen[kernels], scales=self.scales[kernels]
-        )
+        return replace(self, chosen=self.chosen[kernels], scales=self.scales[kernels])
 
     def restrict(self, samples: Indices) -> Self | None:
         """Return them on the chosen samples, None where a mean is over others."""

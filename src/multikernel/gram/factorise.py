@@ -32,7 +32,6 @@ def build_low_rank(
     sample_weight: Array | None = None,
     options: LowRank | None = None,
     max_bytes: int | None = None,
-    divided: bool = False,
 ) -> BuiltStack:
     """Factorise and normalise every kernel of a dictionary.
 
@@ -56,9 +55,6 @@ def build_low_rank(
     max_bytes : int, optional
         Limit on the bytes of the factors; half of the memory that is available now
         when left out.
-    divided : bool, default=False
-        Whether kernels are divided by the roots of their diagonals although that is
-        not among the steps.
 
     Returns
     -------
@@ -93,7 +89,7 @@ def build_low_rank(
         X,
         np.arange(n_samples),
         weights / weights.sum(),
-        divided or "cosine" in steps,
+        "cosine" in steps,
         LowRank() if options is None else options,
     )
     goal = Goal(
@@ -127,7 +123,8 @@ def cut_low_rank(
     Parameters
     ----------
     whole : BuiltStack
-        The factors of all samples, from `build_low_rank` without normalisation.
+        The factors of all samples, from `build_low_rank` with no step but "cosine",
+        which is not repeated.
     samples : ndarray of shape (n_chosen,)
         The samples.
     normalize, sample_weight, max_bytes
@@ -137,9 +134,11 @@ def cut_low_rank(
     -------
     built : BuiltStack
     """
-    assert whole.landmarks is not None and isinstance(whole.stack, LowRankStack)
+    assert whole.landmarks is not None
+    assert isinstance(whole.stack, LowRankStack)
     stack, old = whole.stack, whole.landmarks
     steps = check_steps(normalize)
+    check_order(steps)
     normalization = empty_normalization(
         steps, stack.shape[0], samples.size, sample_weight
     )
@@ -234,7 +233,8 @@ def refine(
     StackTooLargeError
         If the factors would take too many bytes.
     """
-    assert built.landmarks is not None and isinstance(built.stack, LowRankStack)
+    assert built.landmarks is not None
+    assert isinstance(built.stack, LowRankStack)
     stack, old = built.stack, built.landmarks
     sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
     pieces = Pieces(old, Normalization(), max_bytes)
@@ -321,9 +321,7 @@ class Pieces:
         whole = np.empty((0, 0)) if exact else grown_triangle(factor, triangle)
         bound = np.zeros(rows.shape[1]) if exact else factor.bound
         if scale is None:
-            learnt = self.normalization.learn_factor(
-                m, rows, factor.diagonal, weights
-            )
+            learnt = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
             scale, shift = learnt.scale, learnt.shift
         else:
             shift = rows @ weights if centred else None

@@ -111,7 +111,9 @@ class KernelColumns:
         X, one = self.X, self.X[sample : sample + 1]
         shape = (X.shape[0], 1)
         values = checked_values(lambda: self.kernel(X, one), shape, self.owner)[:, 0]
-        return values if self.roots is None else values * self.roots * self.roots[sample]
+        return (
+            values if self.roots is None else values * self.roots * self.roots[sample]
+        )
 
 
 def kernel_columns(kernel: Kernel, X: Array, owner: str, cosine: bool) -> KernelColumns:
@@ -160,9 +162,7 @@ def start(columns: KernelColumns) -> Factor:
     return Factor(nothing[0], np.maximum(diagonal, 0.0), nothing[1], diagonal)
 
 
-def grow(
-    columns: KernelColumns, factor: Factor, weights: Array, goal: Goal
-) -> Factor:
+def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:
     """Add landmarks until the residual is small, or there are as many as allowed.
 
     Parameters

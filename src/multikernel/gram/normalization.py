@@ -163,9 +163,7 @@ class ScaleStep(ABC):
         self._store(slice(m, m + 1), one, lambda: np.array([mean @ mean]))
         moments.multiply(float(self.factors[m]))
 
-    def _store(
-        self, kernels: slice, means: Array, forms: Callable[[], Array]
-    ) -> None:
+    def _store(self, kernels: slice, means: Array, forms: Callable[[], Array]) -> None:
         sizes = self.sizes(means, forms)
         positive = sizes >= TINY  # the inverse of less is no number
         self.factors[kernels] = np.where(

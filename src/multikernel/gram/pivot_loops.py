@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 from numba import njit
 
 from multikernel._typing import Array, Indices
@@ -107,9 +106,7 @@ def add_landmark(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def radial_column(
-    features: Array, sample: Array, exponent: float, out: Array
-) -> None:
+def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
     """Write the values of a Gaussian kernel between samples and one of them.
 
     Parameters
