@@ -10,15 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel._typing import Array
-from multikernel.certificates.forms import TINY
+from multikernel._typing import Array, Indices
+from multikernel.certificates.forms import TINY, factor_norms
 from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_value
+from multikernel.gram.base import GramStack
 from multikernel.gram.products import full_forms, residual_bounds
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
 MARGIN = 0.5
 """Of what a bound may be, that is asked for: the next dual point is another one."""
+
+TIGHT = 1e-5
+"""Of the largest form, by which a bound on it may exceed it."""
 
 COMPUTED = 2**35
 """Values of kernels that are computed for one proof, a minute's work."""
@@ -80,11 +84,8 @@ def prove_over_full_kernels(
     cut = highest(value, value(0.0) - excess, float(residual.max()))
     allowed = np.maximum(cut, level - forms)
     loose = np.flatnonzero(residual > allowed)
-    bounds, cushion = residual[loose], np.ones(loose.size)
-    if 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
-        exact = np.maximum(full_forms(problem.gram, loose, rho) - forms[loose], 0.0)
-        bounds = np.fmin(bounds, exact)
-        cushion = residual[loose] / np.maximum(bounds, TINY)
+    bounds = tightened(problem.gram, rho, forms, residual, loose)
+    cushion = residual[loose] / np.maximum(bounds, TINY)
     residual[loose] = bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
     goals = {
@@ -93,6 +94,53 @@ def prove_over_full_kernels(
         if residual[m] > allowed[m]
     }
     return FullProof(certificate, goals)
+
+
+def tightened(
+    gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
+) -> Array:
+    """Return bounds on what a stack leaves of some forms, computed where that is quick.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The stack.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual point.
+    forms, residual : ndarray of shape (n_kernels,)
+        Its quadratic forms, and the bounds on what they lack.
+    loose : ndarray of shape (n_loose,)
+        The kernels.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_loose,)
+        Of these kernels; no larger than before.
+    """
+    if not 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
+        return np.asarray(residual[loose])
+    exact = np.maximum(full_forms(gram, loose, rho) - forms[loose], 0.0)
+    return np.asarray(np.fmin(residual[loose], exact))
+
+
+def largest_dual_norm(gram: GramStack, rho: Array) -> float:
+    """Return the largest dual norm, or a bound that exceeds it by next to nothing.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual point.
+
+    Returns
+    -------
+    norm : float
+    """
+    forms, residual = factor_norms(gram, rho) ** 2, residual_bounds(gram, rho)
+    loose = np.flatnonzero(forms + residual > (1.0 + TIGHT) * forms.max())
+    residual[loose] = tightened(gram, rho, forms, residual, loose)
+    return float(np.sqrt((forms + residual).max()))
 
 
 def highest(value: Callable[[float], float], least: float, most: float) -> float:

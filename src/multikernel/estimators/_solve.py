@@ -70,6 +70,26 @@ class Training:
         """Return the Gram matrices."""
         return self.grams.stack
 
+    def refine(self, solutions: Sequence[Solution]) -> bool:
+        """Refine factors of low rank where these are what keeps a gap open.
+
+        Parameters
+        ----------
+        solutions : sequence of Solution
+            On the stack as it is.
+
+        Returns
+        -------
+        refined : bool
+            Whether the stack is another one now.
+        """
+        limited = [s for s in solutions if s.status is Status.LIMITED]
+        if not limited:
+            return False
+        worst = max(limited, key=lambda solution: solution.duality_gap)
+        assert worst.factor_dual is not None
+        return self.grams.refine(worst.factor_dual, worst.factor_goals)
+
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return one problem per output, all on one stack.
 
@@ -148,12 +168,7 @@ def refined(
     """
     while True:
         paths = solve()
-        limited = [s for path in paths for s in path if s.status is Status.LIMITED]
-        if not limited:
-            return paths
-        worst = max(limited, key=lambda solution: solution.duality_gap)
-        assert worst.factor_dual is not None
-        if not training.grams.refine(worst.factor_dual, worst.factor_goals):
+        if not training.refine([s for path in paths for s in path]):
             return paths
 
 
