@@ -213,7 +213,7 @@ def check_gaps(seed, rank, normalize, penalty, loss, outputs):
     n = int(rng.integers(8, 25))
     X = samples(n, seed)
     built = capped(X, normalize, rank)
-    stack, marks = built.stack, built.landmarks
+    stack = built.stack
     full = DenseStack(whole(X, built))
     y = np.sign(rng.standard_normal((n, outputs) if outputs > 1 else n))
     # Dual points near those of a solution: of the loss at a small model.

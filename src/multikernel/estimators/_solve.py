@@ -263,8 +263,8 @@ def warn_unfinished(
         )
         warnings.warn(
             f"{owner} found the optimum over the landmarks of its kernels to a "
-            f"relative duality gap of {own:.2e}; to the optimum over the full kernels the gap "
-            f"is at most {gap:.2e}. {status.value}",
+            f"relative duality gap of {own:.2e}; to the optimum over the full kernels "
+            f"the gap is at most {gap:.2e}. {status.value}",
             ConvergenceWarning,
             stacklevel=5,
         )
