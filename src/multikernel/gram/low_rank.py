@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.weighted import gathered
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +152,8 @@ class LowRankStack:
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        products = (v.T @ self.left) * (v.T @ self.right)
+        first = v.T @ self.left
+        products = first * (first if self.right is self.left else v.T @ self.right)
         if products.ndim == 2:
             products = products.sum(axis=0)
         return self._sum_columns(products)
@@ -176,8 +178,8 @@ class LowRankStack:
         """Return sum_m weights[m] K_m as one matrix of low rank."""
         chosen, columns = self._columns_of(np.flatnonzero(weights))
         repeated = np.repeat(weights[chosen], self.ranks[chosen])
-        left = self.left[:, columns]
-        right = left if self.right is self.left else self.right[:, columns]
+        left = gathered(self.left, columns)
+        right = left if self.right is self.left else gathered(self.right, columns)
         return LowRankMatrix(left, right, repeated)
 
     def columns(self, indices: Indices) -> Array:
@@ -191,22 +193,20 @@ class LowRankStack:
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
         n_diagonal = min(self.shape[1:])
+        left, right = self.left[:n_diagonal], self.right[:n_diagonal]
+        if self.offsets[-1] == self.shape[0]:
+            return np.asarray((left * right).T)
         diagonals = np.empty((self.shape[0], n_diagonal))
-        for i in range(n_diagonal):
-            diagonals[:, i] = self._sum_columns(self.left[i] * self.right[i])
+        for m, part in enumerate(self._parts()):
+            np.einsum("ik,ik->i", left[:, part], right[:, part], out=diagonals[m])
         return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view for a run of neighbors."""
         indices = np.arange(self.shape[0])[kernels]
         _, columns = self._columns_of(indices)
-        picked: Indices | slice = columns
-        if columns.size and np.array_equal(
-            columns, columns[0] + np.arange(len(columns))
-        ):
-            picked = slice(columns[0], columns[-1] + 1)
-        left = self.left[:, picked]
-        right = left if self.right is self.left else self.right[:, picked]
+        left = gathered(self.left, columns)
+        right = left if self.right is self.left else gathered(self.right, columns)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         return LowRankStack(left, right, offsets)
 

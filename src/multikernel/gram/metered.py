@@ -15,6 +15,7 @@ from multikernel.gram.products import (
     block_products,
     combined_rows,
     diagonals_of,
+    held_numbers,
     images_of_sparse,
     quadratic_forms_of,
     traces,
@@ -172,6 +173,11 @@ def _vectors(v: Array, ndim: int) -> int:
 @traces.register
 def _(stack: MeteredStack) -> Array:
     return stack.traces
+
+
+@held_numbers.register
+def _(stack: MeteredStack) -> Array:
+    return held_numbers(stack.stack)
 
 
 @diagonals_of.register

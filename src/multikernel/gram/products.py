@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
@@ -33,6 +34,40 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
+
+
+@traces.register
+def _(stack: LowRankStack) -> Array:
+    # Column by column: diagonals are as many numbers again as one column per kernel.
+    columns = np.einsum("ik,ik->k", stack.left, stack.right)
+    return np.asarray(np.add.reduceat(columns, stack.offsets[:-1]))
+
+
+@singledispatch
+def held_numbers(stack: GramStack) -> Array:
+    """Return how many numbers each kernel is, once it is in memory, (n_kernels,).
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_kernels,)
+    """
+    n_kernels, n_rows, n_cols = stack.shape
+    return np.full(n_kernels, float(n_rows) * n_cols)
+
+
+@held_numbers.register
+def _(stack: LowRankStack) -> Array:
+    return np.asarray(float(stack.shape[1]) * stack.ranks)
+
+
+@held_numbers.register
+def _(stack: ScaledStack) -> Array:
+    return held_numbers(stack.stack)
 
 
 @singledispatch

@@ -25,7 +25,7 @@ SHRINK = 0.1
 """Towards the inside, of a dual point that may lie on the boundary, at most; the gap is
 taken where that is less, so that a good start is kept."""
 
-COPY_BYTES, COPY_SHARE = 2**27, 0.2
+COPY_BYTES, COPY_SHARE = 2**27, 0.5
 """Of the working set's matrices, which are a copy, and the share of the stack where
 that is more: beyond, the whole stack is used, which is no copy at all. A tenth sent 837
 kernels on breast cancer (variance one, alpha = 0.02, gap 1e-6) to 40 passes, a fifth
