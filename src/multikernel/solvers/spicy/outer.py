@@ -28,6 +28,7 @@ from multikernel.solvers.spicy.tuning import (
     SHRINK,
     SUPERLINEAR,
     TARGET_SHARE,
+    THIN_SHARE,
 )
 
 
@@ -183,7 +184,10 @@ class WorkingSet:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        copied = 8 * self.numbers[chosen].sum()
-        if copied > max(COPY_BYTES, COPY_SHARE * 8 * self.numbers.sum()):
+        n_samples = self.problem.y.size
+        thin = self.numbers.sum() < float(n_samples) ** 2 * self.numbers.size
+        copied, all_bytes = 8 * self.numbers[chosen].sum(), 8 * self.numbers.sum()
+        share = THIN_SHARE if thin else COPY_SHARE
+        if copied > max(COPY_BYTES, share * all_bytes):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen

@@ -10,7 +10,7 @@ norms are those of these numbers, and with total active rank R a system
 costs :math:`n R^2` by the Woodbury identity, or the cube of n where n is less than R.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -25,7 +25,7 @@ from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import Hessian
-from multikernel.solvers.spicy.tuning import FEW_IN_STEP
+from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT
 
 
 class KernelSpaces(Protocol):
@@ -182,6 +182,10 @@ class FactorSpaces:
     gram: GramStack
     factors: LowRankStack
 
+    @cached_property
+    def _products(self) -> "ColumnProducts":
+        return ColumnProducts(self.factors.left)
+
     def images(self, v: Array) -> Array:
         """Return Z^T v."""
         self._count()
@@ -226,7 +230,7 @@ class FactorSpaces:
             offsets[:-1],
             ranks[active],
         )
-        return ProductHessian(self.factors.left, columns, root)
+        return ProductHessian(self._products, columns, root)
 
     def _count(self, kernels: int | None = None) -> None:
         """Count a product with some kernels, of which Z^T v is the dear half."""
@@ -265,17 +269,22 @@ class ProductHessian:
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_columns)
-        The columns of all kernels.
+    products : ColumnProducts
+        Of the columns of all kernels.
     columns : ndarray of shape (rank,)
         Those of active ones.
     root : _BlockRoot
         The matrix T.
     """
 
-    Z: Array
+    products: "ColumnProducts"
     columns: Indices
     root: _BlockRoot
+
+    @property
+    def Z(self) -> Array:
+        """Return the columns of all kernels, shape (n_samples, n_columns)."""
+        return self.products.Z
 
     @property
     def cost(self) -> float:
@@ -291,7 +300,7 @@ class ProductHessian:
             return solve_shifted(product, rhs, shift, None)
         sides = rhs if rhs.ndim == 2 else rhs[:, None]
         weights = 1.0 / shift
-        G, inner = weighted_gram(self.Z, weights, self.columns, sides)
+        G, inner = self.products(weights, self.columns, sides)
         # T G T is symmetric, so either side may come first.
         system = self.root.times(self.root.times(G).T)
         ones = np.ones(rank)
@@ -314,8 +323,53 @@ class ProductHessian:
 
     def _expanded(self, coordinates: Array) -> Array:
         """Return A times a matrix."""
-        if 2 * self.columns.size < self.Z.shape[1]:
-            return np.asarray(gathered(self.Z, self.columns) @ coordinates)
         every = np.zeros((self.Z.shape[1], coordinates.shape[1]))
         every[self.columns] = coordinates
         return np.asarray(self.Z @ every)
+
+
+@dataclass(eq=False)
+class ColumnProducts:
+    """Products of columns under weights, kept while the weights stay the same.
+
+    Those of the squared loss always do: then all columns are multiplied once.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns)
+        The columns.
+    """
+
+    Z: Array
+    _last: Array = field(init=False)  # weights, the largest of which is one
+    _kept: Array | None = None
+
+    def __post_init__(self) -> None:
+        self._last = np.ones(self.Z.shape[0])
+
+    def __call__(
+        self, weights: Array, columns: Indices, sides: Array
+    ) -> tuple[Array, Array]:
+        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            The weights w.
+        columns : ndarray of shape (rank,)
+            The columns of A.
+        sides : ndarray of shape (n_samples, n_sides)
+            The matrix B.
+        """
+        largest = float(weights.max())
+        scaled = weights / largest
+        if not np.array_equal(scaled, self._last):
+            self._last, self._kept = scaled, None
+            return weighted_gram(self.Z, weights, columns, sides)
+        every = np.arange(self.Z.shape[1])
+        if every.size > KEPT * columns.size:
+            return weighted_gram(self.Z, weights, columns, sides)
+        if self._kept is None:
+            self._kept, _ = weighted_gram(self.Z, scaled, every, sides)
+        inner = (self.Z.T @ (weights[:, None] * sides))[columns]
+        return largest * self._kept[np.ix_(columns, columns)], inner
