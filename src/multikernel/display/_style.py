@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 # Okabe & Ito's colours without the yellow: told apart by colour-blind readers, and
 # dark enough for lines on white.
-PALETTE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-)
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 QUIET = "#B8BEC4"
 INK = "#333333"
 BAND = "#D9E8F2"
@@ -80,6 +72,36 @@ def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
         wanted = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
         raise TypeError(f"ax must be {wanted}, got {ax!r}.")
     return axes
+
+
+def note(
+    ax: "Axes",
+    text: str,
+    at: tuple[float, float],
+    measured: tuple[str, str],
+    shift: tuple[float, float],
+    **style: Any,
+) -> None:
+    """Write a small text beside a point.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where.
+    text : str
+        What.
+    at : tuple of float
+        The point.
+    measured : tuple of {"data", "axes fraction"}
+        In which units its coordinates are.
+    shift : tuple of float
+        Where the text begins, in points from there.
+    **style : dict
+        Passed to ``ax.annotate``.
+    """
+    small: dict[str, Any] = {"color": INK, "fontsize": "small"}
+    small |= {"xycoords": measured, "textcoords": "offset points"}
+    ax.annotate(text, at, shift, **(small | style))
 
 
 def color(index: int) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.scaled import ScaledStack
@@ -210,38 +211,4 @@ is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
             f"{name} is not positive semidefinite: its smallest eigenvalue is "
             f"{lowest:.3g}, its largest {highest:.3g}. Repair it with repair_gram(K, "
             "'clip'), 'shift' or 'flip'."
-        )
-
-
-def check_symmetric(K: Array, name: str) -> None:
-    """Raise unless a matrix is square, finite and, but for rounding, symmetric.
-
-    Parameters
-    ----------
-    K : ndarray
-        The matrix.
-    name : str
-        What to call it in a message.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong, and where.
-    """
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"{name} must be square, got shape {K.shape}.")
-    bad = np.argwhere(~np.isfinite(K))
-    if bad.size:
-        i, j = bad[0]
-        raise ValueError(
-            f"{name} has {len(bad)} values that are not finite, the first at "
-            f"[{i}, {j}]: impute or leave out these samples."
-        )
-    difference = np.abs(K - K.T)
-    i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
-    if difference[i, j] > ROUNDING * float(np.abs(K).max()):
-        raise ValueError(
-            f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] are "
-            f"{K[i, j]:g} and {K[j, i]:g}. Use (K + K.T) / 2 if that is rounding, and "
-            "check how it was computed if not."
         )

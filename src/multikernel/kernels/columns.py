@@ -10,12 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.kernels.base import (
-    Kernel,
-    check_kernel,
-    kernel_diagonal,
-    kernel_name,
-)
+from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
 """Columns of a table: an index or a name, several of one sort, or a slice."""
@@ -337,14 +332,10 @@ def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -
     label : str
     """
     shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
-    texts = [_column_name(column, names) for column in shown]
+    if names is None:
+        texts = [c if isinstance(c, str) else f"x{c}" for c in shown]
+    else:
+        texts = [c if isinstance(c, str) else names[c] for c in shown]
     if len(shown) < len(columns):
         texts.append(f"... ({len(columns)} columns)")
     return ", ".join(texts)
-
-
-def _column_name(column: int | str, names: Sequence[str] | None) -> str:
-    """Return what a column is called."""
-    if isinstance(column, str):
-        return column
-    return f"x{column}" if names is None else names[column]

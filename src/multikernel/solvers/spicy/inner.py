@@ -141,6 +141,8 @@ class AugmentedLagrangian:
         size = max(abs(primal), TINY)
         return Measure(primal, (primal - dual) / size, fenchel / size)
 
+    # Steps that lead beyond all numbers, and trials of such lengths, are given up.
+    @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> Measure:
         """Iterate until the relative gap of this problem is at most `target`.
 
@@ -214,7 +216,10 @@ class AugmentedLagrangian:
         model = QuadraticModel(hessian, self.decision_values(), excess)
         step, shift = self.side.newton(model)
         step_images = self._spaces.images(step)
-        self._search(step, step_images)
+        forms = self._spaces.inner(step_images, step, step_images)
+        if not np.isfinite(forms).all():
+            raise np.linalg.LinAlgError("A step leads beyond all numbers.")
+        self._search(step, step_images, forms)
         self.intercept += shift
         self._refresh()
 
@@ -226,7 +231,7 @@ class AugmentedLagrangian:
         bends[active] = np.sqrt(self.gamma * np.maximum(slopes - shares, 0.0)) / sizes
         return bends
 
-    def _search(self, step: Array, step_images: Array) -> None:
+    def _search(self, step: Array, step_images: Array, forms: Array) -> None:
         """Move along `step` to where the slope has mostly vanished.
 
         Norms along the line are square roots of quadratics whose coefficients are
@@ -236,8 +241,7 @@ class AugmentedLagrangian:
         gamma = self.gamma
         constant = self._sizes**2
         linear = gamma * self._spaces.inner(self._v_images, step, step_images)
-        square = self._spaces.inner(step_images, step, step_images)
-        square = gamma * gamma * np.maximum(square, 0.0)
+        square = gamma * gamma * np.maximum(forms, 0.0)
         offset = self.intercept * float(step.sum())
 
         def slope(length: float) -> float:
