@@ -85,8 +85,7 @@ def gathered(Z: Array, columns: Indices) -> Array:
         return Z[:, runs[0]]
     if columns.size < SCATTERED * len(runs):
         return np.asarray(np.take(Z, columns, axis=1))
-    order = "F" if Z.flags.f_contiguous else "C"
-    chosen = np.empty((Z.shape[0], columns.size), order=order)
+    chosen = _empty(Z, columns.size)
     place = 0
     for run in runs:
         width = run.stop - run.start
@@ -101,14 +100,20 @@ def _scaled(Z: Array, roots: Array, columns: Indices, runs: list[slice]) -> Arra
         block = np.take(Z, columns, axis=1)
         block *= roots[:, None]
         return np.asarray(block)
-    order = "F" if Z.strides[0] < Z.strides[1] else "C"
-    scaled = np.empty((Z.shape[0], columns.size), order=order)
+    scaled = _empty(Z, columns.size)
     place = 0
     for run in runs:
         width = run.stop - run.start
         np.multiply(Z[:, run], roots[:, None], out=scaled[:, place : place + width])
         place += width
     return scaled
+
+
+def _empty(Z: Array, n_columns: int) -> Array:
+    """Return room for so many columns, in the order in which Z is held."""
+    down = Z.strides[0] < Z.strides[1]
+    shape = Z.shape[0], n_columns
+    return np.empty(shape[::-1]).T if down else np.empty(shape)
 
 
 def _runs(columns: Indices) -> list[slice]:

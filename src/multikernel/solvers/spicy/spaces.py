@@ -220,7 +220,8 @@ class FactorSpaces:
         active = np.flatnonzero(weights)
         roots, bent = np.sqrt(weights[active]), self._repeated(bends) * images
         squares = self._sums(bent * bent)[active]
-        # (w I + u u^T)^(1/2) = w^(1/2) I + t u u^T, t = 1 / ((w + |u|^2)^(1/2) + w^(1/2))
+        # The root of w I + u u^T is r I + t u u^T with r = w^(1/2) and
+        # t = 1 / ((w + |u|^2)^(1/2) + r).
         extra = 1.0 / (np.sqrt(weights[active] + squares) + roots)
         offsets = np.concatenate([[0], np.cumsum(ranks[active])])
         root = _BlockRoot(
@@ -282,19 +283,14 @@ class ProductHessian:
     root: _BlockRoot
 
     @property
-    def Z(self) -> Array:
-        """Return the columns of all kernels, shape (n_samples, n_columns)."""
-        return self.products.Z
-
-    @property
     def cost(self) -> float:
         """Return what the smaller of the two systems costs."""
-        n_samples, rank = self.Z.shape[0], self.columns.size
+        n_samples, rank = self.products.Z.shape[0], self.columns.size
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
         """Solve (H + diag(shift)) x = rhs by the smaller system."""
-        n_samples, rank = self.Z.shape[0], self.columns.size
+        n_samples, rank = self.products.Z.shape[0], self.columns.size
         if rank >= n_samples or not np.all(shift > 0.0):
             product = self._factor @ self._factor.T
             return solve_shifted(product, rhs, shift, None)
@@ -311,21 +307,21 @@ class ProductHessian:
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
-        some = gathered(self.Z[indices], self.columns)
+        some = gathered(self.products.Z[indices], self.columns)
         return self._expanded(self.root.times(self.root.times(some.T))).T
 
     @cached_property
     def _factor(self) -> Array:
         """Return A T, no larger than A."""
         return np.ascontiguousarray(
-            self.root.times(gathered(self.Z, self.columns).T).T
+            self.root.times(gathered(self.products.Z, self.columns).T).T
         )
 
     def _expanded(self, coordinates: Array) -> Array:
         """Return A times a matrix."""
-        every = np.zeros((self.Z.shape[1], coordinates.shape[1]))
+        every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
         every[self.columns] = coordinates
-        return np.asarray(self.Z @ every)
+        return np.asarray(self.products.Z @ every)
 
 
 @dataclass(eq=False)
