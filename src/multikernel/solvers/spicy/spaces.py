@@ -25,7 +25,7 @@ from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import Hessian
-from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT
+from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
 
 
 class KernelSpaces(Protocol):
@@ -214,24 +214,14 @@ class FactorSpaces:
 
     def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
         """Return the sum as a product of the active columns with themselves."""
-        ranks = self.factors.ranks
         self._count(int(np.count_nonzero(weights)))
-        columns = np.flatnonzero(self._repeated(weights))
-        active = np.flatnonzero(weights)
-        roots, bent = np.sqrt(weights[active]), self._repeated(bends) * images
-        squares = self._sums(bent * bent)[active]
-        # The root of w I + u u^T is r I + t u u^T with r = w^(1/2) and
-        # t = 1 / ((w + |u|^2)^(1/2) + r).
-        extra = 1.0 / (np.sqrt(weights[active] + squares) + roots)
-        offsets = np.concatenate([[0], np.cumsum(ranks[active])])
-        root = _BlockRoot(
-            np.repeat(roots, ranks[active]),
-            bent[columns],
-            np.repeat(extra, ranks[active]),
-            offsets[:-1],
-            ranks[active],
+        active = np.flatnonzero(self._repeated(weights))
+        columns = BlockColumns(
+            np.repeat(np.arange(weights.size), self.factors.ranks)[active],
+            self._repeated(weights)[active],
+            (self._repeated(bends) * images)[active],
         )
-        return ProductHessian(self._products, columns, root)
+        return ProductHessian(self._products, active, columns)
 
     def _count(self, kernels: int | None = None) -> None:
         """Count a product with some kernels, of which Z^T v is the dear half."""
@@ -247,26 +237,63 @@ class FactorSpaces:
 
 
 @dataclass(frozen=True, eq=False)
-class _BlockRoot:
-    """A symmetric matrix of blocks a I + t u u^T, the root of the B_m."""
+class BlockColumns:
+    """A matrix of blocks w I + u u^T, one for each kernel, and its root.
 
-    scale: Array  # a, for every column
-    bend: Array  # u
-    extra: Array  # t, for every column
-    starts: Indices
-    ranks: Indices
+    Parameters
+    ----------
+    kernels : ndarray of shape (rank,)
+        The kernel of every column, ascending.
+    weights : ndarray of shape (rank,)
+        The weight w of its kernel, positive.
+    bend : ndarray of shape (rank,)
+        The vectors u, one after another.
+    """
+
+    kernels: Indices
+    weights: Array
+    bend: Array
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Return the first column of every kernel."""
+        return np.flatnonzero(np.diff(self.kernels, prepend=-1))
+
+    @cached_property
+    def _own(self) -> Indices:
+        """Return the place of every column's kernel among those that have one."""
+        return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
+
+    def some(self, columns: Indices) -> "BlockColumns":
+        """Return the blocks of some columns only."""
+        chosen = (a[columns] for a in (self.kernels, self.weights, self.bend))
+        return BlockColumns(*chosen)
 
     def times(self, matrix: Array) -> Array:
         """Return the product with a matrix of as many rows as there are columns."""
+        along = self._along(matrix) * self.bend[:, None]
+        return np.asarray(self.weights[:, None] * matrix + along)
+
+    def root_times(self, matrix: Array) -> Array:
+        """Return the product of the root, r I + t u u^T, with a matrix.
+
+        Here r is the root of w, and t = 1 / (r + (w + |u|^2)^(1/2)).
+        """
+        roots = np.sqrt(self.weights)
+        squares = np.add.reduceat(self.bend**2, self.starts)[self._own]
+        along = self._along(matrix)
+        along *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
+        return np.asarray(roots[:, None] * matrix + along)
+
+    def _along(self, matrix: Array) -> Array:
+        """Return u^T times the rows of its block, for every column."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
-        along = np.repeat(inner, self.ranks, axis=0)
-        along *= (self.extra * self.bend)[:, None]
-        return np.asarray(self.scale[:, None] * matrix + along)
+        return np.asarray(inner[self._own])
 
 
 @dataclass(frozen=True, eq=False)
 class ProductHessian:
-    """A matrix A T T A^T, where A is some columns of a tall Z and T of small blocks.
+    """A matrix A B A^T, where A is some columns of a tall Z and B of small blocks.
 
     Parameters
     ----------
@@ -274,13 +301,13 @@ class ProductHessian:
         Of the columns of all kernels.
     columns : ndarray of shape (rank,)
         Those of active ones.
-    root : _BlockRoot
-        The matrix T.
+    blocks : BlockColumns
+        The matrix B.
     """
 
     products: "ColumnProducts"
     columns: Indices
-    root: _BlockRoot
+    blocks: BlockColumns
 
     @property
     def cost(self) -> float:
@@ -289,38 +316,62 @@ class ProductHessian:
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (H + diag(shift)) x = rhs by the smaller system."""
+        """Solve (H + diag(shift)) x = rhs, nearly, by the smaller system.
+
+        Columns that all together hardly count beside the shift are left out. With
+        C the matrix of the others, and T the root of their blocks,
+        x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
+        """
         n_samples, rank = self.products.Z.shape[0], self.columns.size
-        if rank >= n_samples or not np.all(shift > 0.0):
-            product = self._factor @ self._factor.T
-            return solve_shifted(product, rhs, shift, None)
+        if rank == 0 or not np.all(shift > 0.0):
+            return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
+        inverse = 1.0 / shift
+        counting = self._counting(inverse)
+        columns, blocks = self.columns[counting], self.blocks.some(counting)
+        if columns.size >= n_samples:
+            return solve_shifted(self._sum(columns, blocks), rhs, shift, None)
         sides = rhs if rhs.ndim == 2 else rhs[:, None]
-        weights = 1.0 / shift
-        G, inner = self.products(weights, self.columns, sides)
+        G, inner = self.products(inverse, columns, sides)
         # T G T is symmetric, so either side may come first.
-        system = self.root.times(self.root.times(G).T)
-        ones = np.ones(rank)
-        solved = solve_shifted(system, self.root.times(inner), ones, None)
-        x = sides - self._expanded(self.root.times(solved))
-        x *= weights[:, None]
+        system = blocks.root_times(blocks.root_times(G).T)
+        ones = np.ones(columns.size)
+        solved = solve_shifted(system, blocks.root_times(inner), ones, None)
+        x = sides - self._expanded(columns, blocks.root_times(solved))
+        x *= inverse[:, None]
         return np.asarray(x.reshape(rhs.shape))
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
         some = gathered(self.products.Z[indices], self.columns)
-        return self._expanded(self.root.times(self.root.times(some.T))).T
+        return self._expanded(self.columns, self.blocks.times(some.T)).T
 
-    @cached_property
-    def _factor(self) -> Array:
-        """Return A T, no larger than A."""
-        return np.ascontiguousarray(
-            self.root.times(gathered(self.products.Z, self.columns).T).T
+    def _counting(self, inverse: Array) -> Indices:
+        """Return the columns without which the rest is below a share of the shift."""
+        traces = self.products.squares(inverse)[self.columns]
+        # Of the block w I + u u^T the diagonal is what counts of a column.
+        traces = traces * (self.blocks.weights + self.blocks.bend**2)
+        order = np.argsort(traces)
+        left_out = np.cumsum(traces[order]) <= UNCOUNTED
+        return np.sort(order[~left_out])
+
+    def _sum(self, columns: Indices, blocks: BlockColumns) -> Array:
+        """Return the product of the columns, of shape (n_samples, n_samples)."""
+        Z, every = self.products.Z, np.arange(self.products.Z.shape[0])
+        weights = np.zeros(Z.shape[1])
+        weights[columns] = blocks.weights
+        total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        bends = np.zeros((Z.shape[1], blocks.starts.size))
+        bends[columns, np.cumsum(np.diff(blocks.kernels, prepend=-1) != 0) - 1] = (
+            blocks.bend
         )
+        low_rank = Z @ bends
+        total += low_rank @ low_rank.T
+        return total
 
-    def _expanded(self, coordinates: Array) -> Array:
-        """Return A times a matrix."""
+    def _expanded(self, columns: Indices, coordinates: Array) -> Array:
+        """Return the product of columns of Z with a matrix."""
         every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
-        every[self.columns] = coordinates
+        every[columns] = coordinates
         return np.asarray(self.products.Z @ every)
 
 
@@ -342,6 +393,10 @@ class ColumnProducts:
 
     def __post_init__(self) -> None:
         self._last = np.ones(self.Z.shape[0])
+
+    def squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
+        return np.asarray(np.einsum("i,ij,ij->j", weights, self.Z, self.Z))
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
