@@ -13,7 +13,7 @@ from multikernel.estimators import (
     stack_grams,
 )
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import repair_gram
+from multikernel.gram import DenseStack, check_definite, repair_gram
 from multikernel.kernels import GaussianKernel, LinearKernel
 
 
@@ -102,3 +102,21 @@ def test_greedy_models_are_checked_kernel_by_kernel():
     K, y = similarity()
     sound = np.outer(y, y)
     few(GroupOMPRegressor, alpha=1.0).fit(stack_grams([K, sound]), y)
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_of_several_indefinite_matrices_the_first_is_named(n):
+    """Matrices are looked at side by side, small ones by a factorisation first."""
+    random = np.random.default_rng(0)
+    factors = random.standard_normal((6, n, 3))
+    stack = np.einsum("mir,mjr->mij", factors, factors)
+    check_definite(DenseStack(stack), None, np.arange(6), "all")
+    # Far below rounding is found, rounding is let pass.
+    stack[1] -= 1e-8 * np.trace(stack[1]) * np.eye(n)
+    stack[3] -= 1e-2 * np.trace(stack[3]) * np.eye(n)
+    stack[5] -= 1e-1 * np.trace(stack[5]) * np.eye(n)
+    for how in ("all", "active"):
+        with pytest.raises(IndefiniteKernelError, match="Gram matrix 3 is not") as no:
+            check_definite(DenseStack(stack), None, np.arange(6), how)
+        assert no.value.kernel == 3
+    check_definite(DenseStack(stack), None, np.array([0, 1, 2, 4]))
