@@ -4,8 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multikernel.cli._console import check_choice
+from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
-from multikernel.kernels import GaussianKernel, Kernel, LinearKernel, ParameterGrid
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Kernel,
+    LinearKernel,
+    ParameterGrid,
+)
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -18,7 +25,7 @@ KERNELS: Mapping[str, tuple[Sequence[Kernel], bool] | None] = {
 }
 
 
-def find_kernels(name: str, table: Table) -> Any:
+def find_kernels(name: str, table: Table, sequences: SequenceChoice = SPECTRA) -> Any:
     """Return the ``kernels`` parameter for a choice on the command line.
 
     Parameters
@@ -27,6 +34,8 @@ def find_kernels(name: str, table: Table) -> Any:
         The choice; of no effect where the data are Gram matrices.
     table : Table
         The training data.
+    sequences : SequenceChoice
+        The choice for columns of sequences, spectra by default.
 
     Returns
     -------
@@ -41,6 +50,14 @@ def find_kernels(name: str, table: Table) -> Any:
     if table.precomputed:
         return "precomputed"
     chosen = KERNELS[name]
+    if table.sequences:
+        numbers = [column for column in table.X if column not in table.sequences]
+        found = sequences.find(table.X, table.sequences)
+        if numbers:
+            kernels, per_column = chosen or ((LinearKernel(), *GAUSSIANS), False)
+            sets: list[Any] = numbers if per_column else [numbers]
+            found += [ColumnKernel(kernel, s) for s in sets for kernel in kernels]
+        return found
     if chosen is None:
         return None
     kernels, per_column = chosen
