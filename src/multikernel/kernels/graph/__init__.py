@@ -1,0 +1,5 @@
+"""Directed acyclic graphs of kernels (HKL)."""
+
+from multikernel.kernels.graph.polynomial import PolynomialGrid
+
+__all__ = ["PolynomialGrid"]
