@@ -5,6 +5,7 @@ import doctest
 import io
 import re
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def test_readme_code_prints_what_the_readme_says():
     namespace = {"__name__": "readme"}
     for source, expected in zip(code, said, strict=True):
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error")  # what a newcomer runs first is clean
             exec(compile(source, "README.md", "exec"), namespace)
         assert printed.getvalue() == expected
 

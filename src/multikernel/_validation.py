@@ -124,6 +124,9 @@ COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
 LONGEST = 300
 """Characters of a wrong value that a message shows."""
+NEGLIGIBLE = 1e-40
+"""Of the largest sample weight: what counts as zero. Double precision has 16 digits."""
+
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""
 
@@ -182,12 +185,14 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     Returns
     -------
     weights : ndarray of shape (n_samples,) or None
+        Those below `NEGLIGIBLE` of the largest are zero: no digit of any sum over the
+        samples holds them.
 
     Raises
     ------
     ValueError
         If a weight is negative, infinite or nan, if all are zero, if their sum is too
-        large to compute with, or if their number is not that of the samples.
+        large or small to compute with, or if their number is not that of the samples.
     """
     if sample_weight is None:
         return None
@@ -214,12 +219,12 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
         raise ValueError("All values of sample_weight are zero: no sample is left.")
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if total > LARGEST_TOTAL:
+    if not 1.0 / LARGEST_TOTAL <= total <= LARGEST_TOTAL:
         raise ValueError(
-            f"sample_weight sums to {total:.3g}, and at most {LARGEST_TOTAL:g} is "
-            "possible: divide the weights by a common factor."
+            f"sample_weight sums to {total:.3g}, and from {1.0 / LARGEST_TOTAL:g} to "
+            f"{LARGEST_TOTAL:g} is possible: scale the weights by a common factor."
         )
-    return weights
+    return np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
 
 
 def _weight_numbers(sample_weight: object) -> Array:

@@ -24,16 +24,17 @@ KINDS = ("gaussian", "linear", "factor", "rank one", "zero", "copy", "near", "un
 class TableKernel:
     """A kernel given by its matrix, on rows that hold the number of a sample.
 
-    Numbers from n on are probes: probe j has k(probe, x_j) = 1 and k(probe, x) = 0 for
-    all other training samples, so a model's term there is its coefficient j. The last
-    number is a probe with k = 0 everywhere. So public methods tell the whole model.
+    Numbers from n on are probes: probe j has k(probe, x_j) = unit and k(probe, x) = 0
+    for all other training samples, so a model's term there is a multiple of its
+    coefficient j. The last number is a probe with k = 0 everywhere. So public methods
+    tell the whole model.
     """
 
-    def __init__(self, table):
+    def __init__(self, table, unit=1.0):
         n = len(table)
         self.table = np.zeros((2 * n + 1, 2 * n + 1))
         self.table[:n, :n] = table
-        self.table[n : 2 * n, :n] = self.table[:n, n : 2 * n] = np.eye(n)
+        self.table[n : 2 * n, :n] = self.table[:n, n : 2 * n] = unit * np.eye(n)
 
     def __call__(self, X, Y=None):
         rows = X[:, 0].astype(int)
@@ -74,12 +75,25 @@ class Case:
         n = len(self.y)
         return np.arange(n) if self.weights is None else np.flatnonzero(self.weights)
 
+    @property
+    def units(self):
+        """The values of each kernel at its probes: as large as its others.
+
+        Centred, a small one would drown in the means of the rows. Powers of two do not
+        round.
+        """
+        if self.form == "linear":
+            return np.ones(len(self.grams))
+        largest = np.abs(self.grams).max(axis=(1, 2)).astype(float)
+        return 2.0 ** np.ceil(np.log2(np.where(largest > 0.0, largest, 1.0)))
+
     def estimator(self):
         """The estimator, not fitted."""
         if self.form == "precomputed":
             kernels = "precomputed"
         elif self.form == "table":
-            kernels = [TableKernel(gram) for gram in self.grams]
+            pairs = zip(self.grams, self.units, strict=True)
+            kernels = [TableKernel(gram, unit) for gram, unit in pairs]
         else:
             kernels = [
                 ColumnKernel(LinearKernel(), list(group)) for group in self.groups
@@ -93,7 +107,7 @@ class Case:
         """X for the fit, X of the unit probes, and X of the zero probe."""
         n = len(self.y)
         if self.form == "precomputed":
-            units = np.repeat(np.eye(n)[:, :, None], len(self.grams), axis=2)
+            units = self.units * np.eye(n)[:, :, None]
             return stack_grams(self.grams), units, np.zeros_like(units[:1])
         if self.form == "table":
             numbers = np.arange(2 * n + 1.0)[:, None]

@@ -76,20 +76,26 @@ def terms(case, model):
     forms = np.zeros((n_outputs, n_kernels), dtype=WIDE)
     sizes = np.zeros((n_outputs, n), dtype=WIDE)
     for k, m in enumerate(model.active_kernels_):
-        u = linear[:, :, k].T
+        u = linear[:, :, k].T / case.units[m]
         if case.form == "linear":
             # What is read off is a sum over samples, whose terms may cancel.
             X = case.X.astype(WIDE)
             values[:, m] = u @ X.T
             forms[:, m] = (u * u).sum(axis=1)
-            sizes += expansion(case, model, m) @ np.abs(case.grams[m]) * factors[m]
+            scale = factors[m] if factors[m] > 0.0 else 1.0
+            own = expansion(case, model, m, scale * grams[m], forms[:, m] / scale)
+            sizes += own @ np.abs(case.grams[m]) * factors[m]
         else:
             K = case.grams[m].astype(WIDE) if centred else grams[m]
             values[:, m] = u @ K
             forms[:, m] = np.einsum("oi,oi->o", values[:, m], u)
             # Centred terms are read off as differences of values that may cancel.
-            lost = np.abs(at[1][0, :, k])[:, None] if centred else 0.0
-            sizes += (np.abs(u) + lost) @ np.abs(K) + lost
+            lost = WIDE(0.0)
+            if centred:
+                own = expansion(case, model, m, grams[m], forms[:, m])
+                means = np.abs(case.grams[m]).mean(axis=1)
+                lost = np.abs(at[1][0, :, k])[:, None] + (own @ means)[:, None]
+            sizes += (np.abs(u) + lost / case.units[m]) @ np.abs(K) + lost
         if factors[m] > 0.0:
             forms[:, m] /= factors[m]
         values[:, m] += at[1][0, :, k][:, None]
@@ -98,7 +104,7 @@ def terms(case, model):
     return values, np.maximum(forms, 0.0), intercept, sizes
 
 
-def expansion(case, model, m):
+def expansion(case, model, m, K, forms):
     """Sizes of the coefficients of kernel m, as far as they are known."""
     duals = np.abs(np.atleast_2d(model.dual_coef_))
     weights = np.atleast_2d(model.kernel_weights_)[:, m]
@@ -106,8 +112,11 @@ def expansion(case, model, m):
         total = len(case.y) if case.weights is None else case.weights.sum()
         return duals / (case.settings["alpha"] * total)
     if case.family == "SpicyMKL":
-        largest = np.abs(np.atleast_2d(model.objective_)).T / case.settings["alpha"]
-        return duals * weights[:, None] * largest
+        # At the optimum the term is the multiple of the dual point with its norm.
+        signed = np.atleast_2d(model.dual_coef_)
+        dual_forms = np.einsum("oi,ij,oj->o", signed, K, signed)
+        shares = np.sqrt(np.maximum(forms, 0.0) / np.maximum(dual_forms, 1e-300))
+        return duals * shares[:, None]
     return duals * weights[:, None]
 
 

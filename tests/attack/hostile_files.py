@@ -243,8 +243,8 @@ def odd_settings(rng: np.random.Generator, world: Path) -> Callable[[], str]:
     chooses = rng.random() < 0.3 and method != "uniform"
     words = ["fit", world / "data.csv", *FIT, "--method", method]
     words += ["--cv", "2"] * chooses
-    kinds = METHODS[method].cv_estimators if chooses else METHODS[method].estimators
-    names = [*kinds["classification"]().get_params(), "no_such_thing"]
+    kind = METHODS[method].estimator("classification", cv=chooses)
+    names = [*kind().get_params(), "no_such_thing"]
     for _ in range(rng.integers(1, 3)):
         name = names[rng.integers(len(names))]
         words += ["--set", f"{name}={VALUES[rng.integers(len(VALUES))]}"]

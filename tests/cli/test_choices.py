@@ -83,12 +83,11 @@ def test_unknown_method_and_kernels():
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 def test_every_method_has_both_tasks(method):
     tasks = {"classification": is_classifier, "regression": is_regressor}
-    assert set(method.estimators) == set(tasks)
-    for estimators in (method.estimators, method.cv_estimators):
-        for task, kind in estimators.items():
-            assert tasks[task](kind())
-    if method.title != "the unweighted sum":
-        assert set(method.cv_estimators) == set(tasks)
+    for task, is_right in tasks.items():
+        fixed, choosing = method.estimator(task), method.estimator(task, cv=True)
+        assert is_right(fixed())
+        assert is_right(choosing())
+        assert choosing is not fixed
 
 
 @pytest.mark.parametrize(

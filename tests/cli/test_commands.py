@@ -9,7 +9,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLClassifier
-from multikernel.cli._methods import Method
 from multikernel.persistence import load, save
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -117,12 +116,6 @@ def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
     result = run("fit", csv, *FIT, *options)
     assert result.exit_code == 1
     assert message in " ".join(result.stderr.split())
-
-
-def test_a_method_without_a_search_says_so(run, csv, monkeypatch):
-    monkeypatch.setattr(Method, "cv_estimators", {})
-    told = run("fit", csv, *FIT, "--method", "uniform", "--cv", 3).stderr
-    assert "--method uniform has nothing that --cv could choose" in told
 
 
 def test_a_margin_model_has_no_path_of_strengths(run, csv):
@@ -237,7 +230,7 @@ def test_path(run, csv, tmp_path):
         ((*FIT, "--set", "alfa=1"), "has no parameter alfa"),
         ((*FIT, "--method", "magic"), "--method must be one of"),
         ((*FIT, "-o", "/nowhere/model.skops"), "folder /nowhere does not exist"),
-        ((*FIT, "-o", "/"), "/ is a folder: give the name of a file"),
+        ((*FIT, "-o", "/"), "Cannot save to /: it is a folder"),
     ],
 )
 def test_user_errors_are_one_sentence(run, csv, arguments, message):

@@ -118,7 +118,7 @@ def test_an_infinite_shift_fixes_its_unknown(array):
 
 def test_an_indefinite_system_is_refused():
     K = -np.eye(3)
-    with pytest.raises(LinAlgError, match=r"not positive definite: .* order 1"):
+    with pytest.raises(LinAlgError, match=r"not positive definite"):
         DenseMatrix(K).solve(np.ones(3), shift=np.zeros(3))
 
 

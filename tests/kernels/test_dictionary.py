@@ -248,6 +248,7 @@ def test_names_without_kernels_are_those_of_the_kernels(kind):
     assert kernel_names(resolved) == expected
     assert kernel_names(resolved, [7, -1, 0]) == [expected[m] for m in (7, -1, 0)]
     assert kernel_names(resolved, np.array([2])) == [expected[2]]
+    assert kernel_names(resolved, []) == []
     with pytest.raises(IndexError):
         kernel_names(resolved, [len(resolved)])
 

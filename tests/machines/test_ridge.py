@@ -10,6 +10,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram import DenseMatrix
 from multikernel.losses import HingeLoss, SquaredLoss, weighted
 from multikernel.machines import Ridge, machine_for
+from multikernel.testing import check_loss
 
 K = toy_grams(n_kernels=1)[0]
 WEIGHTS = np.random.default_rng(0).uniform(0.2, 5.0, len(K))
@@ -45,6 +46,38 @@ def test_optimality_and_objective(fit_intercept, n_outputs):
     )  # fmt: skip
     assert fit.objective == pytest.approx(expected.objective, rel=1e-8)
     assert fit.converged
+
+
+class Tripled(SquaredLoss):
+    """A subclass that is another loss: three times the squared one."""
+
+    def value(self, y, f):
+        return 3.0 * super().value(y, f)
+
+    def gradient(self, y, f):
+        return 3.0 * super().gradient(y, f)
+
+    def conjugate(self, y, u):
+        return 3.0 * super().conjugate(y, u / 3.0)
+
+    def conjugate_gradient(self, y, u):
+        return super().conjugate_gradient(y, u / 3.0)
+
+    def conjugate_hessian(self, y, u):
+        return super().conjugate_hessian(y, u) / 3.0
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_a_subclass_of_the_squared_loss_is_not_taken_for_it(weights):
+    check_loss(Tripled())
+    y = toy_targets("squared_error")
+    loss = weighted(Tripled(), weights)
+    machine = machine_for(loss)
+    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=False)
+    shares = 3.0 * (np.ones(len(K)) if weights is None else weights)
+    np.testing.assert_allclose(
+        fit.dual, np.linalg.solve(K + np.diag(1.0 / shares), y), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_an_indefinite_matrix_and_other_losses_are_refused():

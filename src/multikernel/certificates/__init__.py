@@ -9,6 +9,7 @@ from multikernel.certificates.evaluation import (
     enlarged_gap,
     evaluate,
     evaluate_terms,
+    safely_feasible,
 )
 from multikernel.certificates.forms import TINY, check_forms, dual_norms
 from multikernel.certificates.gap import (
@@ -53,5 +54,6 @@ __all__ = [
     "project_dual",
     "relative_gap",
     "rounding_floor",
+    "safely_feasible",
     "scaled_dual_value",
 ]

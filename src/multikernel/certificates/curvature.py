@@ -5,11 +5,9 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates.forms import check_forms
 from multikernel.gram.base import GramStack
+from multikernel.gram.definite import ROUNDING
 from multikernel.gram.products import quadratic_forms_of, traces
 from multikernel.linalg.extremes import lowest_direction
-
-ROUNDING = 1e-6
-"""Curvature, over the trace, that passes as rounding of single precision."""
 
 
 def check_combination(gram: GramStack, weights: Array) -> None:

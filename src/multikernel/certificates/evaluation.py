@@ -25,6 +25,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import TINY, check_forms, dual_norms
 from multikernel.certificates.gap import (
+    NEGATIVE_GAP,
     DualCertificate,
     certify,
     primal_value,
@@ -34,6 +35,7 @@ from multikernel.certificates.gap import (
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
+from multikernel.gram.definite import ROUNDING
 from multikernel.gram.products import block_products, diagonals_of, traces
 from multikernel.problem import Problem, Solution
 
@@ -164,10 +166,13 @@ class Worth:
         Primal objective.
     excess : float
         By how much rounding may hide a larger one.
+    in_single : float
+        The same, if its kernels are only known to single precision.
     """
 
     objective: float
     excess: float
+    in_single: float
 
 
 def evaluate(
@@ -192,20 +197,57 @@ def evaluate(
     """
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
-    norms, largest = np.zeros((2, problem.gram.shape[0]))
+    norms = np.zeros(problem.gram.shape[0])
     norms[kernels] = terms.norms
     used = terms.norms > 0.0
-    largest[kernels[used]] = np.sqrt(terms.norms[used] ** 2 + terms.rounding[used])
     objective = primal_value(problem, norms, f)
-    # Losses are convex: between two points none exceeds the larger value at the ends.
-    ends = (problem.loss.value(problem.y, f + sign * spread) for sign in (-1.0, 1.0))
-    losses = float(np.maximum(*ends).sum())
-    excess = losses + problem.regularizer.value(largest) - objective
-    return Worth(objective, max(excess, 0.0))
+
+    def hidden(factor: float) -> float:
+        """Return what errors so many times as large may hide."""
+        largest = np.zeros_like(norms)
+        squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
+        largest[kernels[used]] = np.sqrt(squares)
+        # Losses are convex: between two points none exceeds the larger value at an end.
+        ends = (f + sign * factor * spread for sign in (-1.0, 1.0))
+        losses = np.maximum(*(problem.loss.value(problem.y, end) for end in ends))
+        excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
+        return max(excess, 0.0)
+
+    single = ROUNDING / rounding_unit(f.shape[0])
+    return Worth(objective, hidden(1.0), hidden(single))
+
+
+def largest_dual_norms(
+    problem: Problem, certificate: DualCertificate, unit: float
+) -> Array:
+    """Return what the dual norms of a certificate may be, rounding included."""
+    rho = certificate.dual
+    rounding = unit * float(np.sum(rho * rho))
+    squares = certificate.dual_norms**2 + rounding * np.abs(traces(problem.gram))
+    return np.asarray(np.sqrt(squares))
+
+
+def safely_feasible(problem: Problem, certificate: DualCertificate) -> Array:
+    """Return the dual point, so far inside the dual ball that rounding does no harm.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    certificate : DualCertificate
+        A feasible dual point with its dual norms.
+
+    Returns
+    -------
+    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    """
+    rho = certificate.dual
+    largest = largest_dual_norms(problem, certificate, rounding_unit(rho.shape[0]))
+    return problem.regularizer.feasible_scale(largest) * rho
 
 
 def hidden_by_dual_norms(
-    problem: Problem, certificate: DualCertificate, norms: Array
+    problem: Problem, certificate: DualCertificate, norms: Array, unit: float
 ) -> float:
     """Return by how much rounding of the dual norms may raise a dual value.
 
@@ -217,6 +259,8 @@ def hidden_by_dual_norms(
         A feasible dual point with its dual norms.
     norms : ndarray of shape (n_kernels,)
         Block norms of the primal point.
+    unit : float
+        Relative rounding error of a product, see `rounding_unit`.
 
     Returns
     -------
@@ -224,9 +268,8 @@ def hidden_by_dual_norms(
         Not negative.
     """
     rho = certificate.dual
-    rounding = rounding_unit(rho.shape[0]) * float(np.sum(rho * rho))
-    squares = certificate.dual_norms**2 + rounding * np.abs(traces(problem.gram))
-    _, value = scaled_dual_value(problem, rho, norms, np.sqrt(squares))
+    largest = largest_dual_norms(problem, certificate, unit)
+    _, value = scaled_dual_value(problem, rho, norms, largest)
     sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
     return max(certificate.value - value, 0.0) + sums
 
@@ -254,8 +297,12 @@ def enlarged_gap(
     """
     floor = rounding_floor(problem)
     gap = relative_gap(worth.objective, certificate.value, floor)
-    hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms)
-    share = hidden / max(abs(worth.objective), floor)
+    hidden = worth.excess, rounding_unit(certificate.dual.shape[0])
+    if gap < NEGATIVE_GAP:
+        # No kernels do this, so these are less exact than what they are computed with.
+        hidden = worth.in_single, ROUNDING
+    excess = hidden[0] + hidden_by_dual_norms(problem, certificate, norms, hidden[1])
+    share = excess / max(abs(worth.objective), floor)
     return gap + max(share - ORDINARY, 0.0)
 
 

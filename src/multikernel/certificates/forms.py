@@ -5,6 +5,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
+from multikernel.gram.definite import ROUNDING
 from multikernel.gram.products import traces
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -65,15 +66,14 @@ def check_forms(
     IndefiniteKernelError
         Naming the worst kernel.
     """
-    # |rho|^2 times the trace bounds the form; sqrt(eps) of it is far above rounding
-    # (also that of float32 storage is covered) and far below a real violation.
+    # |rho|^2 times the trace bounds the form.
     lowest = int(np.argmin(forms))
     if forms[lowest] >= 0.0 and np.isfinite(forms).all():
         return
     size = float(np.sum(rho * rho))
     diagonal = traces(gram)
     depth = np.where(np.isfinite(forms), -forms, np.inf)
-    bad = depth > 1e-8 * size * np.maximum(np.abs(diagonal), TINY)
+    bad = depth > ROUNDING * size * np.maximum(np.abs(diagonal), TINY)
     bad |= ~np.isfinite(forms)
     if not bad.any():
         return

@@ -3,7 +3,7 @@
 import functools
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec
 
 import typer
@@ -50,7 +50,7 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
-            warnings.showwarning = _one_line()
+            warnings.showwarning = _show_warning
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
@@ -63,10 +63,20 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
     return guarded
 
 
-def _one_line() -> Callable[..., None]:
-    """Return what shows a warning; typed so that it may take the place of Python's."""
+def _show_warning(
+    message: Warning | str, category: type[Warning], *_: object, **__: object
+) -> None:
+    say(message, f"{category.__name__}:", "bold yellow", stderr=True)
 
-    def show(message: Warning | str, category: type[Warning], *_: object) -> None:
-        say(message, f"{category.__name__}:", "bold yellow", stderr=True)
 
-    return show
+def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
+    """Raise unless an option of the command line has one of a few values.
+
+    Raises
+    ------
+    ValueError
+        If it has another; the message lists them.
+    """
+    if value not in choices:
+        listed = ", ".join(choices)
+        raise ValueError(f"{option} must be one of {listed}, got {value!r}.")

@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from multikernel.cli._console import check_choice
 from multikernel.cli._tables import Table
 from multikernel.kernels import GaussianKernel, Kernel, LinearKernel, ParameterGrid
 
-WIDTHS = (0.5, 1.0, 2.0, 5.0)
-"""Widths for standardized columns, from wiggly to nearly linear."""
-
-
-GAUSSIANS = tuple(GaussianKernel(width) for width in WIDTHS)
+# For standardized columns, from wiggly to nearly linear.
+GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
 # Kernels, and whether each column gets its own; None is the estimators' own choice.
 KERNELS: Mapping[str, tuple[Sequence[Kernel], bool] | None] = {
     "default": None,
@@ -39,10 +37,7 @@ def find_kernels(name: str, table: Table) -> Any:
     ValueError
         If there is no such choice.
     """
-    if name not in KERNELS:
-        raise ValueError(
-            f"--kernels must be one of {', '.join(KERNELS)}, got {name!r}."
-        )
+    check_choice("--kernels", name, KERNELS)
     if table.precomputed:
         return "precomputed"
     chosen = KERNELS[name]

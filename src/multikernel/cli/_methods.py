@@ -1,7 +1,7 @@
 """The methods that the command line offers: one entry each."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 
 from multikernel import estimators
+from multikernel.cli._console import check_choice
 
 TASKS = ("classification", "regression")
-LOSS_TASKS: Mapping[str, tuple[str, ...]] = {
+LOSS_TASKS: Mapping[str, Sequence[str]] = {
     "log_loss": ("classification",),
     "hinge": ("classification",),
     "squared_error": TASKS,
     "epsilon_insensitive": ("regression",),
 }
-MOST_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,11 @@ class Method:
     title: str
     stem: str
 
-    @property
-    def estimators(self) -> Mapping[str, type]:
-        """Return the estimator of each task."""
-        return self._ending_in("")
-
-    @property
-    def cv_estimators(self) -> Mapping[str, type]:
-        """Return those that choose the strength by cross-validation, if there are."""
-        return self._ending_in("CV")
-
-    def _ending_in(self, ending: str) -> Mapping[str, type]:
-        names = (f"{self.stem}{kind}{ending}" for kind in ("Classifier", "Regressor"))
-        kinds = [getattr(estimators, name, None) for name in names]
-        return {task: kind for task, kind in zip(TASKS, kinds, strict=True) if kind}
+    def estimator(self, task: str, *, cv: bool = False) -> type:
+        """Return the estimator of a task, or the one that also chooses the strength."""
+        kind = {"classification": "Classifier", "regression": "Regressor"}[task]
+        found: type = getattr(estimators, f"{self.stem}{kind}{'CV' if cv else ''}")
+        return found
 
 
 METHODS: Mapping[str, Method] = {
@@ -67,8 +58,7 @@ def find_method(name: str) -> Method:
     ValueError
         If there is none of that name.
     """
-    if name not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {name!r}.")
+    check_choice("--method", name, METHODS)
     return METHODS[name]
 
 
@@ -94,18 +84,16 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     ValueError
         If the task or the loss is unknown, or they contradict each other.
     """
-    if task is not None and task not in TASKS:
-        raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}.")
-    if loss is not None and loss not in LOSS_TASKS:
-        raise ValueError(
-            f"--loss must be one of {', '.join(LOSS_TASKS)}, got {loss!r}."
-        )
-    possible = TASKS if loss is None else LOSS_TASKS[loss]
-    if task is not None and task not in possible:
+    possible: Sequence[str] = TASKS
+    if loss is not None:
+        check_choice("--loss", loss, LOSS_TASKS)
+        possible = LOSS_TASKS[loss]
+    if task is None:
+        return possible[0] if len(possible) == 1 else _task_of_targets(y)
+    check_choice("--task", task, TASKS)
+    if task not in possible:
         raise ValueError(f"--loss {loss} is for {possible[0]}, not for {task}.")
-    if task is not None:
-        return task
-    return possible[0] if len(possible) == 1 else _task_of_targets(y)
+    return task
 
 
 def _task_of_targets(y: Any) -> str:
@@ -113,8 +101,7 @@ def _task_of_targets(y: Any) -> str:
         return "classification"
     values = np.unique(y)
     whole = bool(np.all(values == np.round(values)))
-    few = values.size <= MOST_CLASSES
-    return "classification" if whole and few else "regression"
+    return "classification" if whole and values.size <= 20 else "regression"
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:

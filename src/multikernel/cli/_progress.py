@@ -1,7 +1,6 @@
 """A live line for long fits: objective, duality gap, active kernels."""
 
 import math
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -39,14 +38,9 @@ class LiveFit:
     """
 
     def __init__(
-        self,
-        title: str,
-        *,
-        tol: float,
-        n_samples: int,
-        console: Console | None = None,
+        self, title: str, *, tol: float, n_samples: int, console: Console | None = None
     ) -> None:
-        console = Console(stderr=True) if console is None else console
+        console = console or Console(stderr=True)
         self._bar = RichProgress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -67,12 +61,7 @@ class LiveFit:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def __call__(self, line: Progress) -> bool:

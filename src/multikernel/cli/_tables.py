@@ -72,10 +72,7 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
         If the format is unknown, if the file does not have it or is empty, or if a
         column is missing, doubled or holds no numbers.
     """
-    if path.suffix not in FORMATS:
-        raise ValueError(
-            f"Cannot read {path}: the name must end in one of {', '.join(FORMATS)}."
-        )
+    _require_format(path, "read")
     if path.suffix == ".npz":
         return _read_npz(path, target, drop)
     frame = _read_frame(path)
@@ -83,6 +80,13 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
     _require(path, frame.columns, named)
     y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
     return Table(_features(path, frame.drop(columns=named)), y)
+
+
+def _require_format(path: Path, use: str) -> None:
+    if path.suffix not in FORMATS:
+        raise ValueError(
+            f"Cannot {use} {path}: the name must end in one of {', '.join(FORMATS)}."
+        )
 
 
 @contextmanager
@@ -235,10 +239,7 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     if path is None:
         frame.to_csv(sys.stdout, index=False)
         return
-    if path.suffix not in FORMATS:
-        raise ValueError(
-            f"Cannot write {path}: the name must end in one of {', '.join(FORMATS)}."
-        )
+    _require_format(path, "write")
     data = io.BytesIO()
     if path.suffix == ".csv":
         frame.to_csv(data, index=False)

@@ -10,13 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli._kernels import find_kernels
-from multikernel.cli._methods import (
-    Method,
-    find_method,
-    find_task,
-    label_keys,
-    parse_settings,
-)
+from multikernel.cli._methods import Method, find_task, label_keys, parse_settings
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._tables import Table
 
@@ -27,8 +21,8 @@ class Training:
 
     Parameters
     ----------
-    method : str
-        A key of `METHODS`.
+    method : Method
+        The method.
     task : str or None
         What to predict; read off loss or targets when None.
     loss : str or None
@@ -41,30 +35,26 @@ class Training:
         Further parameters, ``name=value``.
     """
 
-    method: str
+    method: Method
     task: str | None
     loss: str | None
     kernels: str
     tol: float | None
     settings: list[str]
 
-    def chosen_method(self) -> Method:
-        """Return the method."""
-        return find_method(self.method)
-
-    def chosen_task(self, table: Table) -> str:
-        """Return the task for these data."""
-        return find_task(self.task, self.loss, table.y)
-
-    def parameters(self, table: Table) -> dict[str, Any]:
-        """Return the parameters of the estimator for these data."""
+    def estimator(
+        self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
+    ) -> Any:
+        """Return the estimator for these data, with parameters for its strength."""
+        task = find_task(self.task, self.loss, table.y)
         wanted = {"loss": self.loss, "tol": self.tol}
         given = {name: value for name, value in wanted.items() if value is not None}
         settings = parse_settings(self.settings)
         if "class_weight" in settings:
             settings["class_weight"] = label_keys(settings["class_weight"], table.y)
-        kernels = find_kernels(self.kernels, table)
-        return {"kernels": kernels} | given | settings
+        kernels = {"kernels": find_kernels(self.kernels, table)}
+        parameters = kernels | given | settings | dict(strength)
+        return make_estimator(self.method.estimator(task, cv=cv), parameters)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

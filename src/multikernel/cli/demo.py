@@ -9,16 +9,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from multikernel.cli import _options as options
+from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._plots import off_screen, save_plot
 from multikernel.cli._progress import LiveFit
-from multikernel.cli._report import (
-    diagnostics,
-    model_report,
-    print_facts,
-    print_json,
-    print_kernels,
-)
 from multikernel.cli._tables import Table
 from multikernel.cli._training import fit_live, scaled, with_scaling
 from multikernel.display import (
@@ -66,12 +60,12 @@ def _run(
         "seconds": seconds,
         "test_accuracy": pipeline.score(*test),
         "alpha": ALPHA,
-    } | model_report(pipeline)
+    } | _report.model_report(pipeline)
     if not json:
         _show(report)
     report["plots"] = _draw(pipeline, table, output)
     if json:
-        print_json(report)
+        _report.print_json(report)
         return
     for path in report["plots"]:
         say(f"Plot saved as {path}")
@@ -85,8 +79,10 @@ def _show(report: dict[str, Any]) -> None:
         "seconds": report["seconds"],
         "test accuracy": report["test_accuracy"],
     }
-    print_facts(facts | diagnostics(report), f"{report['estimator']}, alpha={ALPHA}")
-    print_kernels(report)
+    _report.print_facts(
+        facts | _report.diagnostics(report), f"{report['estimator']}, alpha={ALPHA}"
+    )
+    _report.print_kernels(report)
 
 
 def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:

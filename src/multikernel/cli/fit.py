@@ -7,17 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from multikernel.cli import _options as options
+from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
-from multikernel.cli._report import (
-    diagnostics,
-    model_report,
-    print_facts,
-    print_json,
-    print_kernels,
-)
+from multikernel.cli._methods import find_method
 from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, fit_live, make_estimator, with_scaling
-from multikernel.persistence import save
+from multikernel.cli._training import Training, fit_live, with_scaling
+from multikernel.persistence import check_place, save
 
 CHOSEN = ("alpha", "C", "p")
 """What cross-validation may have chosen."""
@@ -59,28 +54,21 @@ def fit(
 ) -> None:
     """Train a model on a CSV, Parquet or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
-    if output is not None and not output.parent.is_dir():
-        raise FileNotFoundError(f"The folder {output.parent} does not exist.")
-    if output is not None and output.is_dir():
-        raise IsADirectoryError(f"{output} is a folder: give the name of a file.")
-    training = Training(method, task, loss, kernels, tol, settings or [])
+    if output is not None:
+        check_place(output)  # rather now than after the work
+    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
     table = read_table(data, target, drop or [])
-    chosen = training.chosen_method()
-    kinds = chosen.estimators if cv is None else chosen.cv_estimators
-    if not kinds:
-        raise ValueError(f"--method {method} has nothing that --cv could choose.")
-    parameters = training.parameters(table) | strength
-    estimator = make_estimator(kinds[training.chosen_task(table)], parameters)
+    estimator = training.estimator(table, strength, cv=cv is not None)
     pipeline = with_scaling(estimator, table, scale)
     with training.blamed():
-        seconds = fit_live(pipeline, table, chosen.title)
+        seconds = fit_live(pipeline, table, training.method.title)
     if output is not None:
         save(pipeline, output)
-    report = _report(pipeline, table, seconds) | {
+    report = _collected(pipeline, table, seconds) | {
         "model_file": None if output is None else str(output)
     }
     if json:
-        print_json(report)
+        _report.print_json(report)
     else:
         _show(report)
 
@@ -97,25 +85,23 @@ def _strength(given: Mapping[str, float | None], cv: int | None) -> dict[str, An
     return {"cv": cv} if p is None else {"cv": cv, "ps": [p]}
 
 
-def _report(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
+def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
     report = {
         "n_samples": len(table.y),
         "seconds": seconds,
         "training_score": pipeline.score(table.X, table.y),
     }
-    model = pipeline["model"]
-    for name in CHOSEN:
-        if hasattr(model, f"{name}_"):
-            report[name] = getattr(model, f"{name}_")
-    return report | model_report(pipeline, table.kernel_names)
+    found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
+    chosen = {name: value for name, value in found.items() if value is not None}
+    return report | chosen | _report.model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= {f"{name} chosen": report[name] for name in CHOSEN if name in report}
-    facts |= {"training score": report["training_score"]} | diagnostics(report)
-    print_facts(facts, report["estimator"])
-    print_kernels(report)
+    facts |= {"training score": report["training_score"]} | _report.diagnostics(report)
+    _report.print_facts(facts, report["estimator"])
+    _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")

@@ -11,11 +11,12 @@ from rich.table import Table as RichTable
 
 from multikernel.cli import _options as options
 from multikernel.cli._console import console, say, user_errors
+from multikernel.cli._methods import find_method
 from multikernel.cli._plots import off_screen, save_plot
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._report import print_json
 from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, make_estimator, scaled
+from multikernel.cli._training import Training, scaled
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 
@@ -46,15 +47,13 @@ def path(
     """Follow the regularization path from where the first kernel comes in."""
     if plot is not None:
         off_screen()  # rather now than after the work
-    training = Training(method, task, loss, kernels, tol, settings or [])
+    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
     table = read_table(data, target, drop or [])
-    chosen = training.chosen_method()
-    kind = chosen.estimators[training.chosen_task(table)]
-    estimator = make_estimator(kind, training.parameters(table))
+    estimator = training.estimator(table, {})
     X = scaled(table) if scale else table.X
     start = time.perf_counter()
-    watch = LiveFit(chosen.title, tol=estimator.tol, n_samples=len(table.y))
-    with training.blamed(), watch:
+    live = LiveFit(training.method.title, tol=estimator.tol, n_samples=len(table.y))
+    with training.blamed(), live as watch:
         found = regularization_path(
             estimator,
             X,
@@ -83,10 +82,10 @@ def path(
 def _lines(found: NamedPath) -> list[dict[str, Any]]:
     """Return one line per alpha, with the kernels that came in there."""
     in_use = found.norms() > 0
-    earlier = np.logical_or.accumulate(in_use, axis=0)
+    seen = np.logical_or.accumulate(in_use, axis=0)
     lines = []
     for step, alpha in enumerate(found.path.alphas):
-        new = in_use[step] if step == 0 else in_use[step] & ~earlier[step - 1]
+        new = seen[step] & ~seen[step - 1] if step else seen[0]
         lines.append(
             {
                 "alpha": alpha,

@@ -82,6 +82,36 @@ def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
     return axes
 
 
+def note(
+    ax: "Axes",
+    text: str,
+    at: tuple[float, float],
+    measured: tuple[str, str],
+    shift: tuple[float, float],
+    **style: Any,
+) -> None:
+    """Write a small text beside a point.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where.
+    text : str
+        What.
+    at : tuple of float
+        The point.
+    measured : tuple of {"data", "axes fraction"}
+        In which units its coordinates are.
+    shift : tuple of float
+        Where the text begins, in points from there.
+    **style : dict
+        Passed to ``ax.annotate``.
+    """
+    small: dict[str, Any] = {"color": INK, "fontsize": "small"}
+    small |= {"xycoords": measured, "textcoords": "offset points"}
+    ax.annotate(text, at, shift, **(small | style))
+
+
 def color(index: int) -> str:
     """Return the color of a series; they repeat after the palette's length."""
     return PALETTE[index % len(PALETTE)]

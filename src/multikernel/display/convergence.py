@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.display._style import DASHED, INK, axes_for, color, figure_of, tidy
+from multikernel.display._style import DASHED, axes_for, color, figure_of, note, tidy
 from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
@@ -151,11 +151,10 @@ class ConvergenceDisplay:
             heights = lines["objective"] if self._greedy else lines["duality_gap"]
             if not self._greedy:  # a gap of zero has no place on a logarithmic axis
                 heights = np.where(heights > 0, heights, np.nan)
-            style: dict[str, Any] = {"color": color(number), "marker": "o"}
-            style["markersize"] = 3.5
+            style: dict[str, Any] = {"marker": "o", "markersize": 3.5}
             if self.output_names is not None:
                 style["label"] = self.output_names[number]
-            style |= line_kwargs
+            style |= {"color": color(number)} | line_kwargs
             self.line_ += upper.plot(lines[x], heights, **style)
             lower.plot(lines[x], lines["n_active"], **style)
         lower.set_xlabel(_X_LABELS[x])
@@ -181,14 +180,7 @@ class ConvergenceDisplay:
         tidy(lower, grid="y")
         if self.tol is not None and not self._greedy:
             upper.axhline(self.tol, **DASHED)
-            upper.annotate(
-                f"tol = {self.tol:g}",
-                (0.0, self.tol),
-                xycoords=("axes fraction", "data"),
-                xytext=(4, 3),
-                textcoords="offset points",
-                color=INK,
-                fontsize="small",
-            )
+            place = (0.0, self.tol), ("axes fraction", "data"), (4, 3)
+            note(upper, f"tol = {self.tol:g}", *place)
         if self.output_names is not None:
             upper.legend(frameon=False, fontsize="small")

@@ -7,18 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel.display._style import (
-    BAND,
-    DASHED,
-    INK,
-    QUIET,
-    axes_for,
-    color,
-    figure_of,
-    shorten,
-    spread,
-    tidy,
-)
+from multikernel.display import _style
 from multikernel.display.fitted import SearchScores
 from multikernel.estimators import NamedPath
 
@@ -223,7 +212,7 @@ class RegularizationPathDisplay:
             If matplotlib is not installed.
         """
         upper, lower = self._panels(ax)
-        self.ax_, self.score_ax_, self.figure_ = upper, lower, figure_of(upper)
+        self.ax_, self.score_ax_, self.figure_ = upper, lower, _style.figure_of(upper)
         order = np.argsort(-self.alphas)
         self.line_ = []
         if self.kernel_names:
@@ -234,7 +223,7 @@ class RegularizationPathDisplay:
         if self.kernel_names:
             upper.set_ylim(bottom=0)
             upper.set_ylabel(self.value_name)
-            tidy(upper, grid="y")
+            _style.tidy(upper, grid="y")
             self._label_lines()
         if lower is not None and self.scores is not None:
             _draw_scores(lower, self.alphas[order], self.scores[order])
@@ -246,13 +235,13 @@ class RegularizationPathDisplay:
     def _panels(self, ax: "Axes | Sequence[Axes] | None") -> "tuple[Axes, Axes | None]":
         """Return the axes of the path and, where they are drawn, of the scores."""
         if not self.kernel_names:
-            (panel,) = axes_for(ax, 1, figsize=(8.2, 4.6))
+            (panel,) = _style.axes_for(ax, 1, figsize=(8.2, 4.6))
             return panel, panel
         several = isinstance(ax, Sequence | np.ndarray)
         if not several and (ax is not None or self.scores is None):
-            return axes_for(ax, 1, figsize=(8.2, 4.6))[0], None
+            return _style.axes_for(ax, 1, figsize=(8.2, 4.6))[0], None
         shape: dict[str, Any] = {"figsize": (8.2, 6.2), "height_ratios": (2, 1)}
-        upper, lower = axes_for(ax, 2, **shape)
+        upper, lower = _style.axes_for(ax, 2, **shape)
         return upper, lower
 
     def _draw_lines(
@@ -265,10 +254,10 @@ class RegularizationPathDisplay:
         ranked = ranked[peaks[ranked] > 0]
         values = _without_idle_stretches(values)
         self.ax_.plot(
-            alphas, values[:, ranked[max_labels:]], color=QUIET, linewidth=0.8
+            alphas, values[:, ranked[max_labels:]], color=_style.QUIET, linewidth=0.8
         )
         for rank, kernel in enumerate(ranked[:max_labels]):
-            style: dict[str, Any] = {"color": color(rank), "linewidth": 1.8}
+            style: dict[str, Any] = {"color": _style.color(rank), "linewidth": 1.8}
             style = style | {"label": self.kernel_names[kernel]} | line_kwargs
             self.line_ += self.ax_.plot(alphas, values[:, kernel], **style)
 
@@ -278,11 +267,11 @@ class RegularizationPathDisplay:
         share = self.ax_.get_position().height * self.figure_.get_figheight() * 72.0
         last = [np.nan_to_num(np.asarray(line.get_ydata()))[-1] for line in self.line_]
         ends = [float(value) / top for value in last]
-        places = spread(ends, LABEL_POINTS / share)
+        places = _style.spread(ends, LABEL_POINTS / share)
         for line, end, place in zip(self.line_, ends, places, strict=True):
             arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
             self.ax_.annotate(
-                shorten(str(line.get_label()), 42),
+                _style.shorten(str(line.get_label()), 42),
                 xy=(1.0, end),
                 xytext=(1.035, float(place)),
                 xycoords="axes fraction",
@@ -299,18 +288,10 @@ class RegularizationPathDisplay:
         if self.best_alpha is None:
             return
         for panel in {self.ax_, self.score_ax_ or self.ax_}:
-            panel.axvline(self.best_alpha, **DASHED)
-        self.ax_.annotate(
-            f"{self.alpha_name} = {self.best_alpha:.3g}",
-            (self.best_alpha, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(-4, -4),
-            textcoords="offset points",
-            color=INK,
-            fontsize="small",
-            ha="right",
-            va="top",
-        )
+            panel.axvline(self.best_alpha, **_style.DASHED)
+        text = f"{self.alpha_name} = {self.best_alpha:.3g}"
+        place = (self.best_alpha, 1.0), ("data", "axes fraction"), (-4, -4)
+        _style.note(self.ax_, text, *place, ha="right", va="top")
 
 
 def _without_idle_stretches(values: Array) -> Array:
@@ -330,7 +311,7 @@ def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:
     error = np.zeros_like(mean)
     if len(folds) > 1:
         error = folds.std(axis=0, ddof=1) / np.sqrt(len(folds))
-    ax.fill_between(alphas, mean - error, mean + error, color=BAND)
-    ax.plot(alphas, mean, color=color(0), linewidth=1.8)
+    ax.fill_between(alphas, mean - error, mean + error, color=_style.BAND)
+    ax.plot(alphas, mean, color=_style.color(0), linewidth=1.8)
     ax.set_ylabel("cross-validated score")
-    tidy(ax, grid="y")
+    _style.tidy(ax, grid="y")

@@ -6,15 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
-from multikernel.display._style import (
-    BAND,
-    INK,
-    QUIET,
-    axes_for,
-    color,
-    figure_of,
-    tidy,
-)
+from multikernel.display import _style
 from multikernel.display.fitted import SearchScores
 
 if TYPE_CHECKING:
@@ -182,27 +174,29 @@ class SparsityPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        (panel,) = axes_for(ax, 1, figsize=(6.8, 4.2))
-        self.ax_, self.figure_ = panel, figure_of(panel)
+        (panel,) = _style.axes_for(ax, 1, figsize=(6.8, 4.2))
+        self.ax_, self.figure_ = panel, _style.figure_of(panel)
         best = 0
         if self.best_alpha is not None:
             best = int(np.flatnonzero(self.alphas == self.best_alpha)[0])
         means, spreads = self.scores.mean(axis=2), self.scores.std(axis=2)
         counts = self.n_kernels
         others = np.delete(means, best, axis=0)
-        self.other_lines_ = panel.plot(counts, others.T, color=QUIET, linewidth=0.9)
+        self.other_lines_ = panel.plot(
+            counts, others.T, color=_style.QUIET, linewidth=0.9
+        )
         for line in self.other_lines_[:1]:
             line.set_label("other alphas")
         low, high = means[best] - spreads[best], means[best] + spreads[best]
-        self.band_ = panel.fill_between(counts, low, high, color=BAND)
-        style: dict[str, Any] = {"color": color(0), "linewidth": 1.8}
+        self.band_ = panel.fill_between(counts, low, high, color=_style.BAND)
+        style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
         style["label"] = f"alpha = {self.alphas[best]:.3g}, ± 1 s.d. over folds"
         (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
         self._mark(means[best])
         panel.set_xlabel("number of kernels")
         panel.set_ylabel(self.score_name)
         panel.locator_params(axis="x", integer=True)
-        tidy(panel, grid="y")
+        _style.tidy(panel, grid="y")
         panel.legend(frameon=False, fontsize="small")
         return self
 
@@ -212,8 +206,6 @@ class SparsityPathDisplay:
         if self.best_n_kernels is None:
             return
         k = self.best_n_kernels
-        style: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "none"}
         noun = "kernel" if k == 1 else "kernels"
-        (self.point_,) = self.ax_.plot(
-            [k], means[self.n_kernels == k], label=f"chosen: {k} {noun}", **style
-        )
+        means, label = means[self.n_kernels == k], f"chosen: {k} {noun}"
+        (self.point_,) = self.ax_.plot([k], means, "o", color=_style.INK, label=label)

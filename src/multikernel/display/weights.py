@@ -7,23 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel.display._style import (
-    INK,
-    axes_for,
-    color,
-    figure_of,
-    shorten,
-    tidy,
-)
+from multikernel.display import _style
 from multikernel.display.fitted import final_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
-
-BARS_IN_ALL = 20
-FEWEST_PER_GROUP = 3
 
 
 class KernelWeightsDisplay:
@@ -151,22 +141,25 @@ class KernelWeightsDisplay:
             If matplotlib is not installed.
         """
         n_groups = len(self.group_names)
-        share = max(FEWEST_PER_GROUP, BARS_IN_ALL // n_groups)
-        most = share if max_kernels is None else max_kernels
+        most = max(3, 20 // n_groups) if max_kernels is None else max_kernels
         chosen = [_largest(weights, most) for weights in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in chosen)
-        (panel,) = axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
-        self.ax_, self.figure_, self.bars_ = panel, figure_of(panel), []
+        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
+        self.ax_, self.figure_, self.bars_ = panel, _style.figure_of(panel), []
         row = 0
         ticks: dict[int, str] = {}
         for number, group in enumerate(chosen):
             rows = np.arange(row, row + len(group)) + headed
             widths = self.kernel_weights[number][group]
-            style: dict[str, Any] = {"color": color(number), "height": 0.72}
+            style: dict[str, Any] = {"color": _style.color(number), "height": 0.72}
             self.bars_.append(panel.barh(rows, widths, **(style | bar_kwargs)))
-            self._head(number, row)
-            names = [shorten(self.kernel_names[kernel]) for kernel in group]
+            if headed:
+                place = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
+                head: dict[str, Any] = {"weight": "bold", "va": "center"}
+                head |= {"color": _style.color(number)}
+                _style.note(panel, self.group_names[number], *place, **head)
+            names = [_style.shorten(self.kernel_names[kernel]) for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + headed
         panel.set_yticks(list(ticks), list(ticks.values()))
@@ -174,24 +167,11 @@ class KernelWeightsDisplay:
         self._annotate(chosen)
         return self
 
-    def _head(self, number: int, row: int) -> None:
-        """Write the name of a group above its bars."""
-        self.ax_.annotate(
-            self.group_names[number],
-            (0.0, row + 0.15),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            color=color(number),
-            weight="bold",
-            va="center",
-        )
-
     def _annotate(self, chosen: list[Indices]) -> None:
         """Add the axis label and how many kernels there are."""
         ax = self.ax_
-        tidy(ax, grid="x")
-        ax.tick_params(axis="y", length=0, labelcolor=INK)
+        _style.tidy(ax, grid="x")
+        ax.tick_params(axis="y", length=0, labelcolor=_style.INK)
         ax.set_xlim(left=0.0)
         ax.set_xlabel("kernel weight")
         n_active = int((self.kernel_weights > 0).any(axis=0).sum())
@@ -199,7 +179,7 @@ class KernelWeightsDisplay:
         title = f"{n_active} of {len(self.kernel_names)} kernels in use"
         if n_shown < n_active:
             title += f", {n_shown} shown"
-        ax.set_title(title, loc="left", fontsize="medium", color=INK)
+        ax.set_title(title, loc="left", fontsize="medium", color=_style.INK)
 
 
 def _largest(weights: Array, most: int) -> Indices:

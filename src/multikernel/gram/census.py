@@ -58,5 +58,6 @@ def take_census(
         add_census(stack.array[chosen], vectors, sums[chosen])
 
     run_blocks(work, range(0, stack.shape[0], KERNELS_PER_TASK))
-    with np.errstate(invalid="ignore"):
+    # What is too large for sums is not finite here, and is named by its readers.
+    with np.errstate(over="ignore", invalid="ignore"):
         return Census(sums[:, 0] - sums[:, 1], sums[:, 2])

@@ -77,16 +77,27 @@ def _fill_single(
         fill_radial(batch, samples, scratch, np.arange(batch.kernels.size))
         for m, K in zip(batch.kernels, scratch, strict=True):
             normalization.learn(m, K)
-            array[m] = K
+            array[m] = _single(K, m)
 
     def other(place: int) -> None:
         m = plan.others[place]
         K = np.array(evaluate_other(plan, place, samples))
         normalization.learn(m, K)
-        array[m] = K
+        array[m] = _single(K, m)
 
     run_blocks(radial, plan.radial.batches(size))
     run_blocks(other, range(plan.others.size))
+
+
+def _single(K: Array, m: int) -> Array:
+    """Return a matrix if single precision holds its values, or raise."""
+    largest = float(np.abs(K).max(initial=0.0))
+    if largest > float(np.finfo(np.float32).max):
+        raise ValueError(
+            f"Kernel {m} has a value of {largest:.3g}, which is too large for single "
+            "precision: scale the features, or choose storage='dense'."
+        )
+    return K
 
 
 def fill_radial(

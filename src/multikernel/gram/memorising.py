@@ -57,6 +57,9 @@ def _read(stack: GramStack, rows: Indices) -> Array:
 def _ratios(values: Array, rows: Indices) -> Array:
     """Return the ratio of every kernel, from some of its rows."""
     n_rows, n_samples = values.shape[1:]
+    # No scale changes the ratio, and squares of values in this one are finite.
+    sizes = np.abs(values).max(axis=(1, 2), keepdims=True)
+    values = values / np.where(sizes > 0.0, sizes, 1.0)
     places = np.arange(n_rows)
     diagonals = values[:, places, rows].mean(axis=1)
     # Distances from the diagonal: near-constant kernels do not cancel.

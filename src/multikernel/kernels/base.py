@@ -186,7 +186,10 @@ features, or choose other parameters.
     """
     # An overflow needs no warning besides the sentences below.
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.asarray(compute(), dtype=np.float64)
+        returned = compute()
+        if np.iscomplexobj(returned):
+            raise ValueError(f"{owner} has complex values: a kernel is real.")
+        values = np.asarray(returned, dtype=np.float64)
         total = values.sum()
     if values.shape != shape:
         several = " Give the kernels of a compound one by one." * (values.ndim == 3)

@@ -337,14 +337,10 @@ def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -
     label : str
     """
     shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
-    texts = [_column_name(column, names) for column in shown]
+    if names is None:
+        texts = [c if isinstance(c, str) else f"x{c}" for c in shown]
+    else:
+        texts = [c if isinstance(c, str) else names[c] for c in shown]
     if len(shown) < len(columns):
         texts.append(f"... ({len(columns)} columns)")
     return ", ".join(texts)
-
-
-def _column_name(column: int | str, names: Sequence[str] | None) -> str:
-    """Return what a column is called."""
-    if isinstance(column, str):
-        return column
-    return f"x{column}" if names is None else names[column]

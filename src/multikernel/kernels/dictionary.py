@@ -160,28 +160,20 @@ class ResolvedDictionary:
     ----------
     dictionary : KernelDictionary
         The dictionary.
-    n_features : int
-        Number of columns of the data.
-    feature_names : tuple of str, optional
-        Their names.
+    features : Features
+        The columns of the data.
     """
 
     dictionary: KernelDictionary
-    n_features: int
-    feature_names: tuple[str, ...] | None = None
+    features: Features
 
     def __len__(self) -> int:
         return len(self.dictionary)
 
     def __getitem__(self, index: int, /) -> Kernel:
-        return resolve_kernel(self.dictionary[index], self._features)
-
-    @cached_property
-    def _features(self) -> Features:
-        return Features(self.n_features, self.feature_names)
+        return resolve_kernel(self.dictionary[index], self.features)
 
 
-@singledispatch
 def resolve_columns(
     dictionary: KernelDictionary,
     n_features: int,
@@ -222,16 +214,17 @@ def resolve_columns(
     (1,)
     """
     names = None if feature_names is None else tuple(feature_names)
-    return ResolvedDictionary(dictionary, n_features, names)
+    return resolved(dictionary, Features(n_features, names))
 
 
-@resolve_columns.register
-def _(
-    dictionary: ListDictionary,
-    n_features: int,
-    feature_names: Sequence[str] | None = None,
-) -> KernelDictionary:
-    features = _features(n_features, feature_names)
+@singledispatch
+def resolved(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
+    """Return a dictionary of some class for the columns; see `resolve_columns`."""
+    return ResolvedDictionary(dictionary, features)
+
+
+@resolved.register
+def _(dictionary: ListDictionary, features: Features) -> KernelDictionary:
     kernels = [resolve_kernel(kernel, features) for kernel in dictionary.kernels]
     names = dictionary.names
     if names is None:
@@ -239,30 +232,16 @@ def _(
     return ListDictionary(kernels, names)
 
 
-@resolve_columns.register
-def _(
-    dictionary: ParameterGrid,
-    n_features: int,
-    feature_names: Sequence[str] | None = None,
-) -> KernelDictionary:
-    features = _features(n_features, feature_names)
-    sets: list[Columns] = []
-    labels = []
-    for position, columns in enumerate(dictionary.column_sets):
-        indices = resolve_indices(columns, features)
-        sets.append(columns if columns == ALL_COLUMNS else indices)
-        given = dictionary.labels
-        labels.append(
-            resolved_label(columns, indices, features)
-            if given is None
-            else given[position]
-        )
+@resolved.register
+def _(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
+    given = dictionary.column_sets
+    indices = [resolve_indices(columns, features) for columns in given]
+    pairs = list(zip(given, indices, strict=True))
+    labels = dictionary.labels or [resolved_label(*pair, features) for pair in pairs]
+    sets = [
+        ALL_COLUMNS if columns == ALL_COLUMNS else found for columns, found in pairs
+    ]
     return ParameterGrid(dictionary.kernels, sets, labels)
-
-
-def _features(n_features: int, feature_names: Sequence[str] | None) -> Features:
-    """Return the columns of the data."""
-    return Features(n_features, None if feature_names is None else tuple(feature_names))
 
 
 def _check_unique(names: Sequence[str]) -> None:
@@ -286,7 +265,6 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-@singledispatch
 def kernel_names(
     dictionary: KernelDictionary, indices: Iterable[int] | None = None
 ) -> list[str]:
@@ -303,19 +281,26 @@ def kernel_names(
     -------
     names : list of str
     """
-    return [kernel_name(dictionary[index]) for index in _chosen(dictionary, indices)]
+    everything = range(len(dictionary))
+    chosen = everything if indices is None else [everything[int(i)] for i in indices]
+    return names_of(dictionary, chosen)
 
 
-@kernel_names.register
-def _(dictionary: ListDictionary, indices: Iterable[int] | None = None) -> list[str]:
-    return [dictionary.name(index) for index in _chosen(dictionary, indices)]
+@singledispatch
+def names_of(dictionary: KernelDictionary, chosen: Sequence[int]) -> list[str]:
+    """Return the names of the kernels with some numbers, none of them negative."""
+    return [kernel_name(dictionary[index]) for index in chosen]
 
 
-@kernel_names.register
-def _(dictionary: ParameterGrid, indices: Iterable[int] | None = None) -> list[str]:
+@names_of.register
+def _(dictionary: ListDictionary, chosen: Sequence[int]) -> list[str]:
+    return [dictionary.name(index) for index in chosen]
+
+
+@names_of.register
+def _(dictionary: ParameterGrid, chosen: Sequence[int]) -> list[str]:
     # Without building the kernels: names of kernels and labels of columns are few.
     if type(dictionary) is not ParameterGrid or dictionary.labels is None:
-        chosen = _chosen(dictionary, indices)
         return [kernel_name(dictionary[index]) for index in chosen]
     names = [kernel_name(kernel) for kernel in dictionary.kernels]
     brackets = [
@@ -324,15 +309,5 @@ def _(dictionary: ParameterGrid, indices: Iterable[int] | None = None) -> list[s
             dictionary.column_sets, dictionary.labels, strict=True
         )
     ]
-    return [
-        names[index % len(names)] + brackets[index // len(names)]
-        for index in _chosen(dictionary, indices)
-    ]
-
-
-def _chosen(
-    dictionary: KernelDictionary, indices: Iterable[int] | None
-) -> Iterable[int]:
-    """Return the numbers of the chosen kernels, not negative."""
-    everything = range(len(dictionary))
-    return everything if indices is None else [everything[int(i)] for i in indices]
+    count = len(names)
+    return [names[index % count] + brackets[index // count] for index in chosen]

@@ -102,25 +102,16 @@ def median_dictionary(
         if len(kernels) + len(single) <= max_kernels:
             break
     if len(widths) < len(column_multiples):
-        _say_what_is_dropped(
-            len(kernels), len(single), len(alone), len(column_multiples)
+        left = "one width on each" if single else "no kernel of their own"
+        warnings.warn(
+            f"The default dictionary has {len(kernels) + len(single)} kernels: "
+            f"{len(column_multiples)} widths on each of {len(alone)} columns would be "
+            f"too many, and the columns got {left}. Give kernels to choose others, "
+            "such as per_column(kernel, n_features).",
+            DictionaryWarning,
+            stacklevel=2,
         )
     return ListDictionary([*kernels, *single])
-
-
-def _say_what_is_dropped(
-    n_joint: int, n_single: int, n_columns: int, n_widths: int
-) -> None:
-    """Warn that columns have fewer kernels than were asked for."""
-    left = "one width on each" if n_single else "no kernel of their own"
-    warnings.warn(
-        f"The default dictionary has {n_joint + n_single} kernels: {n_widths} widths "
-        f"on each of {n_columns} columns would be too many, and the columns got "
-        f"{left}. Give kernels to choose others, such as per_column(kernel, "
-        "n_features).",
-        DictionaryWarning,
-        stacklevel=3,
-    )
 
 
 @dataclass(frozen=True, eq=False)

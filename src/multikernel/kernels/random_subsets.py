@@ -1,7 +1,8 @@
 """Gaussian kernels on random subsets of the features, up to millions of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 from multikernel._typing import Array
 from multikernel._validation import COUNT, check_parameter
 from multikernel.kernels.base import Kernel, KernelDictionary
-from multikernel.kernels.columns import ColumnKernel, label_of
-from multikernel.kernels.dictionary import kernel_names, resolve_columns
+from multikernel.kernels.columns import ColumnKernel, Features, label_of
+from multikernel.kernels.dictionary import names_of, resolved
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.radial import RadialTable
 
@@ -105,7 +106,7 @@ class RandomSubsetGaussians:
     def radial_table(self) -> RadialTable:
         """Return all kernels in three arrays, without building them."""
         sizes = np.empty(len(self), dtype=np.intp)
-        parts = []
+        parts = [np.empty(0, dtype=np.int32)]
         step = max(1, CHUNK_BITS // self.n_features)
         for start in range(0, len(self), step):
             chosen = slice(start, start + step)
@@ -119,39 +120,23 @@ class RandomSubsetGaussians:
         )
 
 
-@resolve_columns.register
-def _(
-    dictionary: RandomSubsetGaussians,
-    n_features: int,
-    feature_names: Sequence[str] | None = None,
-) -> KernelDictionary:
-    if dictionary.n_features != n_features:
+@resolved.register
+def _(dictionary: RandomSubsetGaussians, features: Features) -> KernelDictionary:
+    if dictionary.n_features != features.number:
         raise ValueError(
             f"The kernels are on random subsets of {dictionary.n_features} columns, "
-            f"but the data has {n_features}."
+            f"but the data has {features.number}."
         )
-    names = None if feature_names is None else tuple(feature_names)
-    return replace(dictionary, feature_names=names)
+    return replace(dictionary, feature_names=features.names)
 
 
-@kernel_names.register
-def _(
-    dictionary: RandomSubsetGaussians, indices: Iterable[int] | None = None
-) -> list[str]:
-    everything = np.arange(len(dictionary))
-    chosen = everything if indices is None else everything[list(indices)]
-    step = max(1, CHUNK_BITS // dictionary.n_features)
-    names: list[str] = []
-    for start in range(0, chosen.size, step):
-        part = chosen[start : start + step]
-        bits = np.unpackbits(
-            dictionary.packed[part], axis=1, count=dictionary.n_features
-        )
-        ends = np.cumsum(bits.sum(axis=1, dtype=np.intp)).tolist()
-        columns = np.nonzero(bits)[1].tolist()
-        for sigma, first, last in zip(
-            dictionary.sigmas[part].tolist(), [0, *ends], ends, strict=False
-        ):
-            label = label_of(columns[first:last], dictionary.feature_names)
-            names.append(f"{GaussianKernel(sigma).name}[{label}]")
+@names_of.register
+def _(dictionary: RandomSubsetGaussians, chosen: Sequence[int]) -> list[str]:
+    packed, sigmas = dictionary.packed[chosen], dictionary.sigmas[chosen]
+    table = replace(dictionary, packed=packed, sigmas=sigmas).radial_table()
+    starts, columns = table.column_starts.tolist(), table.columns.tolist()
+    names = []
+    for sigma, (first, last) in zip(sigmas.tolist(), pairwise(starts), strict=True):
+        label = label_of(columns[first:last], dictionary.feature_names)
+        names.append(f"{GaussianKernel(sigma).name}[{label}]")
     return names

@@ -44,11 +44,12 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
     """
     # The constant vector is what centred problems never look at: the start is near.
     start = 1.0 + 0.1 * np.random.default_rng(0).standard_normal(n)
-    shift = max(abs(size), float(np.linalg.norm(matvec(start))) / np.sqrt(n))
+    # The norm of an image may be too large for a number where its entries are not.
+    shift = max(abs(size), float(np.abs(matvec(start)).max()))
     if shift == 0.0:
         return np.asarray(start / np.linalg.norm(start))
     if n <= SMALLEST:
-        matrix = np.stack([matvec(unit) for unit in np.eye(n)])
+        matrix = np.stack([matvec(unit) / shift for unit in np.eye(n)])
         return np.asarray(np.linalg.eigh(0.5 * (matrix + matrix.T))[1][:, 0])
     # Turned round and shifted, so that what is small beside the trace counts as found:
     # the eigenvalues of a kernel crowd at zero, and need not be told apart. ARPACK

@@ -21,7 +21,7 @@ References
    :doi:`10.1007/BF02142693`
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ LOWER_NODE = 1e-14
 
 FLOOR = 1e-290
 """Keeps the pivots of a zero matrix away from zero."""
+
+# What is the same for every matrix, or has them as its second axis.
+COMMON = ("sizes", "shifts", "pivots", "steps")
 
 
 @dataclass(eq=False)
@@ -105,21 +108,9 @@ class QuadratureBounds:
 
     def keep(self, chosen: NDArray[np.bool_]) -> "QuadratureBounds":
         """Return the bounds of some of the matrices."""
-        return QuadratureBounds(
-            basis=self.basis[chosen],
-            previous=self.previous[chosen],
-            sizes=self.sizes,
-            shifts=self.shifts,
-            traces=self.traces[chosen],
-            diagonal=self.diagonal[chosen],
-            coupling=self.coupling[chosen],
-            pivots=self.pivots[:, chosen],
-            term=self.term[chosen],
-            gauss=self.gauss[chosen],
-            lower=self.lower[chosen],
-            upper=self.upper[chosen],
-            steps=self.steps,
-        )
+        names = [field.name for field in fields(self) if field.name not in COMMON]
+        kept = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, pivots=self.pivots[:, chosen], **kept)
 
     def _extend(self, diagonal: Array) -> None:
         """Add a row to the tridiagonal matrix: new pivots, one more Gauss term."""

@@ -9,6 +9,13 @@ from scipy.linalg.lapack import dposv
 from multikernel._typing import Array
 from multikernel.linalg.threads import with_one_blas_thread
 
+NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
+"""Shares of the trace that are added to the shifts of a system that has no factor.
+
+Rounding leaves eigenvalues of a kernel negative: of 40 samples by some 1e-16 of the
+trace, and by 1e-8 where the matrix is held in single precision. What is more negative
+than the last one is no kernel's."""
+
 ONE_THREAD_BELOW = 1000
 """Rows below which several BLAS threads slow a factorisation down."""
 
@@ -41,6 +48,26 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
     numpy.linalg.LinAlgError
         If the matrix is not positive definite.
     """
+    solution = _try_shifted(K, rhs, shift, low_rank)
+    if solution is None and np.all(shift > 0.0):
+        # What rounding has taken from the diagonal is given back, as little as does.
+        trace = float(np.abs(K.diagonal()).sum())
+        for raised in NUGGETS:
+            solution = _try_shifted(K, rhs, shift + raised * trace, low_rank)
+            if solution is not None:
+                break
+    if solution is None:
+        raise LinAlgError(
+            "The shifted Gram matrix is not positive definite. A Gram matrix must be "
+            "positive semidefinite and a zero shift needs it positive definite."
+        )
+    return solution
+
+
+def _try_shifted(
+    K: Array, rhs: Array, shift: Array, low_rank: Array | None
+) -> Array | None:
+    """Return the solution, or None if the matrix is not positive definite."""
     if np.all(shift > 0.0):
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
@@ -58,7 +85,8 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal
     columns = rhs.ndim == 2
     solution = _cholesky_solve(system, rhs * (scale[:, None] if columns else scale))
-    solution *= scale[:, None] if columns else scale
+    if solution is not None:
+        solution *= scale[:, None] if columns else scale
     return solution
 
 
@@ -70,7 +98,7 @@ def _add_outer(system: Array, factor: Array) -> None:
         system += factor @ factor.T
 
 
-def _cholesky_solve(system: Array, rhs: Array) -> Array:
+def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
     """Solve by one LAPACK call; overwrites both arguments."""
     if not system.size:  # Not every version of LAPACK's wrapper takes it.
         return rhs
@@ -79,10 +107,4 @@ def _cholesky_solve(system: Array, rhs: Array) -> Array:
     solve = partial(dposv, system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)
     small = system.shape[0] < ONE_THREAD_BELOW
     _, solution, info = with_one_blas_thread(solve) if small else solve()
-    if info != 0:
-        raise LinAlgError(
-            "The shifted Gram matrix is not positive definite: its leading block of "
-            f"order {info} is singular or indefinite. A Gram matrix must be positive "
-            "semidefinite and a zero shift needs it positive definite."
-        )
-    return np.asarray(solution)
+    return np.asarray(solution) if info == 0 else None

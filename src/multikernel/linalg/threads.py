@@ -3,6 +3,7 @@
 from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import islice
 from queue import SimpleQueue
 from threading import Lock
 from typing import Generic, TypeVar
@@ -188,17 +189,10 @@ class _Queue(Generic[Block]):
         try:
             while self.open:
                 with self._lock:
-                    block = next(self._blocks, _END)
-                if isinstance(block, _End):
+                    taken = list(islice(self._blocks, 1))
+                if not taken:
                     return
-                self._work(block)
+                self._work(taken[0])
         except BaseException as error:
             self.open = False
             self.errors.append(error)
-
-
-class _End:
-    """Marks the end of the blocks."""
-
-
-_END = _End()

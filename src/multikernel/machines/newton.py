@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramMatrix
+from multikernel.gram.definite import ROUNDING
 from multikernel.losses.base import Loss, SmoothConjugateLoss
 from multikernel.machines.base import MachineFit
 from multikernel.machines.checks import (
@@ -24,7 +25,6 @@ that matters, the sample has no say in a Newton step anyway."""
 
 HALVINGS = 50
 ARMIJO = 1e-4
-ROUNDING = 1e-8
 STALLED = 1e-6
 """A violation below this that does not fall any more is at its rounding level."""
 

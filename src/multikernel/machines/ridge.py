@@ -42,7 +42,7 @@ class Ridge:
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
         base = loss.loss if isinstance(loss, WeightedLoss) else loss
-        if isinstance(base, SquaredLoss):
+        if type(base) is SquaredLoss:  # a subclass may be any other loss
             return None
         return (
             "Ridge needs the squared loss, weighted or not: only then is the solution "
@@ -102,9 +102,9 @@ class Ridge:
         if fit_intercept:
             b = rho.sum(axis=0) / ones.sum()
             rho = rho - np.outer(ones, b)
-        f = targets - rho / weights[:, None]
-        # rho^T K rho without a product: K rho = f - b, and b meets a sum of zero.
-        form = float(np.sum(rho * (f - b)))
-        dual, f = rho.reshape(y.shape), f.reshape(y.shape)
+        # Not targets - rho / w, which a system near singularity solves badly.
+        smooth = gram.matvec(rho)
+        form = float(np.sum(rho * smooth))
+        dual, f = rho.reshape(y.shape), (smooth + b).reshape(y.shape)
         objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * form
         return MachineFit(dual, b, f, objective, 1, True)

@@ -140,20 +140,23 @@ def load(
         raise FileNotFoundError(f"There is no model file {path}.")
     with _one_sentence(path):
         # Read once: what is checked and what is built must be the same bytes.
-        data, calls = checked_archive(Path(path), max_bytes)
-        found = skops.get_untrusted_types(data=data)
-        accepted = {_full_name(item) for item in trusted}
-        known = {name for name in found if _is_score(name)} | {
-            name for name in found if name not in calls and _is_trusted_class(name)
+        data, names, calls = checked_archive(Path(path), max_bytes)
+        allowed = {_full_name(item) for item in trusted} | {
+            name
+            for name in names
+            if _is_score(name) or (name not in calls and _is_trusted_class(name))
         }
-        calls &= {*found, *GREEDY}
-        refused = sorted(({*found} | calls) - accepted - known)
-        if refused:
-            raise UntrustedTypesError(
-                f"{path} holds types that are not trusted: {', '.join(refused)}. If "
-                f"you know where the file comes from, load it with trusted={refused}."
-            )
-        return skops.loads(data, trusted=found)
+        greedy = calls.intersection(GREEDY) - allowed
+        if not greedy:
+            # skops looks for other types before it builds anything. To ask it for them
+            # beforehand would read the tree twice, most of the time of loading.
+            with suppress(skops.exceptions.UntrustedTypesFoundException):
+                return skops.loads(data, trusted=sorted(allowed))
+        refused = sorted(greedy.union(skops.get_untrusted_types(data=data)) - allowed)
+        raise UntrustedTypesError(
+            f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
+            f"know where the file comes from, load it with trusted={refused}."
+        )
 
 
 def write_whole(path: PathLike, data: bytes) -> None:
@@ -171,6 +174,25 @@ def write_whole(path: PathLike, data: bytes) -> None:
     OSError
         If it cannot be written; the message names it, and an older file is unharmed.
     """
+    target = check_place(path)
+    _remove_strays(target)
+    try:
+        _replace(target, data)
+    except OSError as error:
+        error.filename, error.filename2 = str(target), None
+        raise
+
+
+def check_place(path: PathLike) -> Path:
+    """Return where to write a file, or raise if there can be none.
+
+    Raises
+    ------
+    FileNotFoundError
+        If its folder does not exist.
+    IsADirectoryError
+        If it is a folder.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -178,12 +200,7 @@ def write_whole(path: PathLike, data: bytes) -> None:
         )
     if target.is_dir():
         raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
-    _remove_strays(target)
-    try:
-        _replace(target, data)
-    except OSError as error:
-        error.filename, error.filename2 = str(target), None
-        raise
+    return target
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -46,7 +46,7 @@ def with_version(data: bytes) -> bytes:
     return stream.getvalue()
 
 
-def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str]]:
+def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[str]]:
     """Return the content of a model file in a form that holds no surprises.
 
     Parameters
@@ -60,8 +60,10 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str]]:
     -------
     data : bytes
         An uncompressed archive of the same content.
+    names : set of str
+        Full names of all classes and functions in it.
     calls : set of str
-        Full names of the classes that building it would call.
+        Those of the classes that building it would call.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str]]:
     with ZipFile(packed, "w", ZIP_STORED) as archive:
         while members:
             archive.writestr(*members.popitem())
-    return packed.getvalue(), tree.calls
+    return packed.getvalue(), tree.names, tree.calls
 
 
 def _limit(needed: int, max_bytes: int) -> None:
@@ -153,6 +155,7 @@ class _Tree:
     """
 
     def __init__(self, members: dict[str, bytes]) -> None:
+        self.names: set[str] = set()
         self.calls: set[str] = set()
         self.n_bytes = 0
         self._sizes = {name: _array_bytes(data) for name, data in members.items()}
@@ -187,8 +190,10 @@ class _Tree:
         """Add what one node takes and calls, and number the member that it reads."""
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
+        name = f"{kind[1]}.{kind[2]}"
+        self.names.add(name)
         if kind[0] not in UNCALLED:
-            self.calls.add(f"{kind[1]}.{kind[2]}")
+            self.calls.add(name)
         if kind[0] == "JsonNode":
             self.n_bytes += _parsed_bytes(node["content"])
         file = node.get("file")

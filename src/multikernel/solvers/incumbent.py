@@ -21,6 +21,7 @@ from multikernel.certificates import (
     project_dual,
     relative_gap,
     rounding_floor,
+    safely_feasible,
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
@@ -35,6 +36,11 @@ gains in every one, and one that rounding holds gains in none."""
 PROGRESS = 1e-6
 """Share of the gap that counts as progress in that many iterations. Slow methods, of
 closed-form weights for p near 1, gain some 1e-4; what rounding does is far less."""
+
+SETTLED = 0.9
+"""Ratio of one gap to the one before above which a step has not lessened what rounding
+hides. Of 800 random problems 7 ended with more than their tolerance hidden: 6 to 44
+further steps had lowered the gap by 0 to 7 %."""
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -193,6 +199,7 @@ class Incumbent:
     _in_vain: int = -1
     _milestone: float = np.inf
     _stopped: bool = False
+    _blurred: float = np.inf
 
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
@@ -313,7 +320,7 @@ class Incumbent:
         Its quadratic forms may be upper bounds.
         """
         certificate = certify(self.problem, rho, self.model.norms, np.sqrt(forms))
-        if not certificate.value <= self.certificate.value:
+        if certificate.value > self.certificate.value:
             self.certificate = certificate
         return certificate.value
 
@@ -354,17 +361,32 @@ class Incumbent:
         )
 
     def status(self, tol: float, max_iter: int) -> Status | None:
-        """Return why to stop, or None to go on."""
-        if self._relative(self.certificate.value) <= tol:
-            gap = self._publish()
+        """Return why to stop, or None to go on.
+
+        Steps can close a gap, but not what rounding hides of it: where that alone is
+        above the tolerance, and a step has hardly changed it, none will help.
+        """
+        in_vain = self._in_vain >= self.patience
+        if self._seems_below(tol):
+            gap, before = self._publish(), self._blurred
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
+            hidden = gap - self._relative(self.certificate.value)
+            in_vain |= hidden > tol and gap > SETTLED * before
+            self._blurred = gap
         if self._stopped:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
             return Status.MAX_ITER
-        return Status.STALLED if self._in_vain >= self.patience else None
+        return Status.STALLED if in_vain else None
+
+    def _seems_below(self, tol: float) -> bool:
+        return self._relative(self.certificate.value) <= tol
+
+    def proves(self, tol: float) -> bool:
+        """Return whether the best model, evaluated, has a gap of at most tol."""
+        return self._seems_below(tol) and self._publish() <= tol
 
     def run(
         self, step: Callable[[], Status | None], tol: float, max_iter: int
@@ -422,7 +444,7 @@ class Incumbent:
             active=model.active,
             coefs=model.coefs,
             intercept=model.intercept,
-            dual=self.certificate.dual,
+            dual=safely_feasible(self.problem, self.certificate),
             objective=model.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.linalg import LinAlgError
+from numpy.random import Generator
 
 from multikernel._typing import Array
 from multikernel.gram.base import GramMatrix, GramStack
@@ -48,9 +49,7 @@ def check_gram_stack(
     _check_restrict(stack, reference, tol, rng)
 
 
-def _check_products(
-    stack: GramStack, K: Array, tol: float, rng: np.random.Generator
-) -> None:
+def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check forms, products, columns and diagonals."""
     n_kernels, n_rows, n_cols = K.shape
     if stack.shape != K.shape:
@@ -75,9 +74,7 @@ def _check_products(
         _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
 
 
-def _check_combination(
-    stack: GramStack, K: Array, tol: float, rng: np.random.Generator
-) -> None:
+def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check weighted sums, with all, one and no kernel."""
     n_kernels = K.shape[0]
     random, last = rng.random((n_kernels,)), np.eye(n_kernels)[-1]
@@ -98,9 +95,7 @@ def _check_combination(
             _check_solve(matrix, total, tol, rng)
 
 
-def _check_solve(
-    matrix: GramMatrix, total: Array, tol: float, rng: np.random.Generator
-) -> None:
+def _check_solve(matrix: GramMatrix, total: Array, tol: float, rng: Generator) -> None:
     """Check shifted systems, by what the solution solves."""
     n = total.shape[0]
     size = max(1.0, float(np.abs(total).max()))
@@ -122,9 +117,7 @@ def _check_solve(
     )
 
 
-def _check_take(
-    stack: GramStack, K: Array, tol: float, rng: np.random.Generator
-) -> None:
+def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check stacks of some kernels, neighbours and scattered, also a repeated one."""
     n_kernels = K.shape[0]
     v = rng.normal(size=(K.shape[2],))
@@ -144,9 +137,7 @@ def _check_take(
         _compare("take of take", part.take(again).matvec(v), expected[again] @ v, tol)
 
 
-def _check_restrict(
-    stack: GramStack, K: Array, tol: float, rng: np.random.Generator
-) -> None:
+def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check stacks on some samples, and that take and restrict commute."""
     n_kernels, n, _ = K.shape
     rows = np.sort(rng.permutation(n)[: max(1, n // 2)])

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.random import Generator
 from scipy.optimize import linprog
 
 from multikernel._typing import Array
@@ -56,7 +57,7 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     _check_promises(weighted(loss, weights), targets, rng)
 
 
-def _check_promises(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     if not isinstance(loss, Loss):
         raise AssertionError(
             f"{loss!r} is no Loss: it lacks one of value, gradient, conjugate and "
@@ -75,7 +76,7 @@ def _check_promises(loss: Loss, y: Array, rng: np.random.Generator) -> None:
         _check_dual_pieces(loss, y, rng)
 
 
-def _points(y: Array, rng: np.random.Generator, n: int = 20) -> list[Array]:
+def _points(y: Array, rng: Generator, n: int = 20) -> list[Array]:
     """Return random decision values at several scales around zero and the targets."""
     scales = np.geomspace(1e-3, 30.0, n)
     return [
@@ -83,14 +84,14 @@ def _points(y: Array, rng: np.random.Generator, n: int = 20) -> list[Array]:
     ]
 
 
-def _duals(loss: Loss, y: Array, rng: np.random.Generator, n: int = 12) -> list[Array]:
+def _duals(loss: Loss, y: Array, rng: Generator, n: int = 12) -> list[Array]:
     """Return points strictly inside the conjugate's domain, several for each sample."""
     lower, upper = loss.dual_bounds(y)
     low, high = np.maximum(lower, -5.0), np.minimum(upper, 5.0)
     return [low + (high - low) * rng.uniform(0.02, 0.98, y.shape) for _ in range(n)]
 
 
-def _check_shapes(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+def _check_shapes(loss: Loss, y: Array, rng: Generator) -> None:
     f = rng.normal(size=y.shape)
     f.flags.writeable = False
     results = {
@@ -107,7 +108,7 @@ def _check_shapes(loss: Loss, y: Array, rng: np.random.Generator) -> None:
         assert result.dtype == np.float64, f"{name} is {result.dtype}, not float64."
 
 
-def _check_gradient(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+def _check_gradient(loss: Loss, y: Array, rng: Generator) -> None:
     for f in _points(y, rng):
         slope, value = loss.gradient(y, f), loss.value(y, f)
         other = f + rng.normal(scale=rng.choice([0.1, 3.0]), size=y.shape)
@@ -119,7 +120,7 @@ def _check_gradient(loss: Loss, y: Array, rng: np.random.Generator) -> None:
         )
 
 
-def _check_domain(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+def _check_domain(loss: Loss, y: Array, rng: Generator) -> None:
     lower, upper = loss.dual_bounds(y)
     assert bool(np.all((lower <= 0.0) & (upper >= 0.0))), (
         "dual_bounds must contain 0: certificates shrink dual points towards it."
@@ -142,7 +143,7 @@ def _check_domain(loss: Loss, y: Array, rng: np.random.Generator) -> None:
         )
 
 
-def _check_fenchel_young(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
     for f in _points(y, rng):
         value, slope = loss.value(y, f), loss.gradient(y, f)
         scale = 1.0 + np.abs(f * slope) + value
@@ -159,7 +160,7 @@ def _check_fenchel_young(loss: Loss, y: Array, rng: np.random.Generator) -> None
             )
 
 
-def _check_supremum(loss: Loss, y: Array, rng: np.random.Generator) -> None:
+def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
     for u in _duals(loss, y, rng, n=4):
 
         def objective(f: Array, u: Array = u) -> Array:
@@ -198,7 +199,7 @@ def _check_far_away(loss: Loss, y: Array) -> None:
 
 
 def _check_conjugate_derivatives(
-    loss: SmoothConjugateLoss, y: Array, rng: np.random.Generator
+    loss: SmoothConjugateLoss, y: Array, rng: Generator
 ) -> None:
     step = 1e-6
     for u in _duals(loss, y, rng):
@@ -219,9 +220,7 @@ def _check_conjugate_derivatives(
         assert bool(np.all(curvature > 0.0)), "conjugate_hessian must be positive."
 
 
-def _check_dual_pieces(
-    loss: PolyhedralLoss, y: Array, rng: np.random.Generator
-) -> None:
+def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
     signs, costs, sizes = loss.dual_pieces(y)
     assert bool(np.all(np.abs(signs) == 1.0) and np.all(sizes > 0.0)), (
         "dual_pieces must return signs of -1 or +1 and positive sizes."
@@ -251,9 +250,7 @@ def _cheapest(u: Array, signs: Array, costs: Array, sizes: Array) -> Array:
     return np.array(values)
 
 
-def _check_weighting(
-    loss: Loss, y: Array, weights: Array, rng: np.random.Generator
-) -> None:
+def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
     heavier = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(heavier, capability), isinstance(loss, capability)

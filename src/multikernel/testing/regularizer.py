@@ -1,6 +1,7 @@
 """Conformance of a regulariser: its conjugate, its dual ball, and its capabilities."""
 
 import numpy as np
+from numpy.random import Generator
 
 from multikernel._typing import Array
 from multikernel.regularizers.base import (
@@ -61,7 +62,7 @@ def check_regularizer(
         _check_kernel_weights(regularizer, points)
 
 
-def _norms(n_kernels: int, rng: np.random.Generator) -> list[Array]:
+def _norms(n_kernels: int, rng: Generator) -> list[Array]:
     """Return vectors of norms at several scales, some of them sparse."""
     points = []
     for scale in np.geomspace(1e-2, 1e2, 16):
@@ -74,99 +75,99 @@ def _norms(n_kernels: int, rng: np.random.Generator) -> list[Array]:
 
 
 def _check_value(
-    regularizer: BlockRegularizer, points: list[Array], rng: np.random.Generator
+    penalty: BlockRegularizer, points: list[Array], rng: Generator
 ) -> None:
-    assert regularizer.alpha > 0.0, f"alpha is {regularizer.alpha:g}, not positive."
-    doubled = regularizer.with_alpha(2.0 * regularizer.alpha)
-    assert doubled.alpha == 2.0 * regularizer.alpha, (
-        f"with_alpha({2.0 * regularizer.alpha:g}) has the strength {doubled.alpha:g}."
+    assert penalty.alpha > 0.0, f"alpha is {penalty.alpha:g}, not positive."
+    doubled = penalty.with_alpha(2.0 * penalty.alpha)
+    assert doubled.alpha == 2.0 * penalty.alpha, (
+        f"with_alpha({2.0 * penalty.alpha:g}) has the strength {doubled.alpha:g}."
     )
-    at_zero = regularizer.value(np.zeros_like(points[0]))
+    at_zero = penalty.value(np.zeros_like(points[0]))
     assert at_zero == 0.0, f"The penalty of zero norms is {at_zero:g}, not zero."
     for t in points:
-        value = regularizer.value(t)
+        value = penalty.value(t)
         assert isinstance(value, float), f"value returns {type(value)}, not a float."
         assert abs(doubled.value(t) - 2.0 * value) <= 1e-9 * value, (
             "with_alpha must multiply the penalty, and change nothing else of it."
         )
         other = points[rng.integers(len(points))]
-        chord = 0.5 * (value + regularizer.value(other))
-        assert regularizer.value(0.5 * (t + other)) <= chord + 1e-10 * chord, (
+        chord = 0.5 * (value + penalty.value(other))
+        assert penalty.value(0.5 * (t + other)) <= chord + 1e-10 * chord, (
             "The penalty is not convex: it lies above a chord."
         )
-        larger = regularizer.value(t + 0.1 * t.mean())
+        larger = penalty.value(t + 0.1 * t.mean())
         assert larger >= value, "The penalty must not fall where a norm grows."
 
 
-def _check_dual_ball(regularizer: BlockRegularizer, points: list[Array]) -> None:
+def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
     at = np.ones_like(points[0])
     for s in points:
-        scale = regularizer.feasible_scale(s)
+        scale = penalty.feasible_scale(s)
         assert 0.0 < scale <= 1.0, f"feasible_scale is {scale:g}, outside (0, 1]."
-        assert np.isfinite(regularizer.conjugate(scale * s, at)), (
+        assert np.isfinite(penalty.conjugate(scale * s, at)), (
             "The conjugate must be finite at feasible_scale(s) * s."
         )
-        again = regularizer.feasible_scale(scale * s)
+        again = penalty.feasible_scale(scale * s)
         assert abs(again - 1.0) <= 1e-12, (
             f"A feasible point must not be scaled further: its scale is {again:.15g}."
         )
         if scale < 1.0:
-            beyond = regularizer.conjugate(1.001 * scale * s, at)
+            beyond = penalty.conjugate(1.001 * scale * s, at)
             assert np.isposinf(beyond), (
                 "feasible_scale shrinks too much: a point a little outside is still "
                 "in the domain of the conjugate."
             )
-    assert regularizer.feasible_scale(np.zeros_like(at)) == 1.0, (
+    assert penalty.feasible_scale(np.zeros_like(at)) == 1.0, (
         "Zero dual norms are always feasible: their scale must be 1."
     )
 
 
 def _check_fenchel_young(
-    regularizer: BlockRegularizer, points: list[Array], rng: np.random.Generator
+    penalty: BlockRegularizer, points: list[Array], rng: Generator
 ) -> None:
     for t in points:
         for k in rng.choice(len(points), size=8, replace=False):
-            s = points[k] * regularizer.feasible_scale(points[k])
+            s = points[k] * penalty.feasible_scale(points[k])
             product = float(t @ s)
-            rest = regularizer.value(t) + regularizer.conjugate(s, t) - product
+            rest = penalty.value(t) + penalty.conjugate(s, t) - product
             assert rest >= -1e-9 * (1.0 + product), (
                 "Omega(t) + Omega*(s) must be at least the product of t and s, but it "
                 f"is less by {-rest:.3g}."
             )
 
 
-def _check_tightness(regularizer: BlockRegularizer, points: list[Array]) -> None:
+def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
     for norms in points:
         # Where a norm is zero the slope is one-sided, so only interior points serve.
         t = norms + 1e-2 * (1.0 + norms.mean())
-        slopes = _slopes(regularizer, t)
-        s = slopes * regularizer.feasible_scale(slopes)
+        slopes = _slopes(penalty, t)
+        s = slopes * penalty.feasible_scale(slopes)
         product = float(t @ s)
-        rest = regularizer.value(t) + regularizer.conjugate(s, t) - product
+        rest = penalty.value(t) + penalty.conjugate(s, t) - product
         assert abs(rest) <= 1e-5 * (1.0 + product), (
             "Omega(t) + Omega*(s) must equal the product of t and s at the slopes s "
             f"of the penalty, but it differs by {rest:.3g}: the conjugate is not tight."
         )
 
 
-def _slopes(regularizer: BlockRegularizer, t: Array) -> Array:
+def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
     """Return central differences of the penalty at positive norms."""
     slopes = np.empty_like(t)
     for m in range(t.size):
         step = np.zeros_like(t)
         step[m] = 1e-5 * t[m]
-        rise = regularizer.value(t + step) - regularizer.value(t - step)
+        rise = penalty.value(t + step) - penalty.value(t - step)
         slopes[m] = rise / (2.0 * step[m])
     return np.maximum(slopes, 0.0)
 
 
-def _check_no_kernels(regularizer: ProximableRegularizer) -> None:
+def _check_no_kernels(penalty: ProximableRegularizer) -> None:
     # A separable penalty is used on working sets, and those may be empty.
     nothing = np.empty(0)
     values = (
-        regularizer.value(nothing),
-        regularizer.conjugate(nothing, nothing),
-        regularizer.feasible_scale(nothing),
+        penalty.value(nothing),
+        penalty.conjugate(nothing, nothing),
+        penalty.feasible_scale(nothing),
     )
     assert values == (0.0, 0.0, 1.0), (
         "Without kernels the penalty and its conjugate must be 0 and feasible_scale 1, "
@@ -175,19 +176,19 @@ def _check_no_kernels(regularizer: ProximableRegularizer) -> None:
 
 
 def _check_prox(
-    regularizer: ProximableRegularizer, points: list[Array], rng: np.random.Generator
+    penalty: ProximableRegularizer, points: list[Array], rng: Generator
 ) -> None:
     for norms in points:
         for step in (0.05, 1.0, 4.0):
-            near = regularizer.prox(norms, step)
+            near = penalty.prox(norms, step)
             assert bool(np.all((near >= 0.0) & (near <= norms))), (
                 "prox must return norms between zero and the given ones."
             )
-            best = _prox_objective(regularizer, near, norms, step)
+            best = _prox_objective(penalty, near, norms, step)
             for size in (1e-5, 1e-2, 1.0):
                 move = size * rng.normal(size=norms.size)
                 z = np.maximum(near + move, 0.0)
-                lead = best - _prox_objective(regularizer, z, norms, step)
+                lead = best - _prox_objective(penalty, z, norms, step)
                 assert lead <= 1e-12 * (1.0 + best), (
                     "prox is not the minimiser of step * Omega(t) + |t - norms|^2 / 2: "
                     f"a neighbour is better by {lead:.3g}."
@@ -195,34 +196,32 @@ def _check_prox(
 
 
 def _prox_objective(
-    regularizer: BlockRegularizer, t: Array, norms: Array, step: float
+    penalty: BlockRegularizer, t: Array, norms: Array, step: float
 ) -> float:
     distance = t - norms
-    return step * regularizer.value(t) + 0.5 * float(distance @ distance)
+    return step * penalty.value(t) + 0.5 * float(distance @ distance)
 
 
-def _check_prox_derivative(
-    regularizer: ProximableRegularizer, points: list[Array]
-) -> None:
+def _check_prox_derivative(penalty: ProximableRegularizer, points: list[Array]) -> None:
     for norms in points:
         for step in (0.05, 1.0, 4.0):
             move = 1e-6 * (1.0 + norms)
-            middle = regularizer.prox(norms, step)
-            right = (regularizer.prox(norms + move, step) - middle) / move
-            left = (middle - regularizer.prox(norms - move, step)) / move
+            middle = penalty.prox(norms, step)
+            right = (penalty.prox(norms + move, step) - middle) / move
+            left = (middle - penalty.prox(norms - move, step)) / move
             smooth = np.abs(right - left) <= 1e-6
-            slopes = regularizer.prox_derivative(norms, step)
+            slopes = penalty.prox_derivative(norms, step)
             error = np.max(np.abs(slopes - 0.5 * (left + right)) * smooth)
             assert error <= 1e-5, (
                 f"prox_derivative differs from differences of prox by {error:.3g}."
             )
 
 
-def _check_threshold(regularizer: ProximableRegularizer, points: list[Array]) -> None:
-    threshold = regularizer.threshold
+def _check_threshold(penalty: ProximableRegularizer, points: list[Array]) -> None:
+    threshold = penalty.threshold
     for norms in points:
         for step in (0.05, 1.0, 4.0):
-            alive = regularizer.prox(norms, step) > 0.0
+            alive = penalty.prox(norms, step) > 0.0
             # A hair's breadth around the threshold may fall on either side.
             margin = norms - step * threshold
             sure = np.abs(margin) > 1e-9 * (1.0 + norms)
@@ -231,38 +230,36 @@ def _check_threshold(regularizer: ProximableRegularizer, points: list[Array]) ->
                 f"step * threshold, and threshold is {threshold:.6g}."
             )
     at = np.zeros_like(points[0])
-    assert regularizer.conjugate(np.full_like(at, threshold), at) == 0.0, (
+    assert penalty.conjugate(np.full_like(at, threshold), at) == 0.0, (
         "The conjugate must vanish where no dual norm exceeds the threshold."
     )
 
 
-def _check_kernel_weights(
-    regularizer: VariationalRegularizer, points: list[Array]
-) -> None:
+def _check_kernel_weights(penalty: VariationalRegularizer, points: list[Array]) -> None:
     for t in points:
         if not t.any():
             continue
-        weights = regularizer.kernel_weights(t)
+        weights = penalty.kernel_weights(t)
         assert bool(np.all((weights >= 0.0) & np.isfinite(weights))), (
             "kernel_weights must be finite and non-negative."
         )
-        value, bound = regularizer.value(t), _quadratic(regularizer, t, weights)
+        value, bound = penalty.value(t), _quadratic(penalty, t, weights)
         assert abs(bound - value) <= 1e-8 * (1.0 + value), (
             "alpha / 2 * sum(norms^2 / kernel_weights) must equal the penalty: it is "
             f"{bound:.10g} and the penalty {value:.10g}."
         )
         for other in points:
-            bound = _quadratic(regularizer, other, weights)
-            value = regularizer.value(other)
+            bound = _quadratic(penalty, other, weights)
+            value = penalty.value(other)
             assert bound >= value * (1.0 - 1e-8), (
                 "alpha / 2 * sum(norms^2 / kernel_weights) must bound the penalty from "
                 f"above for all norms: it is {bound:.10g} and the penalty {value:.10g}."
             )
 
 
-def _quadratic(regularizer: BlockRegularizer, t: Array, weights: Array) -> float:
+def _quadratic(penalty: BlockRegularizer, t: Array, weights: Array) -> float:
     """Return alpha / 2 times the sum of t^2 / weights, with 0 / 0 = 0."""
     if bool(np.any((weights == 0.0) & (t > 0.0))):
         return np.inf
     used = t > 0.0
-    return 0.5 * regularizer.alpha * float(np.sum(t[used] ** 2 / weights[used]))
+    return 0.5 * penalty.alpha * float(np.sum(t[used] ** 2 / weights[used]))

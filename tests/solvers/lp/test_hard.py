@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from attack.cases import make_case
 from reference.toys import CLASSIFICATION, toy_loss
 from scipy.optimize import linprog
 
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import DenseStack
 from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
@@ -193,3 +195,14 @@ def test_masters_start_from_those_of_fewer_planes():
     cold = central_master(heights, slopes, regularizer, 1e-6)
     warm = central_master(heights, slopes, regularizer, 1e-6, first)
     assert warm.lower_bound == pytest.approx(cold.lower_bound, abs=1e-5)
+
+
+def test_a_descent_that_zigzags_ends_when_its_pace_tells():
+    case = make_case(27701)
+    assert case.settings["solver"] == "simple"
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        model = case.estimator().fit(case.inputs()[0], case.y, case.weights)
+    assert model.n_iter_ <= 300  # of 5000, at 5 ms each
+    objectives = model.history_["objective"]
+    left = model.duality_gap_ * model.objective_
+    assert (objectives[-101] - objectives[-1]) / 100 * 5000 < left

@@ -1,13 +1,16 @@
 """A greedy path: kernels in the order of selection, and the model after each."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import dual_norms
+from multikernel.certificates import evaluate, evaluate_terms
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem, Progress, Solution, Status
+from multikernel.solvers.greedy.refit import REFIT_GAP
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,24 +103,36 @@ class GreedyPath:
         Returns
         -------
         solution : Solution
-            Every selected kernel has the weight one. Its `duality_gap` is nan: the
+            Evaluated from its own terms. Every selected kernel has the weight one. Its `duality_gap` is nan: the
             fit on the selected kernels is exact, their choice is greedy.
 
         Raises
         ------
         ValueError
             If fewer kernels were selected.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the objective is not the one that the refit found.
         """
         k = len(self) if n_kernels is None else self._checked(n_kernels)
         gram, active = self.problem.gram, np.sort(self.order[:k])
         weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
         weights[active] = 1.0
-        if k:
-            norms[active] = dual_norms(gram.take(active), self.coefs[k])
+        # Refits know the sum of the kernels; the model that is published has terms.
+        terms = evaluate_terms(gram, active, self.coefs[k][None], np.ones(k))
+        norms[active] = terms.norms
+        objective = evaluate(self.problem, active, terms, self.intercepts[k]).objective
+        _warn_apart(k, objective, float(self.objectives[k]))
         # The norms are products too, and a model is published with what it has cost.
         vectors = self.coefs[k].size // gram.shape[1]
         last = [
-            replace(line, passes=line.passes + vectors * k / gram.shape[0])
+            replace(
+                line,
+                objective=objective,
+                passes=line.passes + vectors * k / gram.shape[0],
+            )
             for line in self.history[k : k + 1]
         ]
         return Solution(
@@ -127,7 +142,7 @@ class GreedyPath:
             coefs=np.repeat(self.coefs[k][None], k, axis=0),
             intercept=self.intercepts[k],
             dual=self.problem.regularizer.alpha * self.coefs[k],
-            objective=float(self.objectives[k]),
+            objective=objective,
             duality_gap=np.nan,
             n_iter=k,
             status=self.status,
@@ -159,3 +174,17 @@ class GreedyPath:
             f[position + 1 :] += np.moveaxis(images, 1, 0)
         intercepts = self.intercepts if n_outputs else self.intercepts[:, 0]
         return np.asarray(f + np.expand_dims(intercepts, 1))
+
+
+def _warn_apart(k: int, objective: float, refitted: float) -> None:
+    """Warn where the sum of the kernels is not what its terms are, for rounding."""
+    off = abs(objective - refitted)
+    if off > REFIT_GAP * max(abs(objective), abs(refitted)):
+        warnings.warn(
+            f"The model of {k} kernels has an objective of {objective:.6g}, and its "
+            f"refit found {refitted:.6g}: the kernels are not known precisely enough "
+            "for this penalty. Raise alpha, bring the kernels to comparable scales, or "
+            "hold them in double precision.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -78,4 +78,4 @@ def whitening(problem: Problem) -> Whitening:
 def is_squared(loss: Loss) -> bool:
     """Return whether a loss is the squared loss, weighted or not."""
     inner = loss.loss if isinstance(loss, WeightedLoss) else loss
-    return isinstance(inner, SquaredLoss)
+    return type(inner) is SquaredLoss  # a subclass may be any other loss

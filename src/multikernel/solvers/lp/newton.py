@@ -35,7 +35,7 @@ SOFTENING = 5.0  # by what P - 1 grows where the quadratic model failed; see bel
 SHORT, LONG = 0.5, 0.9  # steps that tell of a failure, and of a success
 FAST = 0.1  # a factor of the gap in one step that needs no sharpening
 SHARPEST = 1e-9  # P - 1 at least
-MOST_STEPS, STEPS_PER_SAMPLE = 200_000, 100  # of SMO: more, and the ball is to blame
+MOST_STEPS = 500, 100, 200_000  # of SMO for n samples: the least of 500 n, 100 n + ..
 FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
 LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
 VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
@@ -376,8 +376,9 @@ class _Search:
         objective, cache_bytes = tracker.model.objective, self.settings.cache_bytes
         machine = machine_within(problem, gap, objective, cache_bytes)
         if isinstance(machine, SMO):
-            most = MOST_STEPS + STEPS_PER_SAMPLE * problem.y.size
-            machine = replace(machine, max_steps=most)
+            few, many, fixed = MOST_STEPS
+            n = problem.y.size
+            machine = replace(machine, max_steps=min(few * n, many * n + fixed))
         fit = fit_machine(machine, problem, matrix, start)
         self.solved = fit.converged
         tracker.recorder.inner_steps += fit.n_steps

@@ -140,6 +140,8 @@ class AugmentedLagrangian:
         size = max(abs(primal), TINY)
         return Measure(primal, (primal - dual) / size, fenchel / size)
 
+    # Steps that lead beyond all numbers, and trials of such lengths, are given up.
+    @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> Measure:
         """Iterate until the relative gap of this problem is at most `target`.
 
@@ -220,6 +222,8 @@ class AugmentedLagrangian:
             step_images = images_of_sparse(gram, entries, step[entries])
         else:
             step_images = gram.matvec(step)
+        if not np.isfinite(step_images @ step).all():
+            raise np.linalg.LinAlgError("A step leads beyond all numbers.")
         self._search(step, step_images)
         self.intercept += shift
         self._refresh()

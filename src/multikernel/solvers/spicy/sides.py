@@ -142,13 +142,17 @@ class SmoothSide:
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
-        u = -(self.rho + length * self.step)
-        return float(-self.loss.conjugate_gradient(self.y, u) @ self.step)
+        slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
+        return -float(slopes @ self.step)
 
     def move(self, length: float) -> None:
         """Go along the direction."""
+        self._rho = self._moved(length)
+
+    def _moved(self, length: float) -> Array:
+        """Return the point `length` times the direction away, off the boundary."""
         moved = self._rho + length * self.step
-        self._rho = np.clip(moved, self.lowest, self.highest)
+        return np.asarray(np.clip(moved, self.lowest, self.highest))
 
     def again(self) -> None:
         """Return None: a scaled dual point is the better start."""
@@ -266,7 +270,9 @@ class BarrierSide:
         self.loss, self.y = loss, y
         slopes, self.costs, self.sizes = loss.dual_pieces(y)
         self.signs = -slopes  # rho = -u
-        self.pieces = _interior_pieces(self.signs, self.sizes, rho)
+        self.lowest = _inside(np.zeros_like(self.sizes))
+        self.highest = -_inside(-self.sizes)
+        self.pieces = self._kept(_interior_pieces(self.signs, self.sizes, rho))
         self.barrier = gap / (2.0 * self.pieces.size)
         self.xi = self.barrier / (self.sizes - self.pieces)
         self.zeta = self.barrier / self.pieces
@@ -323,12 +329,12 @@ class BarrierSide:
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function along the direction."""
-        gradient = self._barrier_gradient(self.pieces + length * self.direction)
+        gradient = self._barrier_gradient(self._moved(length))
         return float(np.vdot(gradient, self.direction))
 
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
-        self.pieces = self.pieces + length * self.direction
+        self.pieces = self._moved(length)
         share = min(1.0, self.dual_reach)
         centered_xi = self.barrier / (self.sizes - self.pieces)
         centered_zeta = self.barrier / self.pieces
@@ -341,6 +347,15 @@ class BarrierSide:
 
     def sturdier(self) -> None:
         """Return None."""
+
+    def _moved(self, length: float) -> Array:
+        """Return the pieces `length` times the direction away."""
+        return self._kept(self.pieces + length * self.direction)
+
+    def _kept(self, pieces: Array) -> Array:
+        """Keep pieces off the walls, onto which rounding may put them."""
+        kept: Array = np.clip(pieces, self.lowest, self.highest)
+        return kept
 
     def _barrier_gradient(self, pieces: Array) -> Array:
         above = self.sizes - pieces

@@ -155,7 +155,7 @@ class _Search:
     def step(self) -> None:
         """Add a plane, and at the end look for a sparse model."""
         self._add_plane()
-        if self._regularizer.p == 1.0 and self.tracker.gap <= self.tol:
+        if self._regularizer.p == 1.0 and self.tracker.proves(self.tol):
             self._go_to_a_corner()
 
     def _add_plane(self) -> None:

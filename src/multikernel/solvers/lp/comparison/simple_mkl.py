@@ -40,6 +40,11 @@ SHARPENING = 0.1
 ROUNDING = 1e-13
 """Relative fall of the value that is none."""
 
+WINDOW = 100
+"""Moves from which the pace is told. Descents that zigzag for good have one pace: of
+200 random problems of up to 12 kernels two did, and took 6 s and 27 s for 3176 and
+5000 moves; no other took more than 136."""
+
 
 @dataclass(frozen=True)
 class SimpleMKL(WeightSolver):
@@ -56,7 +61,8 @@ class SimpleMKL(WeightSolver):
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=5000
-        Moves at most; a gradient step is one for every component that leaves.
+        Moves at most; a gradient step is one for every component that leaves. The
+        descent ends as soon as at its pace so many would not close the gap.
     cache_bytes : int, default=1_000_000_000
         Memory for rows of a combined kernel that is too large to be held.
 
@@ -76,7 +82,8 @@ class SimpleMKL(WeightSolver):
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
-        return _Search(oracle, self.tol, first_weights(oracle, init)).step
+        first = first_weights(oracle, init)
+        return _Search(oracle, self.tol, self.max_iter, first).step
 
 
 @dataclass
@@ -85,29 +92,43 @@ class _Search:
 
     oracle: WeightOracle
     tol: float
+    max_iter: int
     first: Array
     share: float = PRECISION
+    moves: int = 0
+    mark: float = np.inf  # the objective at the end of the last window
     point: OraclePoint | None = None
     direction: Array | None = None
 
     def step(self) -> Status | None:
-        """Go as far along the direction as it leads down, or evaluate first weights."""
+        """Make a move, or evaluate the first weights; tell if it is too slow."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None
-        point, direction = self.point, self.direction
+        status = self._move(self.point)
+        self.moves += 1
+        if self.moves % WINDOW:
+            return status
+        tracker = self.oracle.tracker
+        objective = tracker.model.objective
+        pace, self.mark = (self.mark - objective) / WINDOW, objective
+        slow = pace * self.max_iter < tracker.gap * abs(objective)
+        return Status.MAX_ITER if slow else status
+
+    def _move(self, point: OraclePoint) -> Status | None:
+        """Go as far along the direction as it leads down."""
+        direction, self.direction = self.direction, None
         renewed = direction is None
         if direction is None:
             direction = _descent_direction(point.weights, point.gradient)
         longest = _longest_step(point.weights, direction)
-        self.direction = None
         end = self._evaluate(point, direction, longest) if longest > 0.0 else point
         if end.value >= point.value:
-            if longest > 0.0:
-                self._line_search(direction, longest, end)
-            fall = point.value - self.point.value
+            found = self._line_search(point, direction, longest, end)
+            fall = point.value - found.value
             if renewed and fall <= ROUNDING * abs(point.value):
-                self._sharpen(point)
+                found = self._look_closer(point)
+            self.point = found
             return Status.STALLED if self.precision < SMALLEST_GAP else None
         # The components that have reached zero leave; the largest one makes up.
         direction = np.where(end.weights > 0.0, direction, 0.0)
@@ -116,13 +137,13 @@ class _Search:
         self.point, self.direction = end, direction
         return None
 
-    def _sharpen(self, point: OraclePoint) -> None:
-        """Look at a point more closely: its gradient has led nowhere.
+    def _look_closer(self, point: OraclePoint) -> OraclePoint:
+        """Evaluate a point more closely: its gradient has led nowhere.
 
         Values are found from below, so one that is not exact enough looks too good.
         """
         self.share *= SHARPENING
-        self.point = self.oracle.evaluate(point.weights, self.precision)
+        return self.oracle.evaluate(point.weights, self.precision)
 
     @property
     def precision(self) -> float:
@@ -133,26 +154,27 @@ class _Search:
         weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 
-    def _line_search(self, direction: Array, longest: float, end: OraclePoint) -> None:
-        """Go to where the slope along a direction is flat, by secants of the slope.
+    def _line_search(
+        self, start: OraclePoint, direction: Array, longest: float, end: OraclePoint
+    ) -> OraclePoint:
+        """Return where the slope along a direction is flat, by secants of the slope.
 
         The value is convex, and every evaluation gives its slope as well: the lowest
         point stays between one where it falls and one where it rises.
         """
-        assert self.point is not None
-        start, low, high, last = self.point, 0.0, longest, np.nan
+        best, low, high, last = start, 0.0, longest, np.nan
         first = falling = float(start.gradient @ direction)
         rising = float(end.gradient @ direction)
-        for _ in range(MOST_SECANTS if first < 0.0 else 0):
+        for _ in range(MOST_SECANTS if first < 0.0 < longest else 0):
             share = falling / (falling - rising) if rising > 0.0 else 0.5
             step = low + float(np.clip(share, NEAREST, 1.0 - NEAREST)) * (high - low)
             found = self._evaluate(start, direction, step)
             slope = float(found.gradient @ direction)
-            if found.value < self.point.value:
-                self.point = found
+            if found.value < best.value:
+                best = found
             flat = abs(slope) <= FLAT * abs(first) or high - low <= NARROW * high
-            if flat and self.point is not start:
-                return
+            if flat and best is not start:
+                break
             # The slope of an end that stays for long is halved (the Illinois rule).
             if slope < 0.0:
                 rising *= 0.5 if low == last else 1.0
@@ -160,6 +182,7 @@ class _Search:
             else:
                 falling *= 0.5 if high == last else 1.0
                 last, high, rising = step, step, slope
+        return best
 
 
 def _descent_direction(weights: Array, gradient: Array) -> Array:
