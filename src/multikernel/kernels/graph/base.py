@@ -123,7 +123,7 @@ class FittedGraph(Protocol):
 class KernelGraph(Protocol):
     """A graph as a user writes it down."""
 
-    def fit(self, X: Array) -> FittedGraph:
+    def bind(self, X: Array) -> FittedGraph:
         """Learn what the kernels need from samples."""
         ...
 

@@ -55,7 +55,7 @@ class DirectedGrid:
         check_parameter(owner, "weight_base", self.weight_base, POSITIVE)
         check_parameter(owner, "root_weight", self.root_weight, POSITIVE)
 
-    def fit(self, X: Array) -> "FittedGrid":
+    def bind(self, X: Array) -> "FittedGrid":
         """Learn the levels of every input.
 
         Parameters
@@ -392,4 +392,3 @@ def root_factors(graph: FittedGrid) -> tuple[float, float]:
     base, r = graph.weight_base, graph.root_weight
     below = max((1.0 + base) / (r + base), 1.0) ** 2
     return below, max(1.0 / r**2 - below, 0.0)
-

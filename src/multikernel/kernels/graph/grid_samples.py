@@ -35,6 +35,7 @@ SAFE = 1e-3
 """Smallest F_{i,0} that is divided by, where its diagonal is one: below that single
 precision leaves less than four digits, and the products are formed anew instead."""
 
+
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """Which products yield which nodes: indices of factors, of prefixes, of pairs."""
@@ -145,7 +146,9 @@ class GridSamples:
             forms = self._careful_forms(nodes, vector, base)
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
-            return scale * np.maximum(forms, 0.0), scale * self._noise(nodes, vector, base)
+            return scale * np.maximum(forms, 0.0), scale * self._noise(
+                nodes, vector, base
+            )
 
     def _sides(self, i: int, start: int) -> Array:
         """Return the features of the levels from `start` on, by their shares."""
@@ -245,9 +248,7 @@ class GridSamples:
                 total[k] += product.sum()
         return total
 
-    def _noise(
-        self, nodes: Sequence["GridNode"], vector: Array, base: _Base
-    ) -> Array:
+    def _noise(self, nodes: Sequence["GridNode"], vector: Array, base: _Base) -> Array:
         """Return the sums over the diagonals."""
         squares = vector * vector
         ratios: dict[tuple[int, int], Array] = {}

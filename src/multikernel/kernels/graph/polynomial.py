@@ -25,7 +25,7 @@ class PolynomialGrid(DirectedGrid):
     --------
     >>> import numpy as np
     >>> from multikernel.kernels.graph import PolynomialGrid
-    >>> grid = PolynomialGrid(degree=4).fit(np.zeros((1, 32)))
+    >>> grid = PolynomialGrid(degree=4).bind(np.zeros((1, 32)))
     >>> grid.n_nodes == 5**32
     True
     >>> grid.name(((2, 2), (6, 1)))

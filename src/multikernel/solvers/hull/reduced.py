@@ -113,9 +113,9 @@ class _Level:
             weighted = features * bends
             hessian += weighted @ features.T
             cross, own = weighted.sum(axis=1), float(bends.sum())
+        # Where no sample bends, as on the far side of a hinge, a unit does.
+        own = own if own > 1e-12 else 1.0
         if problem.fit_intercept:
-            # Where no sample bends, as on the far side of a hinge, a unit does.
-            own = own if own > 1e-12 else 1.0
             shift = float(slopes.sum())
             hessian -= np.outer(cross, cross / own)
         step = _solve(hessian, cross * (shift / own) - gradient)

@@ -315,7 +315,9 @@ class _Run:
             history=tuple(self.history),
         )
         if not settings.certify:
-            kept = used | np.array([not active.samples.graph.parents(v) for v in active.nodes])
+            kept = used | np.array(
+                [not active.samples.graph.parents(v) for v in active.nodes]
+            )
             self.beta = beta[kept[active.owner]]
             active.keep(kept)
         return solution
