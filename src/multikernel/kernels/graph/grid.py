@@ -143,7 +143,7 @@ class FittedGrid:
         """Return the nodes with one level less."""
         return [
             (
-                node[:k] + ((i, level - 1),) + node[k + 1 :]
+                (*node[:k], (i, level - 1), *node[k + 1 :])
                 if level > 1
                 else node[:k] + node[k + 1 :]
             )
@@ -171,7 +171,7 @@ class FittedGrid:
             return name
         if level == 1 and "^" in self.style:
             return name
-        if level == self.highest[i] and self.levels[i].sizes[level] > 1:
+        if level == self.highest[i] and self.levels[i].sizes[level] != 1:
             return f"{name}[rest]"
         return self.style.format(name=name, level=level)
 

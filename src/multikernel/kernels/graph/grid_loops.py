@@ -11,6 +11,10 @@ CHUNK = 2048
 """Entries of a row that are worked on at a time. At n = 4096 and 528 nodes, 1024 and
 4096 took 10 to 20 % longer: the one for its overheads, the other for the cache."""
 
+SMALLEST = np.float32(1e-6)
+"""Factors of a product are at least that large in absolute value, so that nodes can
+divide by them. With a unit diagonal that is the rounding of single precision."""
+
 
 @njit(cache=True, fastmath=True, nogil=True)
 def _factor(out, units, row, start, length, first, shares):  # type: ignore[no-untyped-def]
@@ -26,13 +30,12 @@ def _factor(out, units, row, start, length, first, shares):  # type: ignore[no-u
 
 @njit(cache=True, fastmath=True, nogil=True)
 def product_rows(rows, units, firsts, shares, sizes, triangle):  # type: ignore[no-untyped-def]
-    """Write the product of the sums of all inputs; return the smallest entry of one.
+    """Write the product of the sums of all inputs.
 
     `triangle` holds the rows of the upper triangle one after the other.
     """
     n = units.shape[1]
     factor = np.empty(CHUNK, np.float32)
-    smallest = np.float32(1.0)
     for row in range(rows[0], rows[1]):
         offset = row * n - row * (row - 1) // 2 - row
         for start in range(row, n, CHUNK):
@@ -43,9 +46,8 @@ def product_rows(rows, units, firsts, shares, sizes, triangle):  # type: ignore[
                 own = shares[i, : sizes[i]]
                 _factor(factor, units, row, start, length, firsts[i], own)
                 for b in range(length):
-                    out[b] *= factor[b]
-                    smallest = min(smallest, abs(factor[b]))
-    return smallest
+                    small = abs(factor[b]) < SMALLEST
+                    out[b] *= SMALLEST if small else factor[b]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
@@ -78,7 +80,8 @@ def descendant_rows(rows, triangle, vector, units, inputs, factors, prefixes, pa
                 first, size = firsts[i], sizes[i]
                 _factor(inverse, units, row, start, length, first, below[i, :size])
                 for b in range(length):
-                    inverse[b] = np.float32(1.0) / inverse[b]
+                    small = abs(inverse[b]) < SMALLEST
+                    inverse[b] = np.float32(1.0) / (SMALLEST if small else inverse[b])
                 for k in range(begins[i], begins[i + 1]):
                     own = factors[k, :size]
                     _factor(ratios[k], units, row, start, length, first, own)

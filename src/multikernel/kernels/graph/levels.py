@@ -69,25 +69,61 @@ class HermiteLevels:
         Standard deviation of the input, 1 / a = 4 sigma^2.
     bandwidth : float
         The factor b of the kernel.
-    n_rest : int
-        Functions of the rest that are computed.
+    landmarks : ndarray of shape (n_landmarks, 1)
+        Samples that the rest is known by.
+    mixing : ndarray of shape (n_landmarks, n_landmarks)
+        From the rest at the landmarks to features.
     """
 
     n_components: int
     sigma: float
     bandwidth: float
-    n_rest: int
+    landmarks: Array
+    mixing: Array
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Return ones, and the size of the rest."""
-        return (1,) * (self.n_components - 1) + (self.n_rest,)
+        return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
 
     def columns(self, x: Array) -> Array:
-        """Return the functions by their three-term recurrence, scaled as they are."""
-        return hermite_functions(
-            x, self.n_components - 1 + self.n_rest, self.sigma, self.bandwidth
-        )
+        """Return the functions, scaled as they are, and the features of the rest."""
+        kept = self.n_components - 1
+        functions = hermite_functions(x, kept, self.sigma, self.bandwidth)
+        rest = HermiteRest(kept, self.sigma, self.bandwidth)
+        return np.hstack([functions, rest(x[:, None], self.landmarks) @ self.mixing])
+
+
+@dataclass(frozen=True)
+class HermiteRest:
+    """What the first Hermite functions leave of a Gaussian kernel of one input.
+
+    Parameters
+    ----------
+    kept : int
+        How many are taken away.
+    sigma, bandwidth : float
+        As in `HermiteLevels`.
+    """
+
+    kept: int
+    sigma: float
+    bandwidth: float
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, by difference."""
+        other = X if Y is None else Y
+        gaussian = np.exp(-self.bandwidth * (X[:, :1] - other[:, :1].T) ** 2)
+        parts = [
+            hermite_functions(z[:, 0], self.kept, self.sigma, self.bandwidth)
+            for z in (X, other)
+        ]
+        return np.asarray(gaussian - parts[0] @ parts[1].T)
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal."""
+        functions = hermite_functions(X[:, 0], self.kept, self.sigma, self.bandwidth)
+        return np.asarray(1.0 - np.einsum("ij,ij->i", functions, functions))
 
 
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
@@ -174,8 +210,7 @@ def landmark_factor(
     diagonal : ndarray of shape (n_samples,)
         The diagonal.
     tol : float
-        Stop where no entry of the diagonal of the rest exceeds this share of the
-        largest.
+        Stop where no entry of the diagonal of the rest exceeds this.
 
     Returns
     -------
@@ -186,12 +221,11 @@ def landmark_factor(
     """
     n_samples = diagonal.shape[0]
     rest = np.array(diagonal, dtype=np.float64)
-    largest = float(rest.max(initial=0.0))
     found: list[Array] = []
     pivots: list[int] = []
     while len(pivots) < n_samples:
         pivot = int(np.argmax(rest))
-        if not rest[pivot] > tol * largest:
+        if not rest[pivot] > tol:
             break
         column = np.array(columns(pivot), dtype=np.float64)
         for earlier in found:
@@ -210,32 +244,36 @@ TOLERANCE = 1e-12
 single precision of the sums over descendants."""
 
 
-def known_by_landmarks(kernel: Any, x: Array) -> tuple[Array, Array, Array]:
-    """Return a factor of a kernel of one input, and how to compute it elsewhere.
+def known_by_landmarks(
+    kernel: Any, X: Array, scale: float | None = None
+) -> tuple[Array, Array, Array]:
+    """Return a factor of a kernel matrix, and how to compute it elsewhere.
 
     Parameters
     ----------
     kernel : Kernel
-        Called with arrays of shape (n, 1).
-    x : ndarray of shape (n_samples,)
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
         The samples.
+    scale : float, optional
+        What the tolerance is a share of; the largest entry of the diagonal when None.
 
     Returns
     -------
     factor : ndarray of shape (n_samples, rank)
         On the samples.
-    landmarks : ndarray of shape (rank, 1)
+    landmarks : ndarray of shape (rank, n_features)
         Some of the samples.
     mixing : ndarray of shape (rank, rank)
-        ``kernel(x, landmarks) @ mixing`` is the factor.
+        ``kernel(X, landmarks) @ mixing`` is the factor.
     """
-    samples = x[:, None]
+    diagonal = np.asarray(kernel.diag(X))
+    largest = float(diagonal.max()) if scale is None else scale
     factor, pivots = landmark_factor(
-        lambda pivot: np.asarray(kernel(samples, samples[[pivot]]))[:, 0],
-        np.asarray(kernel.diag(samples)),
-        TOLERANCE,
+        lambda pivot: np.asarray(kernel(X, X[[pivot]]))[:, 0],
+        diagonal,
+        TOLERANCE * largest,
     )
     # The rows of the pivots are a lower triangle: the factor of their own matrix.
-    triangle = factor[pivots]
-    mixing = np.linalg.inv(triangle).T if pivots.size else np.zeros((0, 0))
-    return factor, samples[pivots], mixing
+    mixing = np.linalg.inv(factor[pivots]).T if pivots.size else np.zeros((0, 0))
+    return factor, X[pivots], mixing

@@ -29,6 +29,7 @@ class ActiveSet:
         self.nodes: list[Any] = []
         self.place: dict[Any, int] = {}
         self.means: list[Array] = []
+        self._mixers: list[Array | None] = []
         self.owner: Indices = np.zeros(0, dtype=np.intp)
         self.weights: Array = np.zeros(0)
         self.relation: Array = np.zeros((0, 0))
@@ -36,7 +37,7 @@ class ActiveSet:
         self._features: Array = np.empty((0, n))
         self._gram: Array = np.empty((0, 0))
         self._frontier: dict[Any, None] = {}
-        self._known: dict[Any, tuple[Array, Array]] = {}
+        self._known: dict[Any, tuple[Array, Array, Array | None]] = {}
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -52,11 +53,21 @@ class ActiveSet:
         """Return the nodes outside whose parents are all inside."""
         return list(self._frontier)
 
-    def centred(self, node: Any) -> tuple[Array, Array]:
-        """Return the features of a node as rows, centred, and their means."""
+    def centred(self, node: Any) -> Array:
+        """Return the features of a node as rows, centred."""
+        return self._prepared(node)[0]
+
+    def _prepared(self, node: Any) -> tuple[Array, Array, Array | None]:
+        """Return centred features, the means, and what mixed the features, if any."""
         known = self._known.get(node)
         if known is None:
             rows = np.ascontiguousarray(self.samples.features(node).T)
+            if not np.isfinite(rows).all():
+                name = self.samples.graph.name(node)
+                raise ValueError(
+                    f"The features of {name} are too large for floating-point numbers: "
+                    "standardize the inputs, or clip outliers."
+                )
             means = np.zeros(rows.shape[0])
             if self._centring:
                 means = rows @ self._shares
@@ -64,8 +75,27 @@ class ActiveSet:
                 # What is left of a constant is rounding, and no feature.
                 largest = np.abs(rows).max(axis=1, initial=0.0)
                 rows[largest <= 1e-12 * np.abs(means)] = 0.0
-            known = self._known[node] = rows, means
+            mixer = None if rows.shape[0] < 2 else _mixer(rows)
+            rows = rows if mixer is None else mixer.T @ rows
+            known = self._known[node] = rows, means, mixer
         return known
+
+    def coefs(self, k: int, beta: Array) -> Array:
+        """Return the coefficients of the graph's own features of a node.
+
+        Parameters
+        ----------
+        k : int
+            The place of the node.
+        beta : ndarray of shape (n_columns,)
+            Coefficients of the features here.
+
+        Returns
+        -------
+        coefs : ndarray of shape (n_features_of_node,)
+        """
+        own, mixer = beta[self.owner == k], self._mixers[k]
+        return own if mixer is None else np.asarray(mixer @ own)
 
     def add(self, nodes: Iterable[Any]) -> None:
         """Add nodes whose parents are in the set, or among those before them."""
@@ -79,8 +109,9 @@ class ActiveSet:
         relation[:m, :m] = self.relation
         owners = [self.owner]
         for k, node in enumerate(new, start=m):
-            rows, means = self.centred(node)
+            rows, means, mixer = self._prepared(node)
             del self._known[node]
+            self._mixers.append(mixer)
             self.nodes.append(node)
             self.place[node] = k
             self.means.append(means)
@@ -165,6 +196,7 @@ class ActiveSet:
         chosen = np.flatnonzero(kept)
         self.nodes = [self.nodes[k] for k in chosen]
         self.means = [self.means[k] for k in chosen]
+        self._mixers = [self._mixers[k] for k in chosen]
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if kept[k]
         }
@@ -172,3 +204,17 @@ class ActiveSet:
         self._frontier = {}
         self._grow_frontier(self.nodes)
         self._known = {k: v for k, v in self._known.items() if k in self._frontier}
+
+
+NEGLIGIBLE = 1e-7
+"""Share of the largest singular value below which a direction is rounding."""
+
+
+def _mixer(rows: Array) -> Array | None:
+    """Return the directions that features span, None where they are independent.
+
+    Products of blocks have many columns and few directions.
+    """
+    directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
+    kept = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
+    return None if kept.sum() == rows.shape[0] else np.asarray(directions[:, kept])

@@ -207,8 +207,7 @@ class _Run:
         active, vector = self.active, point.dual.vector(problem)
         values = {}
         for node in active.frontier:
-            rows, _ = active.centred(node)
-            products = rows @ vector
+            products = active.centred(node) @ vector
             weight = active.samples.graph.weight(node)
             values[node] = float(products @ products) / weight**2
         worst = sorted(
@@ -302,7 +301,7 @@ class _Run:
         places = np.flatnonzero(used)
         solution = HullSolution(
             nodes=tuple(active.nodes[k] for k in places),
-            coefs=tuple(beta[active.owner == k] for k in places),
+            coefs=tuple(active.coefs(int(k), beta) for k in places),
             means=tuple(active.means[k] for k in places),
             intercept=point.intercept,
             dual=scale * point.dual.rho,
