@@ -465,3 +465,17 @@ def test_a_penalty_without_a_threshold_has_no_largest_strength():
     penalty = SquaredBlockNorm(1.0, 2.0)
     with pytest.raises(UnsupportedProblemError, match="keeps kernels in at every"):
         alpha_max(Problem(gram, y, SquaredLoss(), penalty))
+
+
+def test_rounding_to_single_precision_is_no_indefinite_kernel():
+    x = np.linspace(-1.0, 1.0, 24)
+    K = np.exp(-((x[:, None] - x) ** 2)).astype(np.float32).astype(np.float64)
+    # Entries that are all rounded as unluckily as can be.
+    eigenvalue, vectors = np.linalg.eigh(K)
+    v = vectors[:, 0]
+    K += (-4e-8 * 24.0 - eigenvalue[0]) * np.outer(v, v)
+    stack = DenseStack(K[None])
+    assert v @ K @ v < -3e-8 * np.trace(K)
+    assert dual_norms(stack, v) == 0.0
+    with pytest.raises(IndefiniteKernelError, match="Gram matrix 0"):
+        dual_norms(DenseStack(K[None] - 1e-4 * np.outer(v, v)), v)

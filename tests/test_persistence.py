@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io  # noqa: F401 - what it imports itself is no finding of a test
 from numpy.lib import format as npy
 from sklearn.datasets import make_classification, make_regression
 from sklearn.gaussian_process import GaussianProcessRegressor

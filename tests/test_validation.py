@@ -71,3 +71,13 @@ def test_weights_become_a_vector():
     np.testing.assert_array_equal(check_weights([1, 2], 2), [1.0, 2.0])
     np.testing.assert_array_equal(check_weights(3, 2), [3.0, 3.0])
     assert check_weights(None, 2) is None
+
+
+def test_weights_that_no_sum_can_hold_count_as_zero():
+    weights = check_weights([1.0, 1e-161, 1e-20], 3)
+    np.testing.assert_array_equal(weights, [1.0, 0.0, 1e-20])
+
+
+def test_weights_too_small_for_their_squares_get_a_sentence():
+    with pytest.raises(ValueError, match=r"sums to 2e-320, and from 1e-100"):
+        check_weights([1e-320, 1e-320], 2)

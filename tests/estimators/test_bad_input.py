@@ -1,6 +1,7 @@
 """Bad input to estimators: what is wrong, where, and what was expected."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from multikernel.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
     LpMKLClassifier,
+    LpMKLRegressor,
     SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     UniformMKLRegressor,
 )
@@ -140,7 +143,10 @@ SAMPLES = [
         "y is a structured array: one array of numbers",
     ),
     (lambda X, y: (None, y, None), "X is None: an array or a data frame is needed"),
-    (lambda X, y: (X, y, np.full(30, 1e300)), r"sample_weight sums to 3e\+301, and at"),
+    (
+        lambda X, y: (X, y, np.full(30, 1e300)),
+        r"sample_weight sums to 3e\+301, and from",
+    ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),
         "must hold real numbers, none",
@@ -286,6 +292,31 @@ def test_values_of_a_kernel_that_overflow(storage):
         model.fit(1e50 * X, y)
 
 
+@pytest.mark.parametrize("scale", [1e12, 1e-12])
+def test_values_beyond_single_precision(scale):
+    """A search holds kernels as they are, and does not take them for zero or NaN."""
+    X, y = data()
+    search = SpicyMKLClassifierCV(
+        [GaussianKernel(1.0), PolynomialKernel(4, offset=0.0)], n_alphas=3, cv=2
+    )
+    search.set_params(storage="dense32")
+    with pytest.raises(ValueError, match=r"Kernel 1 \(polynomial.*single precision"):
+        search.fit(scale * X, y)
+    search.set_params(storage="dense").fit(scale * X, y)
+    # A single fit normalises before it rounds.
+    SpicyMKLClassifier(search.kernels, storage="dense32").fit(scale * X, y)
+
+
+def test_complex_values_of_a_kernel():
+    class Waves(LinearKernel):
+        def __call__(self, X, Y=None):
+            return super().__call__(X, Y) + 1j
+
+    X, y = data()
+    with pytest.raises(ValueError, match="has complex values"):
+        SpicyMKLClassifier([Waves()]).fit(X, y)
+
+
 def test_values_of_a_kernel_that_overflow_at_prediction():
     X, y = data()
     model = SpicyMKLClassifier([PolynomialKernel(9)]).fit(X, y)
@@ -326,6 +357,26 @@ def test_integers_beyond_all_floats_as_parameters(estimator, name, value):
     model = estimator([GaussianKernel(1.0)], **{name: value})
     with pytest.raises(ValueError, match=rf"{estimator.__name__}: {name} must be"):
         model.fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "value"),
+    [
+        (LpMKLClassifier, "p", Fraction(3, 2)),
+        (LpMKLClassifier, "C", np.float16(1.5)),
+        (LpMKLRegressor, "p", np.float16(1.5)),
+        (LpMKLClassifier, "p", 10**30),
+        (UniformMKLRegressor, "C", np.float16(1.5)),
+        (SpicyMKLClassifier, "alpha", Fraction(1, 4)),
+        (SpicyMKLClassifierCV, "alpha_min_ratio", Fraction(1, 8)),
+        (GroupOMPClassifier, "alpha", np.float32(0.25)),
+    ],
+)
+def test_a_number_counts_by_its_value_not_its_type(estimator, name, value):
+    X, y = data()
+    same = estimator(KERNELS, **{name: float(value)}).fit(X, y)
+    model = estimator(KERNELS, **{name: value}).fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, same.dual_coef_)
 
 
 def test_integers_beyond_all_floats_as_data():

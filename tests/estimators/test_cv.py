@@ -241,6 +241,25 @@ def test_folds_in_threads_change_nothing():
     together = clone(search).set_params(n_jobs=2).fit(X, y)
     np.testing.assert_allclose(split_scores(together), split_scores(alone))
     assert together.alpha_ == alone.alpha_
+    # The model on all samples is solved beside the folds, and is the same.
+    np.testing.assert_allclose(together.path_.objectives, alone.path_.objectives)
+    np.testing.assert_allclose(together.dual_coef_, alone.dual_coef_, atol=1e-9)
+    assert together.n_iter_ == alone.n_iter_
+
+
+def test_a_search_in_threads_that_is_stopped_has_the_model_that_it_chose():
+    X, y = binary()
+    lines = []
+
+    def stop(line):
+        lines.append(line)
+        return len(lines) == 16
+
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3, n_jobs=2)
+    search.fit(X, y, callback=stop)
+    assert search.alpha_ in search.alphas_
+    assert search.alpha_ in search.path_.alphas
+    assert np.isfinite(search.duality_gap_)
 
 
 def test_without_refit_there_is_a_choice_but_no_model():
@@ -307,7 +326,7 @@ def test_unsolved_paths_are_counted():
         ({"n_alphas": 0}, "n_alphas must be an integer of at least 1"),
         ({"alpha_min_ratio": 2.0}, r"alpha_min_ratio must be a finite number in \(0"),
         ({"n_jobs": 0}, "n_jobs must be None"),
-        ({"scoring": ["accuracy"]}, "scoring must be None, a callable, or a name"),
+        ({"scoring": ["accuracy"]}, "scoring must be None, a callable with"),
         ({"scoring": "accuracy_"}, r"get_scorer_names\(\) \(.accuracy."),
         ({"l1_ratio": 0.0}, "there is no largest one to start from: give alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
@@ -317,7 +336,13 @@ def test_unsolved_paths_are_counted():
             {"cv": [([0.0, 3.0], [4.0])]},
             r"positions or of 30 truth .* of float64",
         ),
+        ({"cv": [None]}, "Fold 0 of cv must be a pair of training and .*got None"),
+        ({"cv": [([0, 1], [2], [3])]}, "Fold 0 of cv must be a pair"),
+        ({"cv": []}, r"cv=.* gives no fold: at least one is needed"),
         ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
+        ({"scoring": lambda y: 0.0}, r"a callable with arguments \(model, X, y\)"),
+        ({"scoring": len}, r"a callable with arguments \(model, X, y\)"),
+        ({"scoring": lambda m, X, y: None}, "must return one number, got None"),
     ],
 )
 def test_bad_settings_get_a_sentence(settings, message):

@@ -13,7 +13,7 @@ from multikernel.estimators import (
     stack_grams,
 )
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import repair_gram
+from multikernel.gram import DenseStack, check_definite, repair_gram
 from multikernel.kernels import GaussianKernel, LinearKernel
 
 
@@ -37,7 +37,12 @@ def few(kind, **parameters):
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind",
+    # A graph of kernels has no matrices that could be given.
+    [kind for kind in ESTIMATORS if "HKL" not in kind.__name__],
+    ids=lambda kind: kind.__name__,
+)
 def test_an_indefinite_matrix_is_found_whatever_the_method(kind):
     K, y = similarity()
     with pytest.raises(IndefiniteKernelError, match="not positive semidefinite"):
@@ -102,3 +107,21 @@ def test_greedy_models_are_checked_kernel_by_kernel():
     K, y = similarity()
     sound = np.outer(y, y)
     few(GroupOMPRegressor, alpha=1.0).fit(stack_grams([K, sound]), y)
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_of_several_indefinite_matrices_the_first_is_named(n):
+    """Matrices are looked at side by side, small ones by a factorisation first."""
+    random = np.random.default_rng(0)
+    factors = random.standard_normal((6, n, 3))
+    stack = np.einsum("mir,mjr->mij", factors, factors)
+    check_definite(DenseStack(stack), None, np.arange(6), "all")
+    # Far below rounding is found, rounding is let pass.
+    stack[1] -= 1e-8 * np.trace(stack[1]) * np.eye(n)
+    stack[3] -= 1e-2 * np.trace(stack[3]) * np.eye(n)
+    stack[5] -= 1e-1 * np.trace(stack[5]) * np.eye(n)
+    for how in ("all", "active"):
+        with pytest.raises(IndefiniteKernelError, match="Gram matrix 3 is not") as no:
+            check_definite(DenseStack(stack), None, np.arange(6), how)
+        assert no.value.kernel == 3
+    check_definite(DenseStack(stack), None, np.array([0, 1, 2, 4]))

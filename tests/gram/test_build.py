@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF
 
+from multikernel.estimators import UniformMKLRegressor
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import (
     DenseStack,
@@ -15,6 +16,7 @@ from multikernel.gram import (
     build_stack,
     cross_gram,
 )
+from multikernel.gram.memorising import memorising_kernels
 from multikernel.gram.memory import available_bytes, readable_bytes
 from multikernel.kernels import (
     ColumnKernel,
@@ -27,6 +29,7 @@ from multikernel.kernels import (
     random_subset_gaussians,
     spicy_dictionary,
 )
+from multikernel.kernels.base import checked_values
 
 
 @pytest.fixture(name="X")
@@ -299,3 +302,26 @@ def test_factors_over_the_limit_are_refused():
     with pytest.raises(StackTooLargeError, match=r"factors of 5 kernels on 20 .* 960"):
         build_stack(linear_dictionary(4), np.ones((20, 4)), max_bytes=959)
     build_stack(linear_dictionary(4), np.ones((20, 4)), max_bytes=960)
+
+
+def test_values_too_large_for_single_precision_get_a_sentence():
+    X = 1e25 * np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(ValueError, match=r"Kernel 0 .* too large for single precision"):
+        UniformMKLRegressor([LinearKernel()], normalize=None, storage="dense32").fit(
+            X, X[:, 0]
+        )
+
+
+def test_complex_values_get_a_sentence():
+    with pytest.raises(ValueError, match="Kernel 3 has complex values"):
+        checked_values(lambda: np.array([1.0 + 1j]), (1,), "Kernel 3")
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_scale_changes_which_kernels_memorise():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    grams = np.stack([np.exp(-squares), np.exp(-1e4 * squares), X @ X.T])
+    for scale in (1e-200, 1.0, 1e200):
+        chosen = memorising_kernels(DenseStack(scale * grams))
+        np.testing.assert_array_equal(chosen, [1])

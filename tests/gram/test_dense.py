@@ -128,3 +128,28 @@ def test_solve_changes_none_of_its_arguments(array):
         argument.flags.writeable = False
     DenseMatrix(K).solve(rhs, shift=shift, low_rank=U)
     DenseMatrix(K).solve(rhs, shift=shift * 0.0 + 2.0)
+
+
+def rounded_kernel():
+    """A kernel that rounding to single precision makes indefinite."""
+    x = np.linspace(-1.0, 1.0, 30)
+    K = np.exp(-((x[:, None] - x) ** 2)).astype(np.float32).astype(np.float64)
+    assert -1e-6 * len(x) < np.linalg.eigvalsh(K)[0] < -1e-9
+    return K
+
+
+def test_what_rounding_took_from_a_kernel_is_given_back():
+    K = rounded_kernel()
+    rhs = K @ np.ones(30)
+    x = DenseMatrix(K).solve(rhs, shift=np.full(30, 1e-12))
+    # At most 1e-6 of the trace was added to the diagonal: this bounds what is left.
+    left = np.linalg.norm(K @ x - rhs)
+    assert left <= 1.01e-6 * 30.0 * np.linalg.norm(x)
+    assert left <= 1e-3 * np.linalg.norm(rhs)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-3])
+def test_more_than_rounding_is_not_given_back(shift):
+    K = rounded_kernel() - 0.01 * np.eye(30)
+    with pytest.raises(LinAlgError, match="not positive definite"):
+        DenseMatrix(K).solve(np.ones(30), shift=np.full(30, shift))

@@ -135,15 +135,15 @@ def test_names(kernel, name):
         (lambda: ColumnKernel(LinearKernel(), 1.5), "Columns must be an index"),
         (
             lambda: PrecomputedKernel(np.triu(np.ones((300, 300)))),
-            r"symmetric matrix, but its values at \[0, 1\] and \[1, 0\] are 1 and 0",
+            r"not symmetric: its values at \[0, 1\] and \[1, 0\] are 1 and 0",
         ),
         (
             lambda: PrecomputedKernel(np.diag([1.0, np.nan])),
-            r"needs finite values, but that at \[1, 1\] is nan",
+            r"PrecomputedKernel has 1 values .* not finite, the first at \[1, 1\]",
         ),
         (
             lambda: PrecomputedKernel(np.ones((2, 3))),
-            "square matrix .* shape \\(2, 3\\)",
+            "must be square, got shape \\(2, 3\\)",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from multikernel.exceptions import DictionaryWarning
-from multikernel.gram import build_stack
+from multikernel.gram import DenseStack, build_stack
 from multikernel.gram.memorising import memorising_kernels
 from multikernel.kernels import (
     ColumnKernel,
@@ -171,6 +171,13 @@ def test_memorising_kernels_of_a_stack(storage, normalize):
     found = memorising_kernels(built.stack)
     expected = [m for m in range(6) if ratio_of(dictionary[m](Z)) < MEMORISES]
     assert found.tolist() == expected == [1, 2]
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-3, 1e200])
+def test_the_size_of_entries_does_not_matter(size):
+    Z = np.random.default_rng(0).standard_normal((40, 30))
+    K = np.stack([GaussianKernel(width)(Z) for width in (0.1, 5.0)])
+    assert memorising_kernels(DenseStack(size * K)).tolist() == [0]
 
 
 def test_the_papers_dictionary_holds_kernels_that_memorise():

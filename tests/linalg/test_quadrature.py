@@ -92,3 +92,16 @@ def test_keep_leaves_the_others_as_they_are():
     some.advance(some.basis @ matrices[[0, 2]])
     np.testing.assert_allclose(some.lower, all_bounds.lower[[0, 2]])
     np.testing.assert_allclose(some.upper, all_bounds.upper[[0, 2]])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_shifts_below_the_rounding_of_matrices_leave_bounds_that_are_numbers():
+    """A kernel that rounding to single precision makes indefinite, and its shift."""
+    x = np.linspace(-1.0, 1.0, 30)
+    K = np.exp(-((x[:, None] - x) ** 2) / 1e3).astype(np.float32).astype(float)
+    v = np.linalg.eigh(K)[1][:, :2].T @ np.diag(np.sin(9.0 * x))
+    bounds = start_bounds(v, np.full(2, 1e-11), np.array([30.0]))
+    for _ in range(6):
+        bounds.advance(bounds.basis @ K)
+        assert np.isfinite(bounds.lower).all()
+        assert np.isfinite(bounds.upper).all()

@@ -91,3 +91,17 @@ def test_an_indefinite_matrix_and_other_losses_are_refused():
     with pytest.raises(ValueError, match="NaN or infinite"):
         Ridge().fit(DenseMatrix(broken), y, SquaredLoss(), fit_intercept=True)
     assert isinstance(machine_for(weighted(SquaredLoss(), WEIGHTS)), Ridge)
+
+
+def test_the_dual_value_is_that_of_the_dual_point_where_systems_are_near_singular():
+    x = np.linspace(-1.0, 1.0, 30)
+    K = 1e6 * np.exp(-((x[:, None] - x) ** 2)).astype(np.float32).astype(float)
+    y, loss = np.sin(3.0 * x), weighted(SquaredLoss(), np.full(30, 1e4))
+    fit = Ridge().fit(DenseMatrix(K), y, loss, fit_intercept=True)
+    rho, wide = fit.dual.astype(np.longdouble), K.astype(np.longdouble)
+    conjugate = (0.5 * rho**2 / 1e4 - y * rho).sum()
+    expected = float(-conjugate - 0.5 * rho @ wide @ rho)
+    size = float(np.abs(rho) @ np.abs(wide) @ np.abs(rho))
+    assert abs(fit.objective - expected) <= 1e-14 * size
+    off = np.abs(fit.f - fit.intercept[0] - (wide @ rho).astype(float))
+    assert (off <= 1e-14 * np.abs(wide) @ np.abs(rho)).all()

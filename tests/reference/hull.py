@@ -51,7 +51,7 @@ def whole_graph(graph, samples):
 
 
 def reachable(graph, starts):
-    """Return all nodes that edges lead to, breadth first, without the library's help."""
+    """Return all nodes that edges lead to, breadth first, by no code of ours."""
     found, waiting = {}, list(starts)
     while waiting:
         node = waiting.pop(0)

@@ -6,7 +6,12 @@ import pytest
 from multikernel.certificates import decision_values
 from multikernel.estimators import UniformMKLClassifier
 from multikernel.gram import DenseStack
-from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, SquaredLoss
+from multikernel.losses import (
+    EpsilonInsensitiveLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+)
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import Alternating, InterleavedNewton, SpicyMKL
@@ -175,3 +180,51 @@ def test_an_optimum_of_zero_is_recognised(solver, loss, y):
         assert solution.status is Status.CONVERGED
         assert solution.objective <= 1e-25
         assert abs(decision_values(problem, solution) - y).max() <= 1.0
+
+
+@pytest.mark.parametrize("seed", [15, 85, 99, 109])
+def test_published_dual_points_are_inside_the_dual_ball(seed):
+    for problem in hostile_problems(seed):
+        if not isinstance(problem.regularizer, BlockL1):
+            continue
+        rho = SpicyMKL(1e-4, 30).solve(problem).dual.astype(LONG)
+        K = problem.gram.array.astype(LONG)
+        sizes = np.sqrt(np.maximum(np.einsum("i,mij,j->m", rho, K, rho), 0))
+        assert float(sizes.max() / LONG(problem.regularizer.alpha)) <= 1.0
+
+
+@pytest.mark.parametrize("scale", [1e60, 1e160])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_kernels_too_large_for_products_leave_an_honest_gap(scale):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    stack = DenseStack(np.stack([scale * X @ X.T, np.exp(-squared)]))
+    problem = Problem(stack, X[:, 0], SquaredLoss(), BlockL1(0.4))
+    solution = SpicyMKL(1e-4, 10).solve(problem)
+    assert np.isfinite(solution.dual).all()
+    gap, objective = exact_gap(problem, solution)
+    assert gap <= solution.duality_gap + 1e-9
+    assert objective == pytest.approx(solution.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "scale", "alpha", "width"),
+    [
+        (SquaredLoss(), 1e3, 1e-5, 1.0),
+        (SquaredLoss(), 1e5, 1e-3, 10.0),
+        (SquaredLoss(), 1e7, 0.1, 1.0),
+        (LogisticLoss(), 1e3, 1e-5, 10.0),
+        (LogisticLoss(), 1e5, 1e-3, 10.0),
+    ],
+)
+def test_what_single_precision_explains_is_in_the_gap_and_no_kernel_s_fault(
+    loss, scale, alpha, width
+):
+    """Rounding makes these kernels indefinite, and dual values exceed objectives."""
+    x = np.linspace(-1.0, 1.0, 13)
+    K = (scale * np.exp(-((x[:, None] - x) ** 2) / width)).astype(np.float32)
+    y = np.where(np.random.default_rng(0).normal(size=13) > 0.0, 1.0, -1.0)
+    problem = Problem(DenseStack(K[None]), y, loss, BlockL1(alpha), False)
+    assert np.linalg.eigvalsh(K.astype(float))[0] < 0.0
+    solution = SpicyMKL(1e-8, 50).solve(problem)
+    assert solution.duality_gap >= -1e-9

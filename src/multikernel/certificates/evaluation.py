@@ -25,7 +25,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import TINY, check_forms, dual_norms
 from multikernel.certificates.gap import (
-    NEGATIVE_GAP,
     DualCertificate,
     certify,
     primal_value,
@@ -298,7 +297,7 @@ def enlarged_gap(
     floor = rounding_floor(problem)
     gap = relative_gap(worth.objective, certificate.value, floor)
     hidden = worth.excess, rounding_unit(certificate.dual.shape[0])
-    if gap < NEGATIVE_GAP:
+    if gap < -ORDINARY:
         # No kernels do this, so these are less exact than what they are computed with.
         hidden = worth.in_single, ROUNDING
     excess = hidden[0] + hidden_by_dual_norms(problem, certificate, norms, hidden[1])

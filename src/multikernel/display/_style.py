@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 # Okabe & Ito's colours without the yellow: told apart by colour-blind readers, and
 # dark enough for lines on white.
-PALETTE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-)
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 QUIET = "#B8BEC4"
 INK = "#333333"
 BAND = "#D9E8F2"

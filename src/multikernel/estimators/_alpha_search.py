@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from multikernel.estimators._progress import Watch
 from multikernel.estimators._search import (
     SEARCH_CHECKS,
     Candidates,
+    Refit,
     SearchCV,
     Solved,
     solved,
@@ -66,13 +68,26 @@ class AlphaCandidates:
             if all(solution.status is not Status.STOPPED for solution in found):
                 yield solved(place, recipe, training, found)
 
-    def refit(self, best: int, training: Training, watch: Watch) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path that leads there."""
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve for all strengths: the path is published whichever is chosen."""
         recipe = self.build(training.samples.total_weight)
-        # Once stopped, no path leads to the choice: one iteration is made there.
-        alphas = self.alphas[[best]] if watch.stopped else self.alphas
-        paths = self._paths(recipe, training, alphas, watch)
-        if min(map(len, paths)) < min(best + 1, alphas.size):
+        paths: list[list[Solution]] = [[]]
+        if not watch.stopped:
+            paths = self._paths(recipe, training, self.alphas, watch)
+        return partial(self._chosen, recipe, training, watch, paths)
+
+    def _chosen(
+        self,
+        recipe: Recipe,
+        training: Training,
+        watch: Watch,
+        paths: list[list[Solution]],
+        best: int,
+    ) -> dict[str, Any]:
+        """Return the attributes at one strength, and the path that leads there."""
+        alphas = self.alphas
+        if min(map(len, paths)) <= best:
+            # Stopped before the choice: one iteration is made there.
             alphas = self.alphas[[best]]
             paths = self._paths(recipe, training, alphas, watch)
         size = min(map(len, paths))

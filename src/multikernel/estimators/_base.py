@@ -19,11 +19,11 @@ from multikernel.estimators._data import (
     check_predict_data,
     is_precomputed,
 )
+from multikernel.estimators._dictionary import choose_dictionary
 from multikernel.estimators._fitted import FittedModel, publish
 from multikernel.estimators._grams import (
     Grams,
     build_grams,
-    choose_dictionary,
     naming_the_kernel,
     warn_degenerate,
     warn_memorising,
@@ -33,8 +33,7 @@ from multikernel.estimators._parameters import SHARED_CHECKS
 from multikernel.estimators._precomputed import GramOptions
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._progress import Watch, report
-from multikernel.estimators._read import read_samples
-from multikernel.estimators._samples import Samples
+from multikernel.estimators._samples import Samples, read_samples
 from multikernel.estimators._solve import (
     Recipe,
     Training,

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array
-from multikernel.estimators._grams import KernelNames
+from multikernel.estimators._dictionary import KernelNames
 from multikernel.estimators._predict import AdditiveModel
 from multikernel.estimators._stages import Stages
 

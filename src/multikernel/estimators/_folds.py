@@ -1,6 +1,7 @@
 """The folds of a search: which samples, and Gram matrices cut from one stack."""
 
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -215,6 +216,8 @@ def make_splits(cv: Any, samples: Samples) -> list[Split]:
     y, groups = samples.y, samples.groups
     if groups is not None:
         groups = check_groups(groups, len(y))
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        cv = [_checked_pair(sides, number) for number, sides in enumerate(cv)]
     splitter = check_cv(cv, y, classifier=samples.classes is not None)
     if groups is None and _asks_for_groups(splitter):
         raise ValueError(
@@ -226,13 +229,16 @@ def make_splits(cv: Any, samples: Samples) -> list[Split]:
     splits = []
     everyone = np.zeros((y.shape[0], 1))
     for number, sides in enumerate(splitter.split(everyone, y, groups)):
-        rows = [_checked_rows(side, y.shape[0], number) for side in sides]
+        pair = _checked_pair(sides, number)
+        rows = [_checked_rows(side, y.shape[0], number) for side in pair]
         train, test = (place[side][place[side] >= 0] for side in rows)
         if not (train.size and test.size):
             raise ValueError(f"Fold {number} of cv has an empty side.")
         _check_classes(samples, train, number)
         # The samples' own order, as in a fit on this side alone.
         splits.append((np.sort(train), test))
+    if not splits:
+        raise ValueError(f"cv={cv!r} gives no fold: at least one is needed.")
     return splits
 
 
@@ -240,6 +246,19 @@ def _asks_for_groups(splitter: Any) -> bool:
     """Return whether a splitter cannot do without groups."""
     request = get_routing_for_object(splitter)
     return "split" in vars(request) and bool(request.split.requests.get("groups"))
+
+
+def _checked_pair(sides: Any, number: int) -> tuple[Any, Any]:
+    """Return both sides of a split, or say that it is none."""
+    listed = isinstance(sides, Sequence) or (
+        isinstance(sides, np.ndarray) and sides.ndim
+    )
+    if listed and len(sides) == 2:
+        return sides[0], sides[1]
+    raise ValueError(
+        f"Fold {number} of cv must be a pair of training and validation samples, got "
+        f"{reprlib.repr(sides)}."
+    )
 
 
 def _checked_rows(side: Any, n_rows: int, number: int) -> Array:

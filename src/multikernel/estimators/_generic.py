@@ -10,6 +10,7 @@ from multikernel.estimators._parameters import (
     NORMALIZE,
     REGRESSOR_CHECKS,
     SHARED_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
@@ -188,18 +189,7 @@ class MKLClassifier(ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.loss = loss
-        self.regularizer = regularizer
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe of the mean loss."""
@@ -337,18 +327,7 @@ class MKLRegressor(RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.loss = loss
-        self.epsilon = epsilon
-        self.regularizer = regularizer
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe of the mean loss."""

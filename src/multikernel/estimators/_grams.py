@@ -1,17 +1,16 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Protocol
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
-from multikernel.estimators._data import is_precomputed, listed
+from multikernel.estimators._data import listed
+from multikernel.estimators._dictionary import KernelNames
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._precomputed import GramOptions, precomputed_stack
 from multikernel.estimators._predict import (
@@ -39,73 +38,7 @@ from multikernel.gram.normalization import CenterStep
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels import (
     KernelDictionary,
-    ListDictionary,
-    kernel_names,
-    median_dictionary,
-    resolve_columns,
 )
-
-
-class KernelNames(Protocol):
-    """The names of all kernels, made when they are asked for."""
-
-    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the chosen kernels, of all by default."""
-        ...
-
-    @property
-    def everything(self) -> tuple[str, ...]:
-        """Return the names of all kernels, made once."""
-        ...
-
-
-class Cached:
-    """Computes its names once, and leaves them out of model files."""
-
-    @cached_property
-    def everything(self) -> tuple[str, ...]:
-        """Return the names of all kernels."""
-        names: list[str] = self()  # type: ignore[operator]
-        return tuple(names)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a model file holds."""
-        return {k: v for k, v in vars(self).items() if k != "everything"}
-
-
-@dataclass(frozen=True)
-class DictionaryNames(Cached):
-    """Names from a dictionary.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The dictionary.
-    """
-
-    dictionary: KernelDictionary
-
-    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the chosen kernels, of all by default."""
-        return kernel_names(self.dictionary, indices)
-
-
-@dataclass(frozen=True)
-class NumberedNames(Cached):
-    """Names of precomputed matrices: their numbers.
-
-    Parameters
-    ----------
-    n_kernels : int
-        How many there are.
-    """
-
-    n_kernels: int
-
-    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the chosen kernels, of all by default."""
-        chosen = range(self.n_kernels) if indices is None else indices
-        return [f"gram {index}" for index in chosen]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +73,7 @@ class Grams:
     @property
     def names(self) -> KernelNames:
         """Return the names of all kernels."""
-        if self.dictionary is None:
-            return NumberedNames(self.stack.shape[0])
-        return DictionaryNames(self.dictionary)
+        return KernelNames(self.dictionary, self.stack.shape[0])
 
     def anew(self, chosen: Indices, weights: Array | None) -> "Grams":
         """Return the Gram matrices on some of the samples, computed without the others.
@@ -335,67 +266,6 @@ def _build(
         storage=options.storage,
         max_bytes=options.max_bytes,
     )
-
-
-def default_dictionary(X: Array, sample_weight: Array | None) -> KernelDictionary:
-    """Return the dictionary that ``kernels=None`` stands for.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The training samples.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Their weights.
-
-    Returns
-    -------
-    dictionary : KernelDictionary
-    """
-    return median_dictionary(X, sample_weight=sample_weight)
-
-
-def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None:
-    """Return the dictionary that a ``kernels`` parameter stands for.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
-        None stands for `median_dictionary`, made by the samples without their labels.
-    samples : Samples
-        The training samples.
-
-    Returns
-    -------
-    dictionary : KernelDictionary or None
-        With columns given by indices; None for precomputed kernels.
-
-    Raises
-    ------
-    ValueError
-        If it is empty or of another type.
-    """
-    if is_precomputed(kernels):
-        return None
-    X = samples.X
-    if kernels is None:
-        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
-    elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
-        if not kernels:
-            raise ValueError("kernels is empty: at least one kernel is needed.")
-        chosen = ListDictionary(kernels)
-    # The protocol is met by whatever has a length and items.
-    elif isinstance(kernels, KernelDictionary) and not isinstance(
-        kernels, str | Mapping | np.ndarray
-    ):
-        chosen = kernels
-    else:
-        raise ValueError(
-            "kernels must be None, 'precomputed', a list of kernels or a "
-            f"KernelDictionary, got {kernels!r}."
-        )
-    given = samples.table.feature_names
-    names = None if given is None else [str(name) for name in given]
-    return resolve_columns(chosen, X.shape[1], names)
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:

@@ -53,11 +53,11 @@ class GreedyMKL(BaseMKL):
         random = check_random_state(self.random_state) if drawn else None
         solver = GroupOMP(
             max_kernels=max_kernels,
-            tol=self.tol,
+            tol=float(self.tol),
             subsample=int(self.subsample) if whole else float(self.subsample),
             random_state=0 if random is None else random.randint(LARGEST_SEED),
         )
-        ridge = BlockElasticNet(alpha * total_weight, l1_ratio=0.0)
+        ridge = BlockElasticNet(float(alpha) * total_weight, l1_ratio=0.0)
         return Recipe(loss, ridge, solver, 1.0 / total_weight)
 
     def _solve(

@@ -18,7 +18,13 @@ from multikernel.estimators._greedy import (
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._parameters import POSITIVE_SEQUENCE
 from multikernel.estimators._progress import Watch
-from multikernel.estimators._search import SEARCH_CHECKS, Candidates, SearchCV, Solved
+from multikernel.estimators._search import (
+    SEARCH_CHECKS,
+    Candidates,
+    Refit,
+    SearchCV,
+    Solved,
+)
 from multikernel.estimators._solve import Recipe, Training
 from multikernel.estimators._stages import make_stages
 from multikernel.problem import Status
@@ -88,7 +94,11 @@ class PrefixCandidates:
                 attributes = partial(_attributes, path, k, recipe, training)
                 yield Solved(places, _expansion(path, k), np.empty(0), attributes)
 
-    def refit(self, best: int, training: Training, watch: Watch) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve nothing yet: everything depends on the choice."""
+        return partial(self._chosen, training, watch)
+
+    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair."""
         recipe = self.build(training.samples.total_weight)
         chosen, a = divmod(best, self.alphas.size)

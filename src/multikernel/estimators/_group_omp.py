@@ -19,6 +19,7 @@ from multikernel.estimators._parameters import (
     NORMALIZE,
     REGRESSOR_CHECKS,
     SHARED_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
@@ -193,20 +194,7 @@ class GroupOMPClassifier(GreedyClassifier):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.max_kernels = max_kernels
-        self.tol = tol
-        self.loss = loss
-        self.subsample = subsample
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe, with the parameters as they are."""
@@ -364,20 +352,7 @@ class GroupOMPRegressor(GreedyRegressor):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.max_kernels = max_kernels
-        self.tol = tol
-        self.loss = loss
-        self.epsilon = epsilon
-        self.subsample = subsample
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe, with the parameters as they are."""

@@ -12,6 +12,7 @@ from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.kernels import KernelDictionary
@@ -199,24 +200,7 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.max_kernels = max_kernels
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.tol = tol
-        self.loss = loss
-        self.subsample = subsample
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the paths set the strengths."""
@@ -401,24 +385,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.max_kernels = max_kernels
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.tol = tol
-        self.loss = loss
-        self.epsilon = epsilon
-        self.subsample = subsample
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the paths set the strengths."""

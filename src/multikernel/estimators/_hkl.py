@@ -6,7 +6,11 @@ from typing import Any, ClassVar
 from multikernel._validation import Check
 from multikernel.estimators._hkl_base import HULL_CHECKS, BaseHKL, HullRecipe
 from multikernel.estimators._losses import find_loss
-from multikernel.estimators._parameters import CLASSIFIER_CHECKS, REGRESSOR_CHECKS
+from multikernel.estimators._parameters import (
+    CLASSIFIER_CHECKS,
+    REGRESSOR_CHECKS,
+    store,
+)
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
@@ -140,17 +144,7 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
         class_weight: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.verbose = verbose
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Any:
         """Return the recipe."""
@@ -280,17 +274,7 @@ class HKLRegressor(BaseHKL, RegressorMKL):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.epsilon = epsilon
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.verbose = verbose
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Any:
         """Return the recipe."""

@@ -217,7 +217,7 @@ def hull_attributes(
         "history_": history_array(solutions, recipe.objective_scale),
         "status_": worst(solutions).value,
         "_model": model,
-        "_names": HullNames(names),
+        "_names": HullNames(None, len(names), names),
     }
 
 

@@ -7,19 +7,23 @@ from multikernel._validation import Check
 from multikernel.estimators._hkl_base import HullRecipe
 from multikernel.estimators._hkl_search import HULL_SEARCH_CHECKS, HullSearchCV
 from multikernel.estimators._losses import find_loss
-from multikernel.estimators._parameters import CLASSIFIER_CHECKS, REGRESSOR_CHECKS
+from multikernel.estimators._parameters import (
+    CLASSIFIER_CHECKS,
+    REGRESSOR_CHECKS,
+    store,
+)
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
 class HKLClassifierCV(HullSearchCV, ClassifierMKL):
-    """Classification on a graph of kernels with alpha chosen by cross-validation [1]_.
+    """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
-    The problem is that of `HKLClassifier`. On every fold it is solved for all strengths in
-    turn, each from the hull before, and the strength with the best mean validation
-    score is taken. Columns are standardised and graphs bound on each fold's own
-    training samples: a fold's models are those of a `HKLClassifier` fitted on it.
+    The problem is that of `HKLClassifier`. On every fold it is solved for all
+    strengths in turn, each from the hull before, and the strength with the best mean
+    validation score is taken. Columns are standardised and graphs bound on each fold's
+    own training samples: a fold's models are those of a `HKLClassifier` fitted on it.
 
     Parameters
     ----------
@@ -176,23 +180,7 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
         class_weight: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.verbose = verbose
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Any:
         """Return the recipe for alpha one; the path sets the strengths."""
@@ -201,12 +189,12 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
 
 
 class HKLRegressorCV(HullSearchCV, RegressorMKL):
-    """Regression on a graph of kernels with alpha chosen by cross-validation [1]_.
+    """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
-    The problem is that of `HKLRegressor`. On every fold it is solved for all strengths in
-    turn, each from the hull before, and the strength with the best mean validation
-    score is taken. Columns are standardised and graphs bound on each fold's own
-    training samples: a fold's models are those of a `HKLRegressor` fitted on it.
+    The problem is that of `HKLRegressor`. On every fold it is solved for all
+    strengths in turn, each from the hull before, and the strength with the best mean
+    validation score is taken. Columns are standardised and graphs bound on each fold's
+    own training samples: a fold's models are those of a `HKLRegressor` fitted on it.
 
     Parameters
     ----------
@@ -357,23 +345,7 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.epsilon = epsilon
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_kernels = max_kernels
-        self.certify = certify
-        self.max_iter = max_iter
-        self.verbose = verbose
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Any:
         """Return the recipe for alpha one; the path sets the strengths."""

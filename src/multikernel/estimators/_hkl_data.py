@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators._dictionary import KernelNames
 from multikernel.estimators._folds import Fold
 from multikernel.estimators._one_vs_rest import Expansion
 from multikernel.estimators._predict import Rows, row_chunks
@@ -64,21 +65,23 @@ def make_scaler(X: Array, weights: Array | None, standardize: bool) -> Scaler:
 
 
 @dataclass(frozen=True)
-class HullNames:
+class HullNames(KernelNames):
     """Names of the nodes of a hull.
 
     Parameters
     ----------
-    everything : tuple of str
+    dictionary, n_kernels
+        None, and how many there are.
+    names : tuple of str
         The names.
     """
 
-    everything: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the chosen nodes, of all by default."""
-        chosen = range(len(self.everything)) if indices is None else indices
-        return [self.everything[k] for k in chosen]
+        chosen = range(len(self.names)) if indices is None else indices
+        return [self.names[k] for k in chosen]
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class HullGrams:
     # What a fit asks stacks of matrices: there are none.
     stack = None
     built = _Built(np.zeros(0, dtype=np.intp))
-    names = HullNames(())
+    names = HullNames(None, 0)
 
     @property
     def dictionary(self) -> FittedGraph:

@@ -29,6 +29,7 @@ from multikernel.estimators._progress import Watch
 from multikernel.estimators._search import (
     SEARCH_CHECKS,
     Candidates,
+    Refit,
     SearchCV,
     Solved,
 )
@@ -173,12 +174,24 @@ class HullCandidates:
                 return
             yield found
 
-    def refit(self, best: int, training: Training, watch: Watch) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve for all strengths: the path is published whichever is chosen."""
+        found: list[tuple[HullSolution, ...]] = []
+        if not watch.stopped:
+            found = list(self._steps(training, self.alphas, watch))
+        return partial(self._chosen, training, watch, found)
+
+    def _chosen(
+        self,
+        training: Training,
+        watch: Watch,
+        found: list[tuple[HullSolution, ...]],
+        best: int,
+    ) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there."""
-        # Once stopped, no path leads to the choice: one round is made there.
-        alphas = self.alphas[[best]] if watch.stopped else self.alphas
-        found = list(self._steps(training, alphas, watch))
-        if len(found) < min(best + 1, alphas.size):
+        alphas = self.alphas
+        if len(found) <= best:
+            # Stopped before the choice: one round is made there.
             alphas = self.alphas[[best]]
             found = list(self._steps(training, alphas, watch))
         chosen = found[0 if alphas.size == 1 else best]

@@ -44,4 +44,5 @@ def margin_recipe(loss: Loss, C: float, p: float, solver: Solver) -> Recipe:
     -------
     recipe : Recipe
     """
+    C, p = float(C), float(p)
     return Recipe(loss, SquaredBlockNorm(1.0 / C, p), solver, C, dual_scale=C)

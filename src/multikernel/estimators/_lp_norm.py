@@ -17,6 +17,7 @@ from multikernel.estimators._parameters import (
     NORMALIZE,
     REGRESSOR_CHECKS,
     SHARED_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
@@ -183,21 +184,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.p = p
-        self.loss = loss
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _exponents(self) -> Sequence[float]:
         return [self.p]
@@ -354,21 +341,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.C = C
-        self.p = p
-        self.loss = loss
-        self.epsilon = epsilon
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _exponents(self) -> Sequence[float]:
         return [self.p]

@@ -17,6 +17,7 @@ from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
@@ -209,25 +210,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.ps = ps
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _exponents(self) -> Sequence[float]:
         return [float(p) for p in self.ps]
@@ -414,25 +397,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.ps = ps
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.epsilon = epsilon
-        self.solver = solver
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _exponents(self) -> Sequence[float]:
         return [float(p) for p in self.ps]

@@ -208,6 +208,7 @@ def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
     -------
     solver : Solver
     """
+    tol = float(tol)
     if name == "auto":
         return AutoLpSolver(tol, max_iter)
     kind = {str(key): value for key, value in LP_SOLVERS.items()}[name]

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from multikernel.estimators._progress import Watch
 from multikernel.estimators._search import (
     SEARCH_CHECKS,
     Candidates,
+    Refit,
     SearchCV,
     Solved,
     solved,
@@ -123,7 +125,11 @@ class MarginCandidates:
             own = scaled_recipe(recipe, float(self.Cs[i, j]))
             yield solved(i * self.ps.size + j, own, training, found)
 
-    def refit(self, best: int, training: Training, watch: Watch) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve nothing yet: everything depends on the choice."""
+        return partial(self._chosen, training, watch)
+
+    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of all C for its p."""
         recipe = self.build(training.samples.total_weight)
         i, j = divmod(best, self.ps.size)

@@ -74,7 +74,7 @@ def strength_grid(
             "No kernel can enter at any alpha: the targets are constant, or every "
             "kernel is zero on the training data."
         )
-    return np.asarray(largest * np.geomspace(1.0, alpha_min_ratio, n_alphas))
+    return np.asarray(largest * np.geomspace(1.0, float(alpha_min_ratio), n_alphas))
 
 
 def path_arrays(

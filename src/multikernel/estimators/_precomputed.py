@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
+from multikernel._validation import ASYMMETRY
 from multikernel.estimators._finite import check_finite_grams
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack
@@ -15,7 +16,6 @@ from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_
 from multikernel.gram.census import take_census
 from multikernel.gram.definite import ROUNDING
 from multikernel.gram.normalization import CosineStep, empty_normalization
-from multikernel.kernels.precomputed import ASYMMETRY
 from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import reprlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class FoldScorer:
         self.X = fold.inputs(self.whole)
         samples = fold.outside
         self.y, self.arguments = samples.y[samples.rows], {}
-        if samples.sample_weight is not None and _takes_weights(self.scorer):
+        if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
             self.arguments["sample_weight"] = samples.sample_weight
 
     def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
@@ -89,11 +90,12 @@ class FoldScorer:
         Raises
         ------
         ValueError
-            If the scorer asks for probabilities that the loss does not have.
+            If the scorer asks for probabilities that the loss does not have, or
+            returns no number.
         """
         model = self._model(attributes() if self.whole else {}, f)
         try:
-            return float(self.scorer(model, self.X, self.y, **self.arguments))
+            score = self.scorer(model, self.X, self.y, **self.arguments)
         except AttributeError as error:
             if is_likelihood(self.search.loss) or "_proba" not in str(error):
                 raise
@@ -101,6 +103,12 @@ class FoldScorer:
                 "scoring asks for class probabilities, which a model with loss="
                 f"{self.search.loss!r} does not have: use loss='log_loss', or a score "
                 "of decision values or labels, such as 'roc_auc' or 'accuracy'."
+            ) from error
+        try:
+            return float(score)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"scoring must return one number, got {reprlib.repr(score)}."
             ) from error
 
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
@@ -135,11 +143,31 @@ def _accuracy(
     return float(np.average(model.predict(X) == y, weights=sample_weight))
 
 
-def _takes_weights(scorer: Scorer) -> bool:
-    names = inspect.signature(scorer).parameters
-    return "sample_weight" in names or any(
-        parameter.kind is parameter.VAR_KEYWORD for parameter in names.values()
-    )
+def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
+    """Return whether a function can be called in a way; True where it does not tell.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    n_arguments : int
+        Number of arguments by position.
+    *names : str
+        Arguments by name.
+
+    Returns
+    -------
+    takes : bool
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions that are compiled have none
+        return not names
+    try:
+        signature.bind(*range(n_arguments), **dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
 
 
 def cv_results(

@@ -27,6 +27,7 @@ from multikernel.estimators._scores import (
     FoldScores,
     best_candidate,
     cv_results,
+    takes,
 )
 from multikernel.estimators._solve import Recipe, Training, fitted_attributes
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
@@ -36,6 +37,10 @@ from multikernel.problem import Callback, Solution
 
 BATCH_BYTES = 2**26
 """Bytes of the coefficients that wait until the kernels are read for all of them."""
+
+
+Refit = Callable[[int], dict[str, Any]]
+"""From the candidate chosen to the fitted attributes of its model on all samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +87,8 @@ class Candidates(Protocol):
         """Yield the models of all candidates on one fold, in any order."""
         ...
 
-    def refit(self, best: int, training: Training, watch: Watch) -> dict[str, Any]:
-        """Return the fitted attributes of one candidate on all samples."""
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve on all samples what is needed whichever candidate is chosen."""
         ...
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
@@ -118,7 +123,7 @@ def solved(
 
 def scoring_choice(value: Any) -> str | None:
     """Check a ``scoring`` parameter: one score, by name or as a function."""
-    if value is None or callable(value):
+    if value is None or (callable(value) and takes(value, 3)):
         return None
     # Imported here: it takes a fifth of the time of importing this package.
     from sklearn.metrics import get_scorer_names
@@ -128,7 +133,10 @@ def scoring_choice(value: Any) -> str | None:
         return None
     near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
     known = f" ({', '.join(map(repr, near))})" if near else ""
-    return f"None, a callable, or a name of sklearn.metrics.get_scorer_names(){known}"
+    return (
+        "None, a callable with arguments (model, X, y), or a name of "
+        f"sklearn.metrics.get_scorer_names(){known}"
+    )
 
 
 SEARCH_CHECKS: Mapping[str, Check] = {
@@ -232,7 +240,7 @@ class SearchCV(BaseMKL):
         whole = whole_of(training, self._merges_copies)
         warn_degenerate(type(self).__name__, whole.grams)
         candidates = self._candidates(recipe, whole)
-        folds = self._score_folds(candidates, training, watch)
+        folds, refits = self._run(candidates, training, whole, watch)
         reached = int(max(fold.n_active.max() for fold in folds))
         columns = candidates.columns(reached)
         results = cv_results(columns, folds)
@@ -245,8 +253,8 @@ class SearchCV(BaseMKL):
             "n_splits_": len(folds),
         }
         gaps = [fold.gaps for fold in folds]
-        if self.refit:
-            attributes |= candidates.refit(best, whole, watch)
+        for refit in refits:  # none, or one
+            attributes |= refit(best)
             path = attributes.get("path_")
             gaps += [] if path is None else [path.duality_gaps.ravel()]
         attributes |= {
@@ -260,28 +268,33 @@ class SearchCV(BaseMKL):
         """Return one side of a split to learn from, and the other to score on."""
         return make_fold(training, *split, self._merges_copies, jobs)
 
-    def _score_folds(
-        self, candidates: Candidates, training: Training, watch: Watch
-    ) -> list[FoldScores]:
-        """Return the scores of all folds, several of them at a time if asked to."""
-        splits = make_splits(self.cv, training.samples)
+    def _run(
+        self, candidates: Candidates, raw: Training, whole: Training, watch: Watch
+    ) -> tuple[list[FoldScores], list[Refit]]:
+        """Return the scores of all folds, and what gives the model on all samples."""
+        splits = make_splits(self.cv, raw.samples)
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
-
         scores: dict[int, FoldScores] = {}
+        refits: list[Refit] = []
 
         def score(fold: int) -> None:
-            scores[fold] = self._score_fold(
-                candidates, training, splits[fold], watch, jobs
-            )
+            scores[fold] = self._score_fold(candidates, raw, splits[fold], watch, jobs)
 
-        folds = range(len(splits))
+        def refit() -> None:
+            refits.append(candidates.refit(whole, watch))
+
+        tasks: list[Callable[[], None]] = [
+            partial(score, fold) for fold in range(len(splits))
+        ]
+        last: list[Callable[[], None]] = [refit] if self.refit else []
         if jobs > 1:
             # They share the cores; each gets one for BLAS. An interrupt stops them all.
-            run_blocks(score, folds, jobs, watch.stop)
+            # What takes longest comes first, so that nothing is left to run alone.
+            run_blocks(lambda task: task(), [*last, *tasks], jobs, watch.stop)
         else:
-            for fold in folds:
-                score(fold)
-        return [scores[fold] for fold in folds]
+            for task in [*tasks, *last]:
+                task()
+        return [scores[fold] for fold in range(len(splits))], refits
 
     def _score_fold(
         self,

@@ -10,6 +10,7 @@ from multikernel.estimators._parameters import (
     NORMALIZE,
     REGRESSOR_CHECKS,
     SHARED_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
@@ -41,7 +42,7 @@ def sparse_regularizer(alpha: float, l1_ratio: float) -> BlockRegularizer:
     """
     if l1_ratio == 1.0:
         return BlockL1(alpha)
-    return BlockElasticNet(alpha, l1_ratio)
+    return BlockElasticNet(alpha, float(l1_ratio))
 
 
 class SpicyMKLClassifier(ClassifierMKL):
@@ -183,27 +184,14 @@ class SpicyMKLClassifier(ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
             find_loss(self.loss),
-            sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            sparse_regularizer(float(self.alpha) * total_weight, self.l1_ratio),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
@@ -340,26 +328,13 @@ class SpicyMKLRegressor(RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alpha = alpha
-        self.loss = loss
-        self.epsilon = epsilon
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         return Recipe(
             find_loss(self.loss, self.epsilon),
-            sparse_regularizer(self.alpha * total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            sparse_regularizer(float(self.alpha) * total_weight, self.l1_ratio),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )

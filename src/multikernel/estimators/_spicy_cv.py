@@ -10,6 +10,7 @@ from multikernel.estimators._parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    store,
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._spicy import SPICY_CHECKS, sparse_regularizer
@@ -195,33 +196,14 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the path sets the strengths."""
         return Recipe(
             find_loss(self.loss),
             sparse_regularizer(total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )
 
@@ -392,32 +374,13 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.loss = loss
-        self.epsilon = epsilon
-        self.l1_ratio = l1_ratio
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.max_bytes = max_bytes
-        self.check_psd = check_psd
-        self.verbose = verbose
-        self.random_state = random_state
+        store(self, locals())
 
     def _build(self, total_weight: float) -> Recipe:
         """Return the recipe for alpha one; the path sets the strengths."""
         return Recipe(
             find_loss(self.loss, self.epsilon),
             sparse_regularizer(total_weight, self.l1_ratio),
-            SpicyMKL(tol=self.tol, max_iter=self.max_iter),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
             1.0 / total_weight,
         )

@@ -154,7 +154,7 @@ class DenseStack:
         if self.array.dtype == np.float32:
             return DenseMatrix(self._combine_single(support, weights))
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
-        if 2 * support.size > n_kernels:
+        if support.size > 1 and 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
         total = np.zeros(n_rows * n_cols)
 

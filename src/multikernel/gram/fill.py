@@ -13,6 +13,9 @@ from multikernel.linalg.threads import run_blocks
 
 ALL_ROWS = slice(None)
 
+SMALLEST = float(np.finfo(np.float32).tiny)
+LARGEST = float(np.finfo(np.float32).max)
+
 SCRATCH_NUMBERS = 2**21
 """Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
 
@@ -38,7 +41,8 @@ def fill(
     Raises
     ------
     ValueError
-        If a kernel returns an array of a wrong shape or values that are not finite.
+        If a kernel returns an array of a wrong shape or values that are not finite,
+        or that single precision does not hold where the array has that.
     """
     if array.dtype == np.float64:
         _fill_double(np.asarray(array, np.float64), plan, samples, normalization)
@@ -77,27 +81,28 @@ def _fill_single(
         fill_radial(batch, samples, scratch, np.arange(batch.kernels.size))
         for m, K in zip(batch.kernels, scratch, strict=True):
             normalization.learn(m, K)
-            array[m] = _single(K, m)
+            _round_into(array, int(m), K, plan)
 
     def other(place: int) -> None:
         m = plan.others[place]
         K = np.array(evaluate_other(plan, place, samples))
         normalization.learn(m, K)
-        array[m] = _single(K, m)
+        _round_into(array, int(m), K, plan)
 
     run_blocks(radial, plan.radial.batches(size))
     run_blocks(other, range(plan.others.size))
 
 
-def _single(K: Array, m: int) -> Array:
-    """Return a matrix if single precision holds its values, or raise."""
-    largest = float(np.abs(K).max(initial=0.0))
-    if largest > float(np.finfo(np.float32).max):
+def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
+    """Store a matrix in single precision, unless its size is beyond that."""
+    largest = max(float(K.max()), -float(K.min()))
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise ValueError(
-            f"Kernel {m} has a value of {largest:.3g}, which is too large for single "
-            "precision: scale the features, or choose storage='dense'."
+            f"Kernel {m} ({kernel_name(plan.dictionary[m])}) has values of up to "
+            f"{largest:.3g}, which is too {'large' if largest > 1.0 else 'small'} for "
+            "single precision: scale the features, or choose storage='dense'."
         )
-    return K
+    array[m] = K
 
 
 def fill_radial(

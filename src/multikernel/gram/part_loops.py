@@ -182,3 +182,44 @@ def add_census(array: Stored, vectors: Array, out: Array) -> None:
             out[m, 0] += u[i] * b
             out[m, 1] += v[i] * a
             out[m, 2] += w[i] * c
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def write_off_diagonal_sums(
+    array: Stored, places: Indices, rows: Indices, out: Array
+) -> None:
+    """Sum up how far entries beside the diagonal are below it, and the squares.
+
+    Distances from the diagonal: entries of near-constant kernels do not cancel.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n_places, n)
+        Some rows of every matrix, float64 or float32.
+    places : ndarray of shape (n_rows,)
+        Where the rows are in it.
+    rows : ndarray of shape (n_rows,)
+        Their numbers.
+    out : ndarray of shape (n_matrices, 2)
+        Overwritten: below the mean of these rows' diagonal entries, over their
+        largest entry, so that squares are finite.
+    """
+    for m in range(len(array)):
+        mean, largest = 0.0, 0.0
+        for r in range(rows.size):
+            mean += array[m, places[r], rows[r]] / rows.size
+            row = array[m, places[r]]
+            for j in range(row.size):
+                largest = max(largest, abs(row[j]))
+        scale = 1.0 / largest if largest > 0.0 else 1.0
+        total, squares = 0.0, 0.0
+        for r in range(rows.size):
+            row = array[m, places[r]]
+            for j in range(row.size):
+                below = scale * (mean - row[j])
+                total += below
+                squares += below * below
+            own = scale * (mean - row[rows[r]])
+            total -= own
+            squares -= own * own
+        out[m, 0], out[m, 1] = total, squares

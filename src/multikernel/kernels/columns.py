@@ -10,12 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.kernels.base import (
-    Kernel,
-    check_kernel,
-    kernel_diagonal,
-    kernel_name,
-)
+from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
 """Columns of a table: an index or a name, several of one sort, or a slice."""

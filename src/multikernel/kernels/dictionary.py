@@ -62,7 +62,12 @@ class ListDictionary:
             raise ValueError(
                 f"There are {len(self.names)} names for {len(self.kernels)} kernels."
             )
-        _check_unique(self._given_names())
+        for name, count in Counter(self._given_names()).most_common(1):
+            if count > 1:
+                raise ValueError(
+                    f"Two kernels are named {name!r}: names must differ, or results "
+                    "could not be told apart."
+                )
 
     def __len__(self) -> int:
         return len(self.kernels)
@@ -242,18 +247,6 @@ def _(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
         ALL_COLUMNS if columns == ALL_COLUMNS else found for columns, found in pairs
     ]
     return ParameterGrid(dictionary.kernels, sets, labels)
-
-
-def _check_unique(names: Sequence[str]) -> None:
-    """Raise if a name is given twice."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(
-                f"Two kernels are named {name!r}: names must differ, or results could "
-                "not be told apart."
-            )
-        seen.add(name)
 
 
 def _told_apart(names: Sequence[str]) -> tuple[str, ...]:

@@ -6,11 +6,7 @@ from typing import Self
 import numpy as np
 
 from multikernel._typing import Array
-
-ASYMMETRY = 1e-7
-"""Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
-
-BLOCK_ROWS = 256
+from multikernel._validation import check_symmetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +43,7 @@ class PrecomputedKernel:
 
     def __post_init__(self) -> None:
         matrix = np.asarray(self.K, dtype=np.float64)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(
-                "PrecomputedKernel needs a square matrix over all samples, got an "
-                f"array of shape {matrix.shape}."
-            )
-        _check_finite(matrix)
-        _check_symmetric(matrix)
+        check_symmetric(matrix, "The matrix of a PrecomputedKernel")
         object.__setattr__(self, "K", matrix)
 
     @property
@@ -121,30 +111,3 @@ class PrecomputedKernel:
                 f"{column[row]:g}."
             )
         return column.astype(np.intp)
-
-
-def _check_finite(K: Array) -> None:
-    """Raise with the place of the first value that is not finite."""
-    if not np.isfinite(K.sum()) and not np.isfinite(K).all():
-        i, j = np.argwhere(~np.isfinite(K))[0].tolist()
-        raise ValueError(
-            f"PrecomputedKernel needs finite values, but that at [{i}, {j}] is "
-            f"{K[i, j]:g}."
-        )
-
-
-def _check_symmetric(K: Array) -> None:
-    """Raise with the pair of entries that differ most, if they do beyond rounding."""
-    allowed = ASYMMETRY * float(np.abs(np.diagonal(K)).sum())
-    for start in range(0, K.shape[0], BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        difference = np.abs(K[rows] - K[:, rows].T)
-        if difference.size and difference.max() > allowed:
-            worst = np.unravel_index(int(np.argmax(difference)), difference.shape)
-            i, j = start + int(worst[0]), int(worst[1])
-            raise ValueError(
-                "PrecomputedKernel needs a symmetric matrix, but its values at "
-                f"[{i}, {j}] and [{j}, {i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. Use "
-                "(K + K.T) / 2 if that is rounding, and check how it was computed if "
-                "not."
-            )

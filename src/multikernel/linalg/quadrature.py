@@ -143,10 +143,13 @@ class QuadratureBounds:
         # the entry that makes z an eigenvalue.
         low_end = self.shifts - floor + self.coupling / left - step
         high_end = self.shifts + self.traces + floor + self.coupling / right - step
-        tiny = np.finfo(np.float64).tiny
-        self.lower = self.sizes * (self.gauss - scale / np.maximum(low_end, tiny))
-        correction = np.where(high_end > 0.0, scale / np.maximum(high_end, tiny), 0.0)
-        self.upper = self.sizes * (self.gauss - correction)
+        # Where rounding leaves no such entry, zero and the Gauss rule are bounds still.
+        low, high = low_end > 0.0, high_end > 0.0
+        below, above = np.array(self.gauss), np.zeros_like(scale)
+        np.divide(scale, low_end, out=below, where=low)
+        np.divide(scale, high_end, out=above, where=high)
+        self.lower = self.sizes * (self.gauss - below)
+        self.upper = self.sizes * (self.gauss - above)
 
 
 def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBounds:

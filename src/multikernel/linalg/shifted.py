@@ -17,7 +17,9 @@ trace, and by 1e-8 where the matrix is held in single precision. What is more ne
 than the last one is no kernel's."""
 
 ONE_THREAD_BELOW = 1000
-"""Rows below which several BLAS threads slow a factorisation down."""
+"""Rows below which several BLAS threads are no gain. With 600 rows one and two threads
+took 2.5 ms; on a busy machine two that wait for each other took 930 ms with 300 rows
+where one took 0.4."""
 
 
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:

@@ -1,10 +1,6 @@
 """Convex losses with their conjugates; to add one, write a file and a line here."""
 
-from multikernel.losses.base import (
-    Loss,
-    PolyhedralLoss,
-    SmoothConjugateLoss,
-)
+from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
 from multikernel.losses.hinge import HingeLoss
 from multikernel.losses.logistic import LogisticLoss

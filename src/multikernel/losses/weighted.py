@@ -7,11 +7,7 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.losses.base import (
-    Loss,
-    PolyhedralLoss,
-    SmoothConjugateLoss,
-)
+from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 
 
 @dataclass(frozen=True, eq=False)

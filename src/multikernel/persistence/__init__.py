@@ -17,18 +17,14 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED
 
 from multikernel.exceptions import UntrustedTypesError
-from multikernel.persistence.archive import (
-    RefusedError,
-    checked_archive,
-    with_version,
-)
+from multikernel.persistence.archive import RefusedError, checked_archive, with_version
 
 try:
     import fcntl
 except ImportError:  # Windows locks open files by itself
     fcntl = None  # type: ignore[assignment]
 
-MAX_BYTES = 2**31
+MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 # Helpers that scikit-learn's fitted estimators hold, and that are no public estimators;
 # skops trusts the public ones.
 HELPERS = (

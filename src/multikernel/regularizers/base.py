@@ -1,7 +1,8 @@
 """Protocols of the regularisers: functions of the block norms, and of nothing else."""
 
 import math
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, runtime_checkable
 
 from multikernel._typing import Array
 
@@ -71,7 +72,27 @@ class VariationalRegularizer(BlockRegularizer, Protocol):
         ...
 
 
-def check_alpha(alpha: float) -> None:
-    """Raise ValueError unless the strength is positive and finite."""
-    if not (math.isfinite(alpha) and alpha > 0.0):
-        raise ValueError(f"alpha must be positive and finite, got {alpha}.")
+@dataclass(frozen=True)
+class Strength:
+    """What every penalty of this library has: a positive factor.
+
+    Parameters
+    ----------
+    alpha : float
+        The factor.
+
+    Raises
+    ------
+    ValueError
+        If it is not positive and finite.
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.alpha) and self.alpha > 0.0):
+            raise ValueError(f"alpha must be positive and finite, got {self.alpha}.")
+
+    def with_alpha(self, alpha: float) -> Self:
+        """Return the same penalty with another strength."""
+        return replace(self, alpha=alpha)

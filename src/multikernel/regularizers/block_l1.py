@@ -1,15 +1,15 @@
 """The block l1 norm: sparse multiple kernel learning."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.regularizers.base import check_alpha
+from multikernel.regularizers.base import Strength
 
 
 @dataclass(frozen=True)
-class BlockL1:
+class BlockL1(Strength):
     r"""Sum of the block norms, :math:`\alpha \sum_m \|f_m\|_{\mathcal{H}_m}`.
 
     Parameters
@@ -29,19 +29,10 @@ class BlockL1:
        and the SMO algorithm. ICML. :doi:`10.1145/1015330.1015424`
     """
 
-    alpha: float
-
-    def __post_init__(self) -> None:
-        check_alpha(self.alpha)
-
     @property
     def threshold(self) -> float:
         """Return alpha: blocks with a smaller dual norm are zero."""
         return self.alpha
-
-    def with_alpha(self, alpha: float) -> "BlockL1":
-        """Return the same penalty with another strength."""
-        return replace(self, alpha=alpha)
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

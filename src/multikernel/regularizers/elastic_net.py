@@ -1,15 +1,15 @@
 """The block elastic net: between sparse and uniform kernel combinations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.regularizers.base import check_alpha
+from multikernel.regularizers.base import Strength
 
 
 @dataclass(frozen=True)
-class BlockElasticNet:
+class BlockElasticNet(Strength):
     r"""Sum of the block norms plus half the sum of their squares.
 
     .. math:: \alpha \sum_m \Bigl( r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2 \Bigr)
@@ -32,11 +32,10 @@ class BlockElasticNet:
        arXiv:1001.2615.
     """
 
-    alpha: float
     l1_ratio: float = 0.5
 
     def __post_init__(self) -> None:
-        check_alpha(self.alpha)
+        super().__post_init__()
         if not 0.0 <= self.l1_ratio < 1.0:
             raise ValueError(
                 f"l1_ratio must be at least 0 and below 1, got {self.l1_ratio}; for "
@@ -51,10 +50,6 @@ class BlockElasticNet:
     @property
     def _curvature(self) -> float:
         return self.alpha * (1.0 - self.l1_ratio)
-
-    def with_alpha(self, alpha: float) -> "BlockElasticNet":
-        """Return the same penalty with another strength."""
-        return replace(self, alpha=alpha)
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

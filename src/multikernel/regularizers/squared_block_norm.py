@@ -1,15 +1,15 @@
 """The squared block q-norm: lp-norm multiple kernel learning."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.regularizers.base import check_alpha
+from multikernel.regularizers.base import Strength
 
 
 @dataclass(frozen=True)
-class SquaredBlockNorm:
+class SquaredBlockNorm(Strength):
     r"""Half the squared q-norm of the block norms, q = 2 p / (p + 1).
 
     .. math::
@@ -51,11 +51,10 @@ class SquaredBlockNorm:
     array([0.75, 0.25])
     """
 
-    alpha: float
     p: float = 2.0
 
     def __post_init__(self) -> None:
-        check_alpha(self.alpha)
+        super().__post_init__()
         if not self.p >= 1.0:
             raise ValueError(f"p must be at least 1 (it may be inf), got {self.p}.")
 
@@ -68,10 +67,6 @@ class SquaredBlockNorm:
     def conjugate_p(self) -> float:
         """Return p / (p - 1), the exponent dual to p."""
         return 1.0 / (1.0 - 1.0 / self.p) if self.p > 1.0 else np.inf
-
-    def with_alpha(self, alpha: float) -> "SquaredBlockNorm":
-        """Return the same penalty with another strength."""
-        return replace(self, alpha=alpha)
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

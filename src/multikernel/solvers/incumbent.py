@@ -1,6 +1,6 @@
 """What all certified solvers share: the best model, the best proof, and the end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,9 +25,10 @@ from multikernel.certificates import (
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
-from multikernel.problem import Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, VariationalRegularizer
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.base import Solver, check_supported
+from multikernel.solvers.recorder import Recorder, metered
 
 PATIENCE = 10
 """Iterations without progress before giving up: a solver that is about to converge
@@ -451,6 +452,47 @@ class Incumbent:
             status=status,
             history=tuple(self.recorder.history),
         )
+
+
+def incumbents(
+    solver: Solver,
+    problem: Problem,
+    regularizers: Sequence[BlockRegularizer],
+    callback: Callback | None,
+    patience: int = PATIENCE,
+    progress: float = PROGRESS,
+) -> Iterator[Incumbent]:
+    """Yield an incumbent for every penalty in turn, all on one metered stack.
+
+    Parameters
+    ----------
+    solver : Solver
+        What is to solve for each penalty.
+    problem : Problem
+        Its regulariser is not used.
+    regularizers : sequence of BlockRegularizer
+        The penalties.
+    callback : Callback or None
+        Called with every line of every history.
+    patience, progress : int and float
+        Of every incumbent.
+
+    Yields
+    ------
+    incumbent : Incumbent
+        Without any point yet.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the solver gives a reason against a penalty.
+    """
+    problem, recorder = metered(problem, callback)
+    for regularizer in regularizers:
+        step = replace(problem, regularizer=regularizer)
+        check_supported(solver, step)
+        yield Incumbent(step, recorder, patience, progress)
+        recorder = Recorder(callback, recorder.meter)
 
 
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:

@@ -7,11 +7,7 @@ from numpy.random import Generator
 from scipy.optimize import linprog
 
 from multikernel._typing import Array
-from multikernel.losses.base import (
-    Loss,
-    PolyhedralLoss,
-    SmoothConjugateLoss,
-)
+from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.losses.weighted import weighted
 
 CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)

@@ -38,8 +38,8 @@ GRAPHS = (
 )
 
 
-@pytest.fixture
-def X():
+@pytest.fixture(name="X")
+def samples():
     return np.random.default_rng(0).standard_normal((30, 3))
 
 

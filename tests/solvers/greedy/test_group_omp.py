@@ -456,3 +456,41 @@ def test_a_matrix_that_is_not_finite_is_not_called_indefinite(fit_intercept):
         GroupOMP(max_kernels=2).path(broken)
     assert "semidefinite" not in str(error.value)
     assert error.value.kernel == 3
+
+
+def check_objective_of_terms(solution, grams, y, alpha, rel):
+    """The objective of the published terms, in extended precision."""
+    K = grams[solution.active].astype(np.longdouble)
+    coefs = solution.coefs.astype(np.longdouble)
+    images = np.einsum("mij,mj->mi", K, coefs)
+    forms = np.maximum((coefs * images).sum(axis=1), 0.0)
+    f = images.sum(axis=0) + solution.intercept[0]
+    expected = 0.5 * ((y - f) ** 2).sum() + 0.5 * alpha * forms.sum()
+    assert solution.objective == pytest.approx(float(expected), rel=rel)
+    assert solution.history[-1].objective == solution.objective
+
+
+def test_the_objective_belongs_to_the_published_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    grams = np.stack([1e4 * np.exp(-squares / w) for w in (1.0, 10.0, 1e3)])
+    grams = np.concatenate([grams, 1e6 * np.outer(X[:, 0], X[:, 0])[None]])
+    y = np.sin(3.0 * X[:, 0])
+    problem = Problem(DenseStack(grams), y, SquaredLoss(), ridge(1e-3))
+    solution = GroupOMP(tol=0.0).solve(problem)
+    check_objective_of_terms(solution, grams, y, 1e-3, 1e-9)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_model_that_is_not_its_refit_warns_and_has_its_own_objective():
+    """Single precision makes the sum indefinite: its form hides one below zero."""
+    x = np.linspace(-1.0, 1.0, 13)
+    y = np.where(np.random.default_rng(0).normal(size=13) > 0.0, 1.0, -1.0)
+    squares = (x[:, None] - x) ** 2
+    grams = np.stack([1e3 * np.exp(-squares / w) for w in (1.0, 10.0)])
+    grams = grams.astype(np.float32)
+    problem = Problem(DenseStack(grams), y, SquaredLoss(), ridge(1e-4))
+    with pytest.warns(ConvergenceWarning, match="not known precisely"):
+        solution = GroupOMP(tol=0.0).solve(problem)
+    check_objective_of_terms(solution, grams, y, 1e-4, 1e-4)

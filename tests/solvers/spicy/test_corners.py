@@ -149,3 +149,14 @@ def test_a_barrier_hands_over_to_corners_near_which_it_is():
     rho = np.array([1.0 - 1e-6, 0.4, -0.4, -1.0 + 1e-6])
     side = BarrierSide(HingeLoss(), y, rho, 1e-3).again()
     np.testing.assert_array_equal(side.rho, [1.0, 0.4, -0.4, -1.0])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_barrier_keeps_steps_off_the_wall_that_rounding_puts_them_on():
+    y = np.array([1.0, -1.0])
+    side = BarrierSide(HingeLoss(), y, np.array([1.0 - 1e-15, -1e-14]), 1e-3)
+    side.direction = np.array([[0.99e-15, -1e-14]])
+    assert np.isfinite(side.slope(1.0))
+    side.move(1.0)
+    assert np.isfinite([side.xi, side.zeta]).all()
+    assert ((side.pieces > 0.0) & (side.pieces < 1.0)).all()

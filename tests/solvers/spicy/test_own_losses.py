@@ -8,11 +8,12 @@ from scipy.optimize import minimize
 
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
-from multikernel.losses import weighted
+from multikernel.losses import LogisticLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.path import solve_path
+from multikernel.solvers.spicy.sides import SmoothSide
 from multikernel.testing import check_loss, check_solution, check_solver
 
 LOSSES = (HuberLoss(0.1), HuberLoss(1.0), SquaredHingeLoss())
@@ -75,3 +76,11 @@ def test_the_objective_is_that_of_a_general_minimiser(loss):
     found = minimize(objective, np.zeros(1 + len(K)), jac=slope, tol=1e-10)
     solution = SpicyMKL(1e-8).solve(problem)
     assert solution.objective == pytest.approx(found.fun, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_slopes_at_a_boundary_that_rounding_reaches_are_numbers():
+    y = np.array([1.0, -1.0])
+    side = SmoothSide(LogisticLoss(), y, np.array([0.5, -0.5]))
+    length = side.aim(np.array([0.5, 0.5]) / 0.99 * (1.0 + 1e-15))
+    assert np.isfinite(side.slope(length / 0.99))

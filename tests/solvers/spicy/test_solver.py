@@ -12,7 +12,13 @@ from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
 from multikernel.certificates import alpha_max, constant_model, decision_values
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram import DenseStack
-from multikernel.losses import LOSSES, EpsilonInsensitiveLoss, SquaredLoss
+from multikernel.losses import (
+    LOSSES,
+    EpsilonInsensitiveLoss,
+    LogisticLoss,
+    SquaredLoss,
+    weighted,
+)
 from multikernel.problem import Problem, Status
 from multikernel.solvers import SpicyMKL
 from multikernel.testing import check_solution, check_solver
@@ -373,3 +379,24 @@ def test_constant_targets_are_fitted_by_the_intercept(constant):
     assert solution.status is Status.CONVERGED
     assert solution.active.size == 0
     assert solution.intercept[0] == pytest.approx(constant, rel=1e-14)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_hopeless_sample_does_not_hold_up_the_others():
+    # Its margin is far below -36: its dual variable rounds to the end of its domain.
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 3))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    far = int(np.argmax(X[:, 0]))
+    y[far] = -1.0
+    weights = np.full(30, 10.0)
+    weights[far] = 1e-4
+    grams = np.stack([1e4 * np.outer(x, x) for x in X.T])
+    penalty = toy_regularizer(1e-4, 0.9)
+    problem = Problem(
+        DenseStack(grams), y, weighted(LogisticLoss(), weights), penalty, True
+    )
+    solution = solve(problem)
+    f = decision_values(problem, solution)
+    assert y[far] * f[far] < -40.0
+    assert solution.history[-1].inner_steps <= 100

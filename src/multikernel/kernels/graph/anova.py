@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from multikernel._typing import Array
 from multikernel.kernels.base import check_kernel
 from multikernel.kernels.gaussian import GaussianKernel

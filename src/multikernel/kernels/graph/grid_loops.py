@@ -6,6 +6,11 @@ numbers. Every entry of the triangle is formed once per factor and read once per
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+
+Single = NDArray[np.float32]
 
 CHUNK = 2048
 """Entries of a row that are worked on at a time. At n = 4096 and 528 nodes, 1024 and
@@ -17,7 +22,15 @@ divide by them. With a unit diagonal that is the rounding of single precision.""
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def _factor(out, units, row, start, length, first, shares):  # type: ignore[no-untyped-def]
+def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    out: Single,
+    units: Single,
+    row: int,
+    start: int,
+    length: int,
+    first: int,
+    shares: Single,
+) -> None:
     """Write sum_c shares[c] u_c[row] u_c[b] for the entries b of a chunk."""
     out[:length] = np.float32(0.0)
     for c in range(shares.shape[0]):
@@ -29,7 +42,14 @@ def _factor(out, units, row, start, length, first, shares):  # type: ignore[no-u
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def product_rows(rows, units, firsts, shares, sizes, triangle):  # type: ignore[no-untyped-def]
+def product_rows(
+    rows: Indices,
+    units: Single,
+    firsts: Indices,
+    shares: Single,
+    sizes: Indices,
+    triangle: Single,
+) -> None:
     """Write the product of the sums of all inputs.
 
     `triangle` holds the rows of the upper triangle one after the other.
@@ -51,7 +71,16 @@ def product_rows(rows, units, firsts, shares, sizes, triangle):  # type: ignore[
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def descendant_rows(rows, triangle, vector, units, inputs, factors, prefixes, pairs):  # type: ignore[no-untyped-def]
+def descendant_rows(  # noqa: C901, PLR0912, PLR0913 - one loop over one triangle
+    rows: Indices,
+    triangle: Single,
+    vector: Single,
+    units: Single,
+    inputs: tuple[Indices, Indices, Single, Indices],
+    factors: Single,
+    prefixes: Indices,
+    pairs: Indices,
+) -> Array:
     """Return what some rows of the triangle add to the sum of every node.
 
     `inputs` is (firsts, sizes, shares of F_{i,0}, where the factors of input i begin),

@@ -103,8 +103,9 @@ class GreedyPath:
         Returns
         -------
         solution : Solution
-            Evaluated from its own terms. Every selected kernel has the weight one. Its `duality_gap` is nan: the
-            fit on the selected kernels is exact, their choice is greedy.
+            Evaluated from its own terms. Every selected kernel has the weight one.
+            Its `duality_gap` is nan: the fit on the selected kernels is exact, their
+            choice is greedy.
 
         Raises
         ------

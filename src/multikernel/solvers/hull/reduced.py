@@ -1,9 +1,8 @@
-r"""The problem on the active set: Newton's method on a norm that is smoothed less and less.
+r"""The problem on the active set: Newton's method on a norm less and less smoothed.
 
 The certificate is that of the problem itself, without any smoothing (METHODS 4).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -164,8 +163,6 @@ def solve_reduced(
     beta: Array,
     intercept: float,
     tol: float,
-    smoothing: float = FIRST_SMOOTHING,
-    stop: Callable[[], bool] = lambda: False,
 ) -> ReducedPoint:
     """Solve the problem on the active set to a certified gap.
 
@@ -181,17 +178,13 @@ def solve_reduced(
         Where to start.
     tol : float
         Relative duality gap on the active set.
-    smoothing : float, default=FIRST_SMOOTHING
-        The first level of smoothing.
-    stop : callable, optional
-        Ends the work early where it returns True.
 
     Returns
     -------
     point : ReducedPoint
         The best point found.
     """
-    share, steps = smoothing, 0
+    share, steps = FIRST_SMOOTHING, 0
     f = beta @ active.features + intercept
     best: ReducedPoint | None = None
     while True:
@@ -208,7 +201,7 @@ def solve_reduced(
             best = found
         best = replace(best, steps=steps)
         tired = steps >= MAX_STEPS or share * SHARPER < LEAST_SMOOTHING
-        if best.gap <= tol or tired or stop():
+        if best.gap <= tol or tired:
             return best
         share *= SHARPER
 

@@ -17,7 +17,6 @@ from multikernel.solvers.hull.certificate import primal_value, relative_gap
 from multikernel.solvers.hull.norm import squared_norms
 from multikernel.solvers.hull.problem import HullProblem, HullSolution, HullStatus
 from multikernel.solvers.hull.reduced import (
-    FIRST_SMOOTHING,
     ReducedPoint,
     solve_reduced,
 )
@@ -30,7 +29,7 @@ SUFFICIENT = 40
 """Nodes added a round whose descendants' sum violates the sufficient condition."""
 
 INACTIVE = 80
-"""Nodes without a part in the model beyond which only those that stand out are added."""
+"""Nodes without a part in the model from which on only those that stand out join."""
 
 EXHAUSTIVE = 600
 """Nodes added a round where a proof is wanted whatever it costs."""
@@ -83,8 +82,8 @@ class HullSearch:
         if is_polyhedral(problem.loss) or isinstance(problem.loss, SmoothConjugateLoss):
             return None
         return (
-            "HullSearch needs a loss with a smooth conjugate or a piecewise linear one, "
-            f"and {type(problem.loss).__name__} is neither."
+            "HullSearch needs a loss with a smooth conjugate or a piecewise linear "
+            f"one, and {type(problem.loss).__name__} is neither."
         )
 
     def solve(
@@ -189,9 +188,7 @@ class _Run:
         return len(self.active) >= self.limit
 
     def _reduced(self, problem: HullProblem, tol: float) -> ReducedPoint:
-        point = solve_reduced(
-            problem, self.active, self.beta, self.intercept, tol, FIRST_SMOOTHING
-        )
+        point = solve_reduced(problem, self.active, self.beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
         self.steps += point.steps
         return point
@@ -232,7 +229,7 @@ class _Run:
         violators = violators[np.argsort(-z[violators], kind="stable")]
         if self.settings.certify:
             return largest, [sources[k] for k in violators[:EXHAUSTIVE]]
-        idle = int(np.sum(~self._used(problem, point)))
+        idle = int(np.count_nonzero(~self._used(problem, point)))
         if idle + violators.size > INACTIVE:
             violators = violators[z[violators] > OUTSTANDING]
         return largest, [sources[k] for k in violators[:SUFFICIENT]]

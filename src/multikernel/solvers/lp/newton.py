@@ -2,55 +2,69 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.base import GramMatrix
 from multikernel.gram.updated import add_low_rank
 from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Expansion, Incumbent, expand
+from multikernel.solvers.incumbent import Expansion, Incumbent, expand, incumbents
 from multikernel.solvers.lp.alternating import LEFT
 from multikernel.solvers.lp.inner_ball import InnerBall
+from multikernel.solvers.lp.line_search import best_share, between
+from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.thinning import thin
+from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 from multikernel.solvers.lp.weighted_machine import (
-    CACHE_BYTES,
+    FIRST_GAP,
     feasible,
     fit_machine,
     machine_within,
-    reason_against,
 )
-from multikernel.solvers.recorder import Recorder, metered
 
-FIRST_GAP = 0.1  # what the first, cold run of the machine is solved for
-SMOOTHEST = 0.3  # P - 1 at first, where p is smaller
-SOFTEST = 1.0  # P - 1 at most, after failures
-SHARPENING = (0.4, 0.3)  # of P - 1, and of the gap: the next P - 1 is the larger one
-SOFTENING = 5.0  # by what P - 1 grows where the quadratic model failed; see below
-SHORT, LONG = 0.5, 0.9  # steps that tell of a failure, and of a success
-FAST = 0.1  # a factor of the gap in one step that needs no sharpening
-SHARPEST = 1e-9  # P - 1 at least
-MOST_STEPS = 500, 100, 200_000  # of SMO for n samples: the least of 500 n, 100 n + ..
-FLOOR = 1e-12  # relative size of the smallest weight, so that a kernel can return
-LIFT = 0.1  # share of the gap that the return of dropped kernels may cost
-VANISHED = 1e-10  # relative size of weights that a step leaves out of its model
-FAILURES, IN_VAIN = 2, 0.99  # steps without that factor of the gap: leave the model
-QUICK = 0.5  # factor of the gap in one step with which to stay without the model
-STEP_TOLERANCE = 1e-3
-PATIENCE = 20, 0.01  # steps without that share of the gap: a ball may have to change
-# Softening by ten and sharpening to a fifth went to and fro between balls: on 155
-# samples and 70 kernels, searches over nine C with p = 1 took 6.6 (liver) and 4.7
-# steps (wpbc) a solve, and take 5.5 and 4.0.
-EPS = 64.0 * float(np.finfo(np.float64).eps)
+SMOOTHEST, SOFTEST, SHARPEST = 0.3, 1.0, 1e-9
+"""P - 1 of the first ball, where p is smaller; at most, after failures; at least."""
+
+SHARPENING, SOFTENING = (0.4, 0.3), 5.0
+"""Of P - 1, and of the gap: the next P - 1 is the larger one; and by what P - 1 grows
+where the quadratic model failed. Softening by ten and sharpening to a fifth went to and
+fro between balls: on 155 samples and 70 kernels, searches over nine C with p = 1 took
+6.6 (liver) and 4.7 steps (wpbc) a solve, and take 5.5 and 4.0."""
+
+SHORT, LONG = 0.5, 0.9
+"""Shares of a step that tell of a failure, and of a success."""
+
+FAST = 0.1
+"""A factor of the gap in one step that needs no sharpening."""
+
+MOST_STEPS = 500, 100, 200_000
+"""Of SMO on n samples: the least of 500 n and 100 n + 200 000. With more the ball, or
+the scales, are to blame: 5.6 million steps of 27 samples (seed 1768 of the attack) took
+6.3 s and led no further than 0.4 million do."""
+
+FLOOR = 1e-12
+"""Relative size of the smallest weight, so that a kernel can return."""
+
+LIFT = 0.1
+"""Share of the gap that the return of dropped kernels may cost."""
+
+VANISHED = 1e-10
+"""Relative size of weights that a step leaves out of its model."""
+
+FAILURES, IN_VAIN = 2, 0.99
+"""Short steps without that factor of the gap, after which the model is left."""
+
+QUICK = 0.5
+"""Factor of the gap in one step with which to stay without the model."""
 
 
 @dataclass(frozen=True)
-class InterleavedNewton:
+class InterleavedNewton(WeightSolver):
     r"""lp-norm multiple kernel learning: Newton steps interleaved with a machine.
 
     With the unit p-ball B of kernel weights theta, the dual is
@@ -115,43 +129,19 @@ class InterleavedNewton:
     array([1., 0.])
     """
 
-    tol: float = 1e-3
     max_iter: int = 100
-    cache_bytes: int = CACHE_BYTES
 
-    def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
-        return reason_against(problem, "InterleavedNewton")
+    # A ball may have to change, and change again, before the gap falls.
+    patience: ClassVar[int] = 20
+    progress: ClassVar[float] = 0.01
 
-    def solve(
-        self,
-        problem: Problem,
-        init: Solution | None = None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            With a `SquaredBlockNorm` and one-dimensional targets.
-        init : Solution, optional
-            A warm start, for example the solution for a near-by alpha or p.
-        callback : callable, optional
-            Called with a `Progress` after each step; True stops.
-
-        Returns
-        -------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
-        """
-        return next(self.follow(problem, [problem.regularizer], init, callback))
+    def _begin(
+        self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
+    ) -> Step:
+        """Begin at a solution, or at zero with equal weights."""
+        search = _Search(oracle.tracker, self)
+        search.start(init, expansion)
+        return search.step
 
     def solve_path(
         self,
@@ -198,36 +188,30 @@ class InterleavedNewton:
         IndefiniteKernelError
             If a kernel matrix is found to be not positive semidefinite.
         """
-        problem, recorder = metered(problem, callback)
         first: _Search | None = None
         last: _Search | None = None
-        for regularizer in regularizers:
-            step = replace(problem, regularizer=regularizer)
-            reason = self.unsupported(step)
-            if reason is not None:
-                raise UnsupportedProblemError(reason)
-            search = _Search(step, Incumbent(step, recorder, *PATIENCE), self)
+        patience = self.patience, self.progress
+        for tracker in incumbents(self, problem, regularizers, callback, *patience):
+            search = _Search(tracker, self)
             if first is None or last is None:
                 first = search
-                search.start(init)
+                search.start(init, tracker.start(init))
             elif search.regularizer.p != last.regularizer.p:
                 search.carry_on(first)
                 first = search
             else:
                 search.carry_on(last)
             last = search
-            solution = search.run()
+            solution = tracker.run(search.step, self.tol, self.max_iter)
             yield solution
             if solution.status is Status.STOPPED:
                 return
-            recorder = Recorder(callback, recorder.meter)
 
 
 @dataclass
 class _Search:
     """The state of the iteration."""
 
-    problem: Problem
     tracker: Incumbent
     settings: InterleavedNewton
     point: Expansion = field(init=False)
@@ -237,25 +221,20 @@ class _Search:
     failed: int = 0  # short steps in vain, in a row
 
     @property
+    def problem(self) -> Problem:
+        """Return the problem."""
+        return self.tracker.problem
+
+    @property
     def regularizer(self) -> SquaredBlockNorm:
         """Return the penalty."""
         regularizer = self.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
 
-    def run(self) -> Solution:
-        """Step until there is a reason to stop."""
-        settings, tracker = self.settings, self.tracker
-        status = tracker.status(settings.tol, settings.max_iter)
-        while status is None:
-            self.step()
-            status = tracker.status(settings.tol, settings.max_iter)
-        return tracker.solution(status)
-
-    def start(self, init: Solution | None) -> None:
-        """Begin at zero with equal weights, or at a solution."""
+    def start(self, init: Solution | None, expansion: Expansion | None) -> None:
+        """Begin at zero with equal weights, or at a solution and its dual point."""
         n_kernels = self.problem.gram.shape[0]
-        expansion = self.tracker.start(init)
         weights = np.ones(n_kernels)
         if expansion is None:
             y = self.problem.y
@@ -270,7 +249,7 @@ class _Search:
     def carry_on(self, other: "_Search") -> None:
         """Begin where a search with another penalty has ended."""
         if not other.point.forms.any():
-            self.start(None)
+            self.start(None, self.tracker.start(None))
             return
         tracker, p = self.tracker, self.regularizer.p
         self.point = tracker.carry(other.tracker.model, other.point)
@@ -295,8 +274,8 @@ class _Search:
         ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
         weights = ball.respond(old.forms) if old.forms.any() else self.center
         new = self._solve_model(ball, weights)
-        share = _best_share(self.problem, ball, old, new)
-        self.point = _between(self.problem, old, new, share)
+        share = best_share(self.problem, ball, old, new)
+        self.point = between(self.problem, old, new, share)
         gap = tracker.gap
         best = self._offer(self._candidates(ball, old, weights))
         # Away from the optimum over this ball the weights that it answers with are
@@ -308,7 +287,6 @@ class _Search:
         tracker.offer_dual(self.point.rho, self.point.forms)
         if p == 1.0:
             thin(tracker, self.settings.tol)
-        tracker.record()
         factor = tracker.gap / gap
         self.failed = self.failed + 1 if share < SHORT and factor > IN_VAIN else 0
         self._adapt(share, factor)
@@ -329,7 +307,6 @@ class _Search:
             found = self.regularizer.kernel_weights(norms)
             self._center_at(np.maximum(found, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
-        tracker.record()
         self.failed = FAILURES if tracker.gap <= QUICK * gap else 0
 
     def _let_return(self, mass: float) -> None:
@@ -414,53 +391,3 @@ class _Search:
             if value < lowest:
                 best, lowest = candidate, value
         return best
-
-
-def _box(problem: Problem) -> tuple[Array, Array]:
-    """Return the bounds of the dual variables."""
-    lower, upper = problem.loss.dual_bounds(problem.y)
-    return -upper, -lower
-
-
-def _between(
-    problem: Problem, old: Expansion, new: Expansion, share: float
-) -> Expansion:
-    """Return old + share (new - old); 1 is the new one."""
-    lower, upper = _box(problem)
-    rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
-    images = old.images + share * (new.images - old.images)
-    return Expansion(rho, images, np.maximum(images @ rho, 0.0))
-
-
-def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
-    """Return the quadratic forms of old + share (new - old)."""
-    rest = 1.0 - share
-    forms = rest * (rest * old.forms + 2.0 * share * cross)
-    return np.maximum(forms + share * share * new.forms, 0.0)
-
-
-def _best_share(
-    problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
-) -> float:
-    """Return the best point between two as a share of the way; 1 is the new one."""
-    alpha = problem.regularizer.alpha
-    lower, upper = _box(problem)
-    cross = new.images @ old.rho
-
-    def dual_loss(share: float) -> float:
-        rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
-        conjugate = float(problem.loss.conjugate(problem.y, -rho).sum())
-        forms = _forms_between(old, new, cross, share)
-        support = float(ball.respond(forms) @ forms) if forms.any() else 0.0
-        return conjugate + support / (2.0 * alpha)
-
-    whole = dual_loss(1.0)
-    if whole <= dual_loss(1.0 - STEP_TOLERANCE):
-        return 1.0  # by convexity; most steps end so
-    found = minimize_scalar(
-        dual_loss,
-        bounds=(0.0, 1.0),
-        method="bounded",
-        options={"xatol": STEP_TOLERANCE},
-    )
-    return 1.0 if whole <= found.fun + EPS * abs(whole) else float(found.x)

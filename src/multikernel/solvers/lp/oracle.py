@@ -175,6 +175,9 @@ def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
     inside = (u > lower + margin) & (u < upper - margin)
     if isinstance(problem.loss, SmoothConjugateLoss):
         free = np.flatnonzero(inside)
+        # At the ends of the domain, which are finite then, there may be no curvature.
+        ends = np.where(inside, u, lower), np.where(inside, u, upper)
+        u = 0.5 * (ends[0] + ends[1])
         curvature = problem.loss.conjugate_hessian(problem.y, u)
         return free, curvature[free]
     free = np.flatnonzero(inside & (np.abs(rho) > margin))

@@ -20,7 +20,7 @@ References
 .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo, section 5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,10 +30,9 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import SteppingSolver, check_supported
-from multikernel.solvers.incumbent import Incumbent, Model
+from multikernel.solvers.base import SteppingSolver
+from multikernel.solvers.incumbent import Incumbent, Model, incumbents
 from multikernel.solvers.lp.thinning import thin
-from multikernel.solvers.recorder import Recorder, metered
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,7 @@ class SquaredForm:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        check_supported(self, problem)
-        problem, recorder = metered(problem, callback)
-        search = _Search(problem, self, init)
-        return self._run(search, Incumbent(problem, recorder, PATIENCE, PROGRESS), init)
+        return next(self._solutions(problem, [problem.regularizer], init, callback))
 
     def solve_path(
         self,
@@ -109,38 +105,37 @@ class SquaredForm:
         What the sum of norms is for a strength does not depend on alpha, so that each
         solve begins next to the strength that it looks for.
         """
-        problem, recorder = metered(problem, callback)
-        search: _Search | None = None
-        solutions: list[Solution] = []
-        for regularizer in regularizers:
-            step = replace(problem, regularizer=regularizer)
-            check_supported(self, step)
-            search = search or _Search(step, self, None)
-            incumbent = Incumbent(step, recorder, PATIENCE, PROGRESS)
-            solutions.append(self._run(search, incumbent, None))
-            if solutions[-1].status is Status.STOPPED:
-                break
-            recorder = Recorder(callback, recorder.meter)
-        return solutions
+        return list(self._solutions(problem, regularizers, None, callback))
 
-    def _run(
-        self, search: "_Search", incumbent: Incumbent, init: Solution | None
-    ) -> Solution:
-        """Step until there is a reason to stop."""
-        search.turn_to(incumbent, init)
-        return incumbent.run(search.step, self.tol, self.max_iter)
+    def _solutions(
+        self,
+        problem: Problem,
+        regularizers: Sequence[BlockRegularizer],
+        init: Solution | None,
+        callback: Callback | None,
+    ) -> Iterator[Solution]:
+        search: _Search | None = None
+        for incumbent in incumbents(
+            self, problem, regularizers, callback, PATIENCE, PROGRESS
+        ):
+            search = search or _Search(incumbent.problem, self, init)
+            search.turn_to(incumbent, init)
+            solution = incumbent.run(search.step, self.tol, self.max_iter)
+            yield solution
+            if solution.status is Status.STOPPED:
+                return
 
 
 FIRST = 0.5
 """Share of the largest strength there can be at which a cold search begins: with half
 of it the first sum of norms was nearest to the last one on six data sets."""
 
+PATIENCE, PROGRESS = 20, 0.01
+"""Steps in vain before giving up, and the share of the gap that is not in vain."""
+
 INNER = 0.3
 """Share of the tolerance that is asked of the solver for a strength; the rest is for
 what the strength itself is wrong by."""
-
-PATIENCE, PROGRESS = 20, 0.01
-"""Steps in vain before giving up, and the share of the gap that is not in vain."""
 
 REMEMBERED = 4
 """Strengths to interpolate between: older sums of norms were those of rough models."""

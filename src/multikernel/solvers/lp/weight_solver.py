@@ -10,11 +10,14 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import check_supported
-from multikernel.solvers.incumbent import PATIENCE, Expansion, Incumbent
+from multikernel.solvers.incumbent import (
+    PATIENCE,
+    PROGRESS,
+    Expansion,
+    incumbents,
+)
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against
-from multikernel.solvers.recorder import metered
 
 Step = Callable[[], Status | None]
 
@@ -42,6 +45,9 @@ class WeightSolver(ABC):
 
     patience: ClassVar[int] = PATIENCE
     """Iterations without progress before giving up."""
+
+    progress: ClassVar[float] = PROGRESS
+    """Share of the gap that counts as progress."""
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
@@ -77,8 +83,9 @@ class WeightSolver(ABC):
         IndefiniteKernelError
             If a kernel matrix is found to be not positive semidefinite.
         """
-        check_supported(self, problem)
-        tracker = Incumbent(*metered(problem, callback), self.patience)
+        patience = self.patience, self.progress
+        one = [problem.regularizer]
+        tracker = next(incumbents(self, problem, one, callback, *patience))
         expansion = tracker.start(init)
         oracle = WeightOracle(tracker, self.cache_bytes)
         step = self._begin(oracle, init, expansion)

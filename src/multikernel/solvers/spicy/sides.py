@@ -136,9 +136,16 @@ class SmoothSide:
         return slope, loss.conjugate_hessian(self.y, u)
 
     def aim(self, step: Array) -> float:
-        """Set the direction; stay inside the domain."""
-        self.step = step
-        return min(1.0, INTERIOR * _reach(self.rho, step, self.lower, self.upper))
+        """Set the direction; stay inside the domain.
+
+        Samples that are as near to the boundary as rounding lets them be, and would
+        go nearer, stay where they are: they are not to hold up the others.
+        """
+        outwards = np.where(
+            step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
+        )
+        self.step = np.where(outwards, 0.0, step)
+        return min(1.0, INTERIOR * _reach(self.rho, self.step, self.lower, self.upper))
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""

@@ -89,6 +89,8 @@ class CuttingPlane(WeightSolver):
 
     # Planes help in the end, where for long they gain nothing.
     patience: ClassVar[int] = 40
+    # In single precision gaps fell by 0.04 % in so many planes, for 500 (10 s).
+    progress: ClassVar[float] = 0.01
 
     def _begin(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None

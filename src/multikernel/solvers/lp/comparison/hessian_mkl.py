@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
-from multikernel.problem import Solution
+from multikernel.problem import Solution, Status
 from multikernel.solvers.incumbent import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
@@ -68,28 +68,31 @@ class HessianMKL(WeightSolver):
         """Begin at the weights of a solution, or at equal ones."""
         weights, point = first_weights(oracle, init), None
 
-        def step() -> None:
+        def step() -> Status | None:
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)
-            else:
-                point = self._moved(oracle, point)
+                return None
+            before, point = point, self._moved(oracle, point)
+            return Status.STALLED if point is before else None
 
         return step
 
     def _moved(self, oracle: WeightOracle, point: OraclePoint) -> OraclePoint:
-        """Make a Newton step, halved until the value has fallen enough."""
+        """Make a Newton step, halved until the value has fallen enough.
+
+        Returns the same point where none does: values are no more exact than that.
+        """
         hessian = oracle.hessian(point)
         direction = _newton_direction(point, hessian, QP_SHARE * self.tol)
         slope = float(point.gradient @ direction)
-        step, moved = 1.0, point
-        for _ in range(HALVINGS):
+        for halving in range(HALVINGS):
+            step = 0.5**halving
             weights = moved_weights(point.weights, step * direction)
             moved = oracle.evaluate(weights, self.tol)
             if moved.value <= point.value + ARMIJO * step * slope:
-                break
-            step *= 0.5
-        return moved
+                return moved
+        return point
 
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
