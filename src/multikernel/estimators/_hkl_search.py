@@ -166,7 +166,7 @@ class HullCandidates:
         """Yield the solutions of all outputs, strength by strength."""
         search = self.recipe.solver
         paths = [
-            search.path(problem, alphas, watch)
+            search.path(problem, alphas.tolist(), watch)
             for problem in self.recipe.problems(training)
         ]
         for found in zip_longest(*paths):

@@ -256,7 +256,8 @@ class WeightedSum:
     def diag(self, X: Array) -> Array:
         """Return the diagonal, shape (n_samples,)."""
         used = np.flatnonzero(self.shares)
-        return np.sum([self.shares[k] * self.kernels[k].diag(X) for k in used], axis=0)
+        parts = [self.shares[k] * self.kernels[k].diag(X) for k in used]
+        return np.asarray(np.sum(parts, axis=0))
 
 
 class DictionarySamples:

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array
 from multikernel.exceptions import UnsupportedProblemError
@@ -248,7 +249,7 @@ class _Run:
             return HullStatus.STALLED
         return HullStatus.NOISE_LIMITED
 
-    def _used(self, problem: HullProblem, point: ReducedPoint) -> Array:
+    def _used(self, problem: HullProblem, point: ReducedPoint) -> NDArray[np.bool_]:
         """Return which nodes the model needs, up to its share of the tolerance.
 
         The nodes of the smallest norms are left out, with their descendants, as long
@@ -268,7 +269,7 @@ class _Run:
         return np.asarray(norms > 0.0)
 
     def _without(
-        self, problem: HullProblem, point: ReducedPoint, used: Array
+        self, problem: HullProblem, point: ReducedPoint, used: NDArray[np.bool_]
     ) -> tuple[float, Array, Array]:
         """Return the objective, coefficients and values without some nodes."""
         beta = np.where(used[self.active.owner], point.beta, 0.0)
