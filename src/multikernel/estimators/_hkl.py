@@ -70,6 +70,8 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
         first.
     node_norms_ : ndarray of shape (n_hull,)
         Norms of the functions of all nodes of the hull.
+    node_degrees_ : list of tuple of int
+        The levels above zero of the inputs in each node of the hull, falling.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weights of the kernels in the combination that the model is the solution for;
         with more than two classes one row per class, as all attributes that say so.
@@ -204,6 +206,8 @@ class HKLRegressor(BaseHKL, RegressorMKL):
         first.
     node_norms_ : ndarray of shape (n_hull,)
         Norms of the functions of all nodes of the hull.
+    node_degrees_ : list of tuple of int
+        The levels above zero of the inputs in each node of the hull, falling.
     kernel_weights_ : ndarray of shape (n_hull,)
         Weights of the kernels in the combination that the model is the solution for.
     active_kernels_ : ndarray of shape (n_active,)

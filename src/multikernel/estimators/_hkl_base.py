@@ -202,6 +202,7 @@ def hull_attributes(
     return {
         "hull_": list(model.nodes),
         "node_norms_": norms,
+        "node_degrees_": [graph.degrees(node) for node in model.nodes],
         "selected_nodes_": {
             names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
         },

@@ -62,7 +62,8 @@ class ActiveSet:
         known = self._known.get(node)
         if known is None:
             rows = np.ascontiguousarray(self.samples.features(node).T)
-            if not np.isfinite(rows).all():
+            # Their products are squared; nan fails as well.
+            if not np.abs(rows).max(initial=0.0) < LARGEST:
                 name = self.samples.graph.name(node)
                 raise ValueError(
                     f"The features of {name} are too large for floating-point numbers: "
@@ -205,6 +206,9 @@ class ActiveSet:
         self._grow_frontier(self.nodes)
         self._known = {k: v for k, v in self._known.items() if k in self._frontier}
 
+
+LARGEST = 1e60
+"""Size of features whose quadratic forms are still numbers."""
 
 NEGLIGIBLE = 1e-7
 """Share of the largest singular value below which a direction is rounding."""
