@@ -55,7 +55,7 @@ def test_contributions_sum_to_decision_values(data, loss):
     total = terms.sum(axis=1) + model.intercept_
     np.testing.assert_allclose(total, model.decision_function(X), rtol=1e-10)
     np.testing.assert_allclose(terms.mean(axis=0), 0.0, atol=1e-9)
-    assert model.score(X, y > 0.0) > 0.9
+    assert model.score(X, y > 0.0) > 0.85
 
 
 def test_several_classes_are_one_against_the_rest():
