@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from multikernel._typing import Array
+from multikernel._typing import Indices
 from multikernel.display import _style
 from multikernel.display.fitted import final_estimator
 
@@ -176,10 +176,10 @@ class HullDisplay:
         shares /= max(shares.sum(), np.finfo(np.float64).tiny)
         self.counts_ = counts
         ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
         for (row, column), count in np.ndenumerate(counts):
             if count:
                 ink = "white" if shares[row, column] > 0.6 else _style.INK
-                at = {"ha": "center", "va": "center", "fontsize": "small"}
                 ax.text(column, row, str(count), color=ink, **at)
         ax.set_xticks(range(shape[1]))
         ax.set_yticks(range(shape[0]))
@@ -333,7 +333,7 @@ class HullPathDisplay:
         panel.set_title(title, loc="left", fontsize="medium", color=_style.INK)
         return self
 
-    def _labels(self, named: Array) -> None:
+    def _labels(self, named: Indices) -> None:
         """Write the names at the ends of the lines, apart from one another."""
         panel = self.ax_
         top = panel.get_ylim()[1] or 1.0
