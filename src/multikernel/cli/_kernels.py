@@ -13,6 +13,12 @@ from multikernel.kernels import (
     LinearKernel,
     ParameterGrid,
 )
+from multikernel.kernels.graph import (
+    AnovaGrid,
+    HermiteGrid,
+    KernelGraph,
+    PolynomialGrid,
+)
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -23,9 +29,22 @@ KERNELS: Mapping[str, tuple[Sequence[Kernel], bool] | None] = {
     "joint": (GAUSSIANS, False),
     "linear": ((LinearKernel(),), True),
 }
+# For methods that select among the nodes of a graph.
+GRAPHS: Mapping[str, KernelGraph | None] = {
+    "default": None,
+    "polynomial": PolynomialGrid(4),
+    "hermite": HermiteGrid(9),
+    "subsets": AnovaGrid(),
+}
 
 
-def find_kernels(name: str, table: Table, sequences: SequenceChoice = SPECTRA) -> Any:
+def find_kernels(
+    name: str,
+    table: Table,
+    sequences: SequenceChoice = SPECTRA,
+    *,
+    graphs: bool = False,
+) -> Any:
     """Return the ``kernels`` parameter for a choice on the command line.
 
     Parameters
@@ -36,19 +55,23 @@ def find_kernels(name: str, table: Table, sequences: SequenceChoice = SPECTRA) -
         The training data.
     sequences : SequenceChoice
         The choice for columns of sequences, spectra by default.
+    graphs : bool, default=False
+        Whether the method takes a graph of kernels.
 
     Returns
     -------
-    kernels : KernelDictionary, "precomputed" or None
+    kernels : KernelDictionary, KernelGraph, "precomputed" or None
 
     Raises
     ------
     ValueError
         If there is no such choice.
     """
-    check_choice("--kernels", name, KERNELS)
+    check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
         return "precomputed"
+    if graphs:
+        return GRAPHS[name]
     chosen = KERNELS[name]
     if table.sequences:
         numbers = [column for column in table.X if column not in table.sequences]

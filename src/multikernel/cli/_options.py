@@ -23,7 +23,7 @@ Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="Method: spicy, gomp, lp or uniform.")
+    str, typer.Option("--method", help="Method: spicy, gomp, hkl, lp or uniform.")
 ]
 TaskName = Annotated[
     str | None,
@@ -46,7 +46,8 @@ KernelChoice = Annotated[
         "--kernels",
         help="default (linear, and Gaussians whose widths the data decide), columns "
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
-        "linear kernel per column).",
+        "linear kernel per column); for hkl a graph: default or polynomial (powers), "
+        "hermite (Gaussians) or subsets (of columns).",
     ),
 ]
 SequenceColumns = Annotated[

@@ -57,7 +57,9 @@ class Training:
         settings = parse_settings(self.settings)
         if "class_weight" in settings:
             settings["class_weight"] = label_keys(settings["class_weight"], table.y)
-        kernels = {"kernels": find_kernels(self.kernels, table, self.sequences)}
+        graphs = self.method.graphs
+        found = find_kernels(self.kernels, table, self.sequences, graphs=graphs)
+        kernels = {"kernels": found}
         parameters = kernels | given | settings | dict(strength)
         return make_estimator(self.method.estimator(task, cv=cv), parameters)
 
