@@ -266,8 +266,9 @@ class BlockColumns:
 
     def some(self, columns: Indices) -> "BlockColumns":
         """Return the blocks of some columns only."""
-        chosen = (a[columns] for a in (self.kernels, self.weights, self.bend))
-        return BlockColumns(*chosen)
+        return BlockColumns(
+            self.kernels[columns], self.weights[columns], self.bend[columns]
+        )
 
     def times(self, matrix: Array) -> Array:
         """Return the product with a matrix of as many rows as there are columns."""
