@@ -71,6 +71,76 @@ def _(stack: ScaledStack) -> Array:
 
 
 @singledispatch
+def residual_bounds(stack: GramStack, v: Array) -> Array:
+    r"""Return what a stack may leave of the quadratic forms of its kernels, at most.
+
+    The forms of the stack plus these bounds are upper bounds on the forms of the
+    kernels that it stands for: a dual point that is feasible with them is so for the
+    problem over these kernels.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_kernels,)
+        Zero where matrices are held whole.
+    """
+    return np.zeros(stack.shape[0])
+
+
+@residual_bounds.register
+def _(stack: LowRankStack, v: Array) -> Array:
+    if stack.residual is None:
+        return np.zeros(stack.shape[0])
+    return stack.residual.bounds(v)
+
+
+@residual_bounds.register
+def _(stack: ScaledStack, v: Array) -> Array:
+    return stack.scales * residual_bounds(stack.stack, v)
+
+
+@singledispatch
+def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
+    """Return v^T K_m v of the kernels that a stack stands for.
+
+    It costs n^2 values of each where the stack holds less.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Which kernels.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
+
+    Returns
+    -------
+    forms : ndarray of shape (n_chosen,)
+        Not a number where they cannot be computed.
+    """
+    return np.full(kernels.size, np.nan)
+
+
+@full_forms.register
+def _(stack: LowRankStack, kernels: Indices, v: Array) -> Array:
+    if stack.full is None:
+        return np.full(kernels.size, np.nan)
+    return stack.full.forms(kernels, v)
+
+
+@full_forms.register
+def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
+    return stack.scales[kernels] * full_forms(stack.stack, kernels, v)
+
+
+@singledispatch
 def quadratic_forms_of(stack: GramStack, kernels: Indices, v: Array) -> Array:
     """Return v^T K_m v for the chosen kernels only.
 
