@@ -25,6 +25,7 @@ from multikernel.estimators._grams import (
     Grams,
     build_grams,
     naming_the_kernel,
+    settle_storage,
     warn_degenerate,
     warn_memorising,
 )
@@ -41,6 +42,7 @@ from multikernel.estimators._solve import (
     solve_outputs,
     warn_unfinished,
 )
+from multikernel.gram import LowRank
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
 
@@ -70,7 +72,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: str | Sequence[str] | None
     fit_intercept: bool
-    storage: str
+    storage: str | LowRank
     max_bytes: int | None
     check_psd: str | bool
     verbose: int
@@ -168,6 +170,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.random_state,
             self.check_psd,
         )
+        verbose = bool(self.verbose)
+        options, stored = settle_storage(owner, dictionary, samples, options, verbose)
         grams = self._build_grams(dictionary, samples, options)
         if self.kernels is not None:
             warn_memorising(owner, grams)
@@ -188,7 +192,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             has_probabilities=is_likelihood(self.loss),
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
-        return attributes | classes | vars(table.columns) | {"_state": state}
+        columns = vars(table.columns)
+        return attributes | classes | stored | columns | {"_state": state}
 
     def _check_parameters(self) -> None:
         """Raise a sentence for the first parameter that is wrong."""

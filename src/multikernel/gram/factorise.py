@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
+from multikernel.gram.choice import divides_centred
 from multikernel.gram.computed import ComputedKernels
 from multikernel.gram.factors import kernel_features
 from multikernel.gram.growth import Factor, Goal, grow, inverse_roots, start
@@ -157,11 +158,6 @@ def cut_low_rank(
     pieces = Pieces(landmarks, normalization, max_bytes)
     run_blocks(lambda m: pieces.add(m, cut(m), old.triangles[m]), range(stack.shape[0]))
     return pieces.assembled()
-
-
-def divides_centred(steps: tuple[str, ...]) -> bool:
-    """Return whether kernels are divided by the diagonal of what has been centred."""
-    return "center" in steps and "cosine" in steps[steps.index("center") :]
 
 
 def check_order(steps: tuple[str, ...]) -> None:
