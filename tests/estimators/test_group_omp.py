@@ -362,7 +362,10 @@ def test_subsamples_of_the_dictionary():
             {"loss": "absolute"},
             "loss must be one of 'squared_error', 'epsilon_insensitive'",
         ),
-        ({"storage": "sparse"}, "storage must be one of .*'low_rank', or a LowRank, got 'sparse'"),
+        (
+            {"storage": "sparse"},
+            "storage must be one of .*'low_rank', or a LowRank, got 'sparse'",
+        ),
     ],
 )
 def test_wrong_parameters_get_a_sentence(parameters, message):

@@ -13,6 +13,7 @@ from multikernel.cli._kernels import find_kernels
 from multikernel.cli._methods import Method, find_task, label_keys, parse_settings
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._tables import Table
+from multikernel.gram import LowRank
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Training:
         The relative duality gap to reach; the estimator's default when None.
     settings : list of str
         Further parameters, ``name=value``.
+    storage : str or None, default=None
+        How kernels are held; the estimator's default when None.
+    max_rank : int or None, default=None
+        Landmarks of a kernel at most, for low rank; its default when None.
     """
 
     method: Method
@@ -41,13 +46,15 @@ class Training:
     kernels: str
     tol: float | None
     settings: list[str]
+    storage: str | None = None
+    max_rank: int | None = None
 
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
     ) -> Any:
         """Return the estimator for these data, with parameters for its strength."""
         task = find_task(self.task, self.loss, table.y)
-        wanted = {"loss": self.loss, "tol": self.tol}
+        wanted = {"loss": self.loss, "tol": self.tol, "storage": self._held()}
         given = {name: value for name, value in wanted.items() if value is not None}
         settings = parse_settings(self.settings)
         if "class_weight" in settings:
@@ -55,6 +62,14 @@ class Training:
         kernels = {"kernels": find_kernels(self.kernels, table)}
         parameters = kernels | given | settings | dict(strength)
         return make_estimator(self.method.estimator(task, cv=cv), parameters)
+
+    def _held(self) -> str | LowRank | None:
+        """Return the storage with its rank."""
+        if self.max_rank is None:
+            return self.storage
+        if self.storage != "low_rank":
+            raise ValueError("--max-rank is for --storage low_rank.")
+        return LowRank(max_rank=self.max_rank)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

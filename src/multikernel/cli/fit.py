@@ -47,6 +47,8 @@ def fit(
         ),
     ] = None,
     tol: options.Tolerance = None,
+    storage: options.Storage = None,
+    max_rank: options.MaxRank = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -56,7 +58,9 @@ def fit(
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
-    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
+    training = Training(
+        find_method(method), task, loss, kernels, tol, settings or [], storage, max_rank
+    )
     table = read_table(data, target, drop or [])
     estimator = training.estimator(table, strength, cv=cv is not None)
     pipeline = with_scaling(estimator, table, scale)

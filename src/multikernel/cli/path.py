@@ -39,6 +39,8 @@ def path(
         Path | None, typer.Option(help="Picture to write (PNG, PDF or SVG).")
     ] = None,
     tol: options.Tolerance = None,
+    storage: options.Storage = None,
+    max_rank: options.MaxRank = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -47,7 +49,9 @@ def path(
     """Follow the regularization path from where the first kernel comes in."""
     if plot is not None:
         off_screen()  # rather now than after the work
-    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
+    training = Training(
+        find_method(method), task, loss, kernels, tol, settings or [], storage, max_rank
+    )
     table = read_table(data, target, drop or [])
     estimator = training.estimator(table, {})
     X = scaled(table) if scale else table.X
