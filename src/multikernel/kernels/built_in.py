@@ -5,8 +5,15 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 
-FORMULAS = (GaussianKernel, LinearKernel, PolynomialKernel)
+FORMULAS = (
+    GaussianKernel,
+    LinearKernel,
+    NystroemKernel,
+    PolynomialKernel,
+    RandomFourierFeatures,
+)
 
 
 def is_built_in(kernel: Kernel) -> bool:
