@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.weighted import gathered
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +219,8 @@ class LowRankStack:
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        products = (v.T @ self.left) * (v.T @ self.right)
+        first = v.T @ self.left
+        products = first * (first if self.right is self.left else v.T @ self.right)
         if products.ndim == 2:
             products = products.sum(axis=0)
         return self._sum_columns(products)
@@ -243,8 +245,8 @@ class LowRankStack:
         """Return sum_m weights[m] K_m as one matrix of low rank."""
         chosen, columns = self._columns_of(np.flatnonzero(weights))
         repeated = np.repeat(weights[chosen], self.ranks[chosen])
-        left = _columns(self.left, columns)
-        right = left if self.right is self.left else _columns(self.right, columns)
+        left = gathered(self.left, columns)
+        right = left if self.right is self.left else gathered(self.right, columns)
         return LowRankMatrix(left, right, repeated)
 
     def columns(self, indices: Indices) -> Array:
@@ -258,8 +260,10 @@ class LowRankStack:
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
         n_diagonal = min(self.shape[1:])
-        diagonals = np.empty((self.shape[0], n_diagonal))
         left, right = self.left[:n_diagonal], self.right[:n_diagonal]
+        if self.offsets[-1] == self.shape[0]:
+            return np.asarray((left * right).T)
+        diagonals = np.empty((self.shape[0], n_diagonal))
         for m, part in enumerate(self._parts()):
             np.einsum("ik,ik->i", left[:, part], right[:, part], out=diagonals[m])
         return diagonals
@@ -268,13 +272,8 @@ class LowRankStack:
         """Return the stack of the chosen kernels, a view for a run of neighbors."""
         indices = np.arange(self.shape[0])[kernels]
         _, columns = self._columns_of(indices)
-        picked: Indices | slice = columns
-        if columns.size and np.array_equal(
-            columns, columns[0] + np.arange(len(columns))
-        ):
-            picked = slice(columns[0], columns[-1] + 1)
-        left = _columns(self.left, picked)
-        right = left if self.right is self.left else _columns(self.right, picked)
+        left = gathered(self.left, columns)
+        right = left if self.right is self.left else gathered(self.right, columns)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
         full = None if self.full is None else self.full.take(indices)
@@ -305,11 +304,6 @@ class LowRankStack:
         if values.size == self.shape[0]:
             return values
         return np.add.reduceat(values, self.offsets[:-1])
-
-
-def _columns(factor: Array, chosen: Indices | slice) -> Array:
-    """Return some columns of a factor, in its own layout."""
-    return factor.T[chosen].T if factor.flags.f_contiguous else factor[:, chosen]
 
 
 def _rows(factor: Array, chosen: Indices) -> Array:

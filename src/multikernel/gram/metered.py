@@ -189,7 +189,7 @@ def _(stack: MeteredStack, kernels: Indices, v: Array) -> Array:
 
 
 @held_numbers.register
-def _(stack: MeteredStack) -> int:
+def _(stack: MeteredStack) -> Array:
     return held_numbers(stack.stack)
 
 

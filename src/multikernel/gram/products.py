@@ -1,7 +1,6 @@
 """Free functions on a stack of Gram matrices."""
 
 from functools import singledispatch
-from math import prod
 
 import numpy as np
 
@@ -35,6 +34,40 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
+
+
+@traces.register
+def _(stack: LowRankStack) -> Array:
+    # Column by column: diagonals are as many numbers again as one column per kernel.
+    columns = np.einsum("ik,ik->k", stack.left, stack.right)
+    return np.asarray(np.add.reduceat(columns, stack.offsets[:-1]))
+
+
+@singledispatch
+def held_numbers(stack: GramStack) -> Array:
+    """Return how many numbers each kernel is, once it is in memory, (n_kernels,).
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_kernels,)
+    """
+    n_kernels, n_rows, n_cols = stack.shape
+    return np.full(n_kernels, float(n_rows) * n_cols)
+
+
+@held_numbers.register
+def _(stack: LowRankStack) -> Array:
+    return np.asarray(float(stack.shape[1]) * stack.ranks)
+
+
+@held_numbers.register
+def _(stack: ScaledStack) -> Array:
+    return held_numbers(stack.stack)
 
 
 @singledispatch
@@ -105,22 +138,6 @@ def _(stack: LowRankStack, kernels: Indices, v: Array) -> Array:
 @full_forms.register
 def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
     return stack.scales[kernels] * full_forms(stack.stack, kernels, v)
-
-
-@singledispatch
-def held_numbers(stack: GramStack) -> int:
-    """Return how many numbers a pass over a stack multiplies."""
-    return prod(stack.shape)
-
-
-@held_numbers.register
-def _(stack: LowRankStack) -> int:
-    return int(stack.left.size)
-
-
-@held_numbers.register
-def _(stack: ScaledStack) -> int:
-    return held_numbers(stack.stack)
 
 
 @singledispatch
