@@ -142,6 +142,10 @@ class FullKernels(Protocol):
         """Return v^T K_m v of some kernels, nan where that cannot be computed."""
         ...
 
+    def columns(self, kernels: Indices, samples: Indices) -> Array:
+        """Return columns of some kernels before they are centred, nan likewise."""
+        ...
+
     def take(self, kernels: Indices) -> Self:
         """Return the chosen kernels."""
         ...
