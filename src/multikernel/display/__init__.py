@@ -1,12 +1,15 @@
 """Pictures of fitted models, in scikit-learn's Display convention."""
 
 from multikernel.display.convergence import ConvergenceDisplay
+from multikernel.display.hull import HullDisplay, HullPathDisplay
 from multikernel.display.path import RegularizationPathDisplay
 from multikernel.display.sparsity import SparsityPathDisplay
 from multikernel.display.weights import KernelWeightsDisplay
 
 __all__ = [
     "ConvergenceDisplay",
+    "HullDisplay",
+    "HullPathDisplay",
     "KernelWeightsDisplay",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",

@@ -9,6 +9,8 @@ from multikernel.estimators._group_omp_cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
 )
+from multikernel.estimators._hkl import HKLClassifier, HKLRegressor
+from multikernel.estimators._hkl_cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators._lp_norm import LpMKLClassifier, LpMKLRegressor
 from multikernel.estimators._lp_norm_cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators._path import RegularizationPath
@@ -26,6 +28,10 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     GroupOMPClassifierCV,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
+    HKLClassifier,
+    HKLClassifierCV,
+    HKLRegressor,
+    HKLRegressorCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressor,
@@ -49,6 +55,10 @@ __all__ = [
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
     "GroupOMPRegressorCV",
+    "HKLClassifier",
+    "HKLClassifierCV",
+    "HKLRegressor",
+    "HKLRegressorCV",
     "LpMKLClassifier",
     "LpMKLClassifierCV",
     "LpMKLRegressor",

@@ -10,6 +10,7 @@ from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._greedy import GreedyMKL
+from multikernel.estimators._hkl_base import BaseHKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.estimators._progress import Watch
 from multikernel.estimators._solve import Recipe, Training, refined
@@ -106,6 +107,12 @@ def regularization_path(
     if not 0.0 < alpha_min_ratio < 1.0:
         raise ValueError(
             f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
+        )
+    if isinstance(estimator, BaseHKL):
+        raise ValueError(
+            f"{type(estimator).__name__} has no strength at which no kernel enters, to "
+            "start a path from: HKLClassifierCV and HKLRegressorCV solve for a grid of "
+            "alpha, and their hull_path_ holds it."
         )
     if isinstance(estimator, GreedyMKL):
         raise ValueError(

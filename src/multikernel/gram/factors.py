@@ -11,10 +11,12 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary
+from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
+from multikernel.kernels.sequence import SequenceKernel
 
 MOST_MONOMIALS = 64
 """Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
@@ -90,6 +92,11 @@ def _(kernel: ColumnKernel, X: Array) -> Array | None:
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
+
+
+@kernel_features.register
+def _(kernel: SequenceKernel, X: Array) -> Array | None:
+    return kernel.factor(X) if is_built_in(kernel) else None
 
 
 def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
