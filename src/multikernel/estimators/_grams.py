@@ -230,12 +230,13 @@ class Grams:
 
         Returns
         -------
-        values : ndarray of shape (rank + 1, n_outputs)
+        values : ndarray of shape (rank[ + 1], n_outputs)
         """
         landmarks, stack = self.built.landmarks, self.stack
         assert landmarks is not None
         assert isinstance(stack, LowRankStack)
-        return np.vstack(landmarks.coefficients(stack, m, coefs))
+        values, constant = landmarks.coefficients(stack, m, coefs)
+        return np.vstack([values, constant]) if landmarks.centred else values
 
     def landmark_grams(self, active: Indices) -> LandmarkGrams:
         """Return kernels between new samples and their landmarks.
@@ -260,8 +261,14 @@ class Grams:
             kernels.append(inner)
             columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
             samples.append(own)
+        assert isinstance(self.stack, LowRankStack)
         return LandmarkGrams(
-            tuple(kernels), tuple(columns), tuple(samples), landmarks.cosine
+            tuple(kernels),
+            tuple(columns),
+            tuple(samples),
+            tuple(self.stack.ranks[active].tolist()),
+            landmarks.cosine,
+            landmarks.centred,
         )
 
     def images(self, X: Array, m: int, coefs: Array) -> Array:

@@ -105,6 +105,11 @@ class Landmarks:
         whole = self.rows.size == self.X.shape[0]
         return self.X if whole else self.X[self.rows]
 
+    @property
+    def centred(self) -> bool:
+        """Return whether kernels are centred."""
+        return any(shift is not None for shift in self.shifts)
+
     def restrict(self, samples: Indices, weights: Array) -> "Landmarks":
         """Return those of the same factors on some of the samples."""
         return replace(self, rows=self.rows[samples], weights=weights)
