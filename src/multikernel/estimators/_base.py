@@ -64,6 +64,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     _checks: ClassVar[Mapping[str, Check]] = SHARED_CHECKS
 
+    # Whether factors of low rank are refined where a certificate asks for it.
+    _refines: ClassVar[bool] = True
+
     # Whether samples with the same data and label become one, with their weights.
     _merges_copies: ClassVar[bool] = True
 
@@ -172,6 +175,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         )
         verbose = bool(self.verbose)
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
+        if not self._refines:
+            options = options.with_all_landmarks()
         grams = self._build_grams(dictionary, samples, options)
         if self.kernels is not None and grams.stack is not None:
             warn_memorising(owner, grams)

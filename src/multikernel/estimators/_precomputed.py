@@ -1,7 +1,7 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,13 @@ class GramOptions:
     max_bytes: int | None
     random_state: Any = None
     check_psd: str | bool = "active"
+
+    def with_all_landmarks(self) -> "GramOptions":
+        """Return options by which factors are at once as fine as they may be."""
+        storage = LowRank() if self.storage == "low_rank" else self.storage
+        if not isinstance(storage, LowRank):
+            return self
+        return replace(self, storage=replace(storage, first=storage.max_rank))
 
 
 def stack_grams(grams: Any) -> Array:
