@@ -384,6 +384,9 @@ def settle_storage(
     if dictionary is None:
         given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}
         return options, given
+    if not isinstance(dictionary, KernelDictionary):
+        # A graph of kernels, which are held as the search for them goes on.
+        return options, {}
     choice = choose_storage(
         dictionary, samples.X, options.normalize, options.storage, options.max_bytes
     )
