@@ -30,7 +30,13 @@ SUFFICIENT = 40
 """Nodes added a round whose descendants' sum violates the sufficient condition."""
 
 INACTIVE = 80
-"""Nodes without a part in the model from which on only those that stand out join."""
+"""Nodes without a part in the model from which on only those that stand out join.
+
+What counts is those that would join. To count all violators, as METHODS may be read,
+saves a fifth of the time and loses robustness: led to alpha = 1e-4 on 1024 samples of
+pumadyn-32nm, by strengths of another phase, a search ended at a test error of 8.4 and
+not of 6.1.
+"""
 
 EXHAUSTIVE = 600
 """Nodes added a round where a proof is wanted whatever it costs."""
@@ -256,7 +262,7 @@ class _Run:
         if self.settings.certify:
             return largest, [sources[k] for k in violators[:EXHAUSTIVE]]
         idle = int(np.count_nonzero(~self._used(problem, point)))
-        if idle + violators.size > INACTIVE:
+        if idle + min(violators.size, SUFFICIENT) > INACTIVE:
             violators = violators[z[violators] > OUTSTANDING]
         return largest, [sources[k] for k in violators[:SUFFICIENT]]
 
