@@ -4,8 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multikernel.cli._console import check_choice
+from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
-from multikernel.kernels import GaussianKernel, Kernel, LinearKernel, ParameterGrid
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Kernel,
+    LinearKernel,
+    ParameterGrid,
+)
 from multikernel.kernels.graph import (
     AnovaGrid,
     HermiteGrid,
@@ -31,7 +38,13 @@ GRAPHS: Mapping[str, KernelGraph | None] = {
 }
 
 
-def find_kernels(name: str, table: Table, *, graphs: bool = False) -> Any:
+def find_kernels(
+    name: str,
+    table: Table,
+    sequences: SequenceChoice = SPECTRA,
+    *,
+    graphs: bool = False,
+) -> Any:
     """Return the ``kernels`` parameter for a choice on the command line.
 
     Parameters
@@ -40,6 +53,8 @@ def find_kernels(name: str, table: Table, *, graphs: bool = False) -> Any:
         The choice; of no effect where the data are Gram matrices.
     table : Table
         The training data.
+    sequences : SequenceChoice
+        The choice for columns of sequences, spectra by default.
     graphs : bool, default=False
         Whether the method takes a graph of kernels.
 
@@ -58,6 +73,14 @@ def find_kernels(name: str, table: Table, *, graphs: bool = False) -> Any:
     if graphs:
         return GRAPHS[name]
     chosen = KERNELS[name]
+    if table.sequences:
+        numbers = [column for column in table.X if column not in table.sequences]
+        found = sequences.find(table.X, table.sequences)
+        if numbers:
+            kernels, per_column = chosen or ((LinearKernel(), *GAUSSIANS), False)
+            sets: list[Any] = numbers if per_column else [numbers]
+            found += [ColumnKernel(kernel, s) for s in sets for kernel in kernels]
+        return found
     if chosen is None:
         return None
     kernels, per_column = chosen

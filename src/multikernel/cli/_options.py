@@ -14,7 +14,7 @@ MaxBytes = Annotated[
     int, typer.Option(help="Most memory that loading the model may take.", min=1)
 ]
 DataFile = Annotated[
-    Path, typer.Argument(help="CSV, Parquet or npz file.", show_default=False)
+    Path, typer.Argument(help="CSV, Parquet, FASTA or npz file.", show_default=False)
 ]
 Target = Annotated[
     str, typer.Option("--target", "-t", help="Column (or npz array) of the targets.")
@@ -49,6 +49,30 @@ KernelChoice = Annotated[
         "linear kernel per column); for hkl a graph: default or polynomial (powers), "
         "hermite (Gaussians) or subsets (of columns).",
     ),
+]
+SequenceColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sequence", help="Column of strings to take as sequences; may be repeated."
+    ),
+]
+SequenceKernels = Annotated[
+    str,
+    typer.Option(
+        help="Kernels on sequences: spectrum (words of one to six letters, three for "
+        "proteins), dna (weighted degree, spectra and properties of DNA, for one "
+        "length) or protein (64 motif kernels).",
+    ),
+]
+AlphabetName = Annotated[
+    str | None,
+    typer.Option("--alphabet", help="dna, rna or protein; read off if not given."),
+]
+SkipLetters = Annotated[
+    bool, typer.Option(help="Skip letters of sequences outside the alphabet.")
+]
+IgnoreCase = Annotated[
+    bool, typer.Option(help="Read lower-case letters of sequences as upper case.")
 ]
 Tolerance = Annotated[
     float | None, typer.Option("--tol", help="Relative duality gap to reach.")

@@ -13,8 +13,8 @@ from multikernel.estimators._greedy import GreedyMKL
 from multikernel.estimators._hkl_base import BaseHKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.estimators._progress import Watch
-from multikernel.estimators._solve import Recipe, Training
-from multikernel.problem import Callback
+from multikernel.estimators._solve import Recipe, Training, refined
+from multikernel.problem import Callback, Solution
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers.path import solve_path
 
@@ -141,7 +141,12 @@ def _solved_path(
         )
     problems = training.problems(recipe)
     strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
-    paths = [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    def solve() -> list[list[Solution]]:
+        problems = training.problems(recipe)
+        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    paths = refined(training, solve)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
     alphas = strengths[:n_solved] / training.samples.total_weight
