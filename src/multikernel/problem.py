@@ -51,6 +51,9 @@ class Status(Enum):
         "check the scaling of kernels and targets."
     )
     SELECTED = "The requested number of kernels is selected."
+    STATIONARY = (
+        "The weights are stationary: the problem is not convex, and has no certificate."
+    )
     PRECISE = "No kernel that is left improves the fit by more than the tolerance."
 
 

@@ -9,6 +9,14 @@ from multikernel.estimators._group_omp_cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
 )
+from multikernel.estimators._local_rademacher import (
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLRegressor,
+)
+from multikernel.estimators._local_rademacher_cv import (
+    LocalRademacherMKLClassifierCV,
+    LocalRademacherMKLRegressorCV,
+)
 from multikernel.estimators._lp_norm import LpMKLClassifier, LpMKLRegressor
 from multikernel.estimators._lp_norm_cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators._path import RegularizationPath
@@ -26,6 +34,10 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     GroupOMPClassifierCV,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLClassifierCV,
+    LocalRademacherMKLRegressor,
+    LocalRademacherMKLRegressorCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressor,
@@ -49,6 +61,10 @@ __all__ = [
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
     "GroupOMPRegressorCV",
+    "LocalRademacherMKLClassifier",
+    "LocalRademacherMKLClassifierCV",
+    "LocalRademacherMKLRegressor",
+    "LocalRademacherMKLRegressorCV",
     "LpMKLClassifier",
     "LpMKLClassifierCV",
     "LpMKLRegressor",

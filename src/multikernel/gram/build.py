@@ -1,6 +1,5 @@
 """From a dictionary and data to a stack of Gram matrices."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -20,6 +19,7 @@ from multikernel.gram.normalization import (
     BuiltStack,
     CenterStep,
     Normalization,
+    Steps,
     empty_normalization,
 )
 from multikernel.gram.part import PartStack
@@ -41,7 +41,7 @@ def build_stack(
     dictionary: KernelDictionary,
     X: Array,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
     storage: str = "auto",
     max_bytes: int | None = None,
@@ -132,7 +132,7 @@ def build_part(
     whole: GramStack,
     samples: Indices,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
     max_bytes: int | None = None,
     n_copies: int = 1,

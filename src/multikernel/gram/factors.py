@@ -1,6 +1,5 @@
 """From a dictionary of kernels of low rank to their exact factors."""
 
-from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.normalization import BuiltStack, empty_normalization
+from multikernel.gram.normalization import BuiltStack, Steps, empty_normalization
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import ColumnKernel, select_columns
@@ -83,7 +82,7 @@ def build_low_rank(
     dictionary: KernelDictionary,
     X: Array,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
 ) -> BuiltStack:
     """Factorise and normalise every kernel of a dictionary, exactly.

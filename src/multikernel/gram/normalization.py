@@ -8,7 +8,7 @@ equal repeated samples.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -87,6 +87,27 @@ class Step(Protocol):
         ...
 
 
+@runtime_checkable
+class Normalizer(Protocol):
+    """A normalisation with settings of its own, in place of the name of a step."""
+
+    def empty(self, weights: Array, n_kernels: int) -> Step:
+        """Return a step with room for what it will learn.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_train,)
+            Sample weights that sum to one.
+        n_kernels : int
+            How many kernels it is for.
+        """
+        ...
+
+
+Steps = str | Normalizer | Sequence[str | Normalizer] | None
+"""What a ``normalize`` parameter may be."""
+
+
 @dataclass(frozen=True, eq=False)
 class ScaleStep(ABC):
     """A factor for every kernel.
@@ -113,7 +134,10 @@ class ScaleStep(ABC):
 
         Quadratic forms of the weights are computed unless they are given.
         """
-        sizes = self.sizes(stack, forms)
+        self.store(kernels, self.sizes(stack, forms))
+
+    def store(self, kernels: slice, sizes: Array) -> None:
+        """Store one over the sizes of some kernels."""
         positive = sizes >= TINY  # the inverse of less is no number
         self.factors[kernels] = np.where(
             positive, 1.0 / np.where(positive, sizes, 1), 0
@@ -321,17 +345,17 @@ class BuiltStack:
     degenerate: Indices
 
 
-def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of normalisation steps as a tuple.
+def check_steps(normalize: Steps) -> tuple[str | Normalizer, ...]:
+    """Return normalisation steps as a tuple.
 
     Parameters
     ----------
-    normalize : str, sequence of str, or None
+    normalize : str, Normalizer, sequence of these, or None
         One step, several in order, or none.
 
     Returns
     -------
-    names : tuple of str
+    steps : tuple of str or Normalizer
 
     Raises
     ------
@@ -340,18 +364,21 @@ def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
     """
     if normalize is None:
         return ()
-    names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
-    for name in names:
-        if name not in STEPS:
+    if isinstance(normalize, str | Normalizer):
+        normalize = (normalize,)
+    steps = tuple(normalize)
+    for step in steps:
+        if not (isinstance(step, Normalizer) or step in STEPS):
             raise ValueError(
-                f"normalize must be None, one of {', '.join(map(repr, STEPS))}, or a "
-                f"sequence of these, got {name!r}."
+                f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
+                "normaliser such as TailNormalizer(4), or a sequence of these, got "
+                f"{step!r}."
             )
-    return names
+    return steps
 
 
 def empty_normalization(
-    normalize: str | Sequence[str] | None,
+    normalize: Steps,
     n_kernels: int,
     n_samples: int,
     sample_weight: Array | None = None,
@@ -360,7 +387,7 @@ def empty_normalization(
 
     Parameters
     ----------
-    normalize : str, sequence of str, or None
+    normalize : str, Normalizer, sequence of these, or None
         The steps.
     n_kernels, n_samples : int
         Shape of the training stack.
@@ -374,12 +401,14 @@ def empty_normalization(
     weights = np.ones(n_samples) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
 
-    def empty(name: str) -> Step:
-        if name == "trace":
+    def empty(step: str | Normalizer) -> Step:
+        if isinstance(step, Normalizer):
+            return step.empty(weights, n_kernels)
+        if step == "trace":
             return TraceStep(weights, np.zeros(n_kernels))
-        if name == "variance":
+        if step == "variance":
             return VarianceStep(weights, np.zeros(n_kernels))
-        if name == "cosine":
+        if step == "cosine":
             return CosineStep()
         return CenterStep(
             weights,
@@ -388,7 +417,7 @@ def empty_normalization(
             np.zeros(n_kernels),
         )
 
-    return Normalization(tuple(empty(name) for name in check_steps(normalize)))
+    return Normalization(tuple(empty(step) for step in check_steps(normalize)))
 
 
 def cross_gram(
