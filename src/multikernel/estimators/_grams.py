@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
@@ -299,7 +300,7 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             warn_short(owner, grams, step.short, step.theta)
 
 
-def warn_short(owner: str, grams: Grams, short: Array, theta: int) -> None:
+def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -> None:
     """Name the kernels whose spectrum ends before the tail that is to bound them.
 
     Parameters
