@@ -34,7 +34,8 @@ class LeadingPairs:
     values : ndarray of shape (count,)
         Eigenvalues, descending.
     vectors : ndarray of shape (n, count)
-        Orthonormal eigenvectors.
+        Orthonormal eigenvectors; zero for eigenvalues that were not looked for, as all
+        of the trace was found before.
     error : float
         By how much their sum may be too small. A proof where what the trace leaves
         over is that small, an estimate by the residuals otherwise.
