@@ -3,11 +3,14 @@
 from multikernel.display.convergence import ConvergenceDisplay
 from multikernel.display.path import RegularizationPathDisplay
 from multikernel.display.sparsity import SparsityPathDisplay
+from multikernel.display.spectrum import CutOffDisplay, TailSpectrumDisplay
 from multikernel.display.weights import KernelWeightsDisplay
 
 __all__ = [
     "ConvergenceDisplay",
+    "CutOffDisplay",
     "KernelWeightsDisplay",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",
+    "TailSpectrumDisplay",
 ]
