@@ -1,7 +1,7 @@
 """What is solved, and what comes back."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from multikernel._typing import Array, Indices
@@ -49,6 +49,10 @@ class Status(Enum):
     STALLED = (
         "No further progress is possible in floating-point arithmetic: loosen tol, or "
         "check the scaling of kernels and targets."
+    )
+    LIMITED = (
+        "What the landmarks leave of the kernels hides the rest of the gap: allow a "
+        "larger max_rank, see LowRank, or loosen tol."
     )
     SELECTED = "The requested number of kernels is selected."
     STATIONARY = (
@@ -120,6 +124,14 @@ class Solution:
         Why the solver stopped.
     history : tuple of Progress
         One line per outer iteration.
+    factor_dual : ndarray of the shape of `dual`, optional
+        A dual point that is feasible for the matrices of the stack themselves, where
+        they leave a residual of the kernels; otherwise None.
+    factor_gap : float, optional
+        Its relative duality gap: that over these matrices.
+    factor_goals : mapping of int to float, optional
+        What upper bounds on the residuals' forms of `factor_dual` must become for
+        these kernels, before the gap over the kernels can be what was asked for.
     """
 
     kernel_weights: Array
@@ -133,3 +145,6 @@ class Solution:
     n_iter: int
     status: Status
     history: tuple[Progress, ...] = ()
+    factor_dual: Array | None = None
+    factor_gap: float | None = None
+    factor_goals: Mapping[int, float] = field(default_factory=dict)

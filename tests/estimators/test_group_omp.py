@@ -264,10 +264,16 @@ def test_low_rank_equals_dense(normalize, loss):
         )
 
 
-def test_low_rank_is_refused_where_kernels_have_no_factors():
+def test_landmarks_select_what_whole_matrices_do():
     X, y = binary()
-    with pytest.raises(ValueError, match=r"no known exact factor"):
-        GroupOMPClassifier(KERNELS, storage="low_rank").fit(X, y)
+    whole, thin = (
+        GroupOMPClassifier(KERNELS, storage=storage).fit(X, y)
+        for storage in ("dense", "low_rank")
+    )
+    np.testing.assert_array_equal(thin.selection_order_, whole.selection_order_)
+    np.testing.assert_allclose(
+        thin.decision_function(X), whole.decision_function(X), atol=1e-4
+    )
 
 
 def test_precomputed_kernels_equal_kernels():
@@ -356,7 +362,10 @@ def test_subsamples_of_the_dictionary():
             {"loss": "absolute"},
             "loss must be one of 'squared_error', 'epsilon_insensitive'",
         ),
-        ({"storage": "sparse"}, "storage must be one of .*'low_rank', got 'sparse'"),
+        (
+            {"storage": "sparse"},
+            "storage must be one of .*'low_rank', or a LowRank, got 'sparse'",
+        ),
     ],
 )
 def test_wrong_parameters_get_a_sentence(parameters, message):

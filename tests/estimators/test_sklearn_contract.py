@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import (
 from multikernel.estimators import ESTIMATORS
 from multikernel.estimators._greedy import GreedyMKL
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
+from multikernel.kernels.graph import PolynomialGrid
 
 # The suite fits some hundred times: searches get few kernels, strengths and folds.
 SHORT = {
@@ -34,6 +35,8 @@ def instances():
         short = {name: value for name, value in SHORT.items() if name in has}
         if "n_alphas" in has:
             del short["alphas"]
+        if "HKL" in estimator.__name__:
+            short["kernels"] = PolynomialGrid(2)
         yield estimator(**short) if "cv" in has else estimator()
 
 

@@ -290,12 +290,12 @@ def test_factors_must_save_memory(n_samples):
     assert isinstance(held, LowRankStack) == (n_samples >= 4)
 
 
-def test_kernels_without_factors_are_named():
+def test_landmarks_are_used_where_kernels_are_no_features():
     dictionary = ListDictionary([LinearKernel(), GaussianKernel(1.0)])
     X = np.ones((5, 2))
     assert isinstance(build_stack(dictionary, X).stack, DenseStack)
-    with pytest.raises(ValueError, match=r"Kernel 1 \(gaussian\(sigma=1\)\) has no"):
-        build_stack(dictionary, X, storage="low_rank")
+    stack = build_stack(dictionary, X, storage="low_rank").stack
+    np.testing.assert_array_equal(stack.ranks, [2, 1])
 
 
 def test_factors_over_the_limit_are_refused():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import report_accuracy
+import report_sequences
 from common import Options, conditions, options
 from figure1 import LIMIT, METHODS, SVM
 
@@ -36,6 +37,8 @@ python on_the_fly.py             # 1 minute
 python figure1.py                # 12 minutes, 8 GB of memory
 python table1.py                 # 3 minutes
 python sparsity.py               # 2 minutes
+python figure2.py                # 3 GB of memory; goes on where it was stopped
+python table1_proteins.py        # goes on where it was stopped
 python report.py                 # writes this page
 ```
 """
@@ -50,7 +53,9 @@ def run(task: Options) -> None:
         "on_the_fly": memory_section,
         "figure1": figure_section,
         "table1": report_accuracy.table1_section,
+        "table1_proteins": report_sequences.table1_section,
         "sparsity": report_accuracy.sparsity_section,
+        "figure2": report_sequences.figure2_section,
     }
     for name, section in sections.items():
         content = task.load(name)

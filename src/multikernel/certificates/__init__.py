@@ -11,7 +11,7 @@ from multikernel.certificates.evaluation import (
     evaluate_terms,
     safely_feasible,
 )
-from multikernel.certificates.forms import TINY, check_forms, dual_norms
+from multikernel.certificates.forms import TINY, check_forms, dual_norms, factor_norms
 from multikernel.certificates.gap import (
     DualCertificate,
     certify,
@@ -29,12 +29,14 @@ from multikernel.certificates.null_model import (
     best_intercept,
     constant_model,
 )
+from multikernel.certificates.refinement import FullProof, prove_over_full_kernels
 
 __all__ = [
     "ORDINARY",
     "TINY",
     "ConstantModel",
     "DualCertificate",
+    "FullProof",
     "Terms",
     "Worth",
     "alpha_max",
@@ -50,8 +52,10 @@ __all__ = [
     "enlarged_gap",
     "evaluate",
     "evaluate_terms",
+    "factor_norms",
     "primal_value",
     "project_dual",
+    "prove_over_full_kernels",
     "relative_gap",
     "rounding_floor",
     "safely_feasible",

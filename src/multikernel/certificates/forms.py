@@ -6,21 +6,21 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.definite import ROUNDING
-from multikernel.gram.products import traces
+from multikernel.gram.products import residual_bounds, traces
 
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: what a division by zero is guarded with."""
 
 
-def dual_norms(gram: GramStack, rho: Array) -> Array:
-    """Return ||rho||_{K_m} for every kernel: one pass.
+def factor_norms(gram: GramStack, v: Array) -> Array:
+    """Return ||v||_{K_m} for every matrix of a stack: one pass.
 
     Parameters
     ----------
     gram : GramStack
-        The kernel matrices.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Dual variable.
+        The matrices.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual variable, or expansions.
 
     Returns
     -------
@@ -32,9 +32,34 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
         If a quadratic form is negative beyond rounding, so that its matrix is no
         kernel matrix.
     """
-    forms = gram.quadratic_forms(rho)
-    check_forms(gram, forms, rho)
+    forms = gram.quadratic_forms(v)
+    check_forms(gram, forms, v)
     return np.sqrt(np.maximum(forms, 0.0))
+
+
+def dual_norms(gram: GramStack, rho: Array) -> Array:
+    """Return ||rho||_{K_m} for every kernel, or upper bounds on them: one pass.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Dual variable.
+
+    Returns
+    -------
+    norms : ndarray of shape (n_kernels,)
+        Those of the kernels that the stack stands for: where it leaves a residual of
+        them, what that adds at most is included (`residual_bounds`).
+
+    Raises
+    ------
+    IndefiniteKernelError
+        As `factor_norms`.
+    """
+    norms = factor_norms(gram, rho)
+    return np.sqrt(norms**2 + residual_bounds(gram, rho))
 
 
 def not_finite(kernel: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates.forms import dual_norms
+from multikernel.certificates.refinement import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.problem import Problem
@@ -232,6 +232,6 @@ def alpha_max(problem: Problem) -> float:
             f"{type(regularizer).__name__} keeps kernels in at every alpha: only a "
             "penalty with a threshold, such as BlockL1, has a largest one."
         )
-    largest = float(dual_norms(problem.gram, constant_model(problem).dual).max())
+    largest = largest_dual_norm(problem.gram, constant_model(problem).dual)
     share = regularizer.threshold / regularizer.alpha
     return largest / share if share > 0.0 else np.inf

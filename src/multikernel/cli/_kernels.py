@@ -4,8 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multikernel.cli._console import check_choice
+from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
-from multikernel.kernels import GaussianKernel, Kernel, LinearKernel, ParameterGrid
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Kernel,
+    LinearKernel,
+    ParameterGrid,
+)
+from multikernel.kernels.graph import (
+    AnovaGrid,
+    HermiteGrid,
+    KernelGraph,
+    PolynomialGrid,
+)
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -16,9 +29,22 @@ KERNELS: Mapping[str, tuple[Sequence[Kernel], bool] | None] = {
     "joint": (GAUSSIANS, False),
     "linear": ((LinearKernel(),), True),
 }
+# For methods that select among the nodes of a graph.
+GRAPHS: Mapping[str, KernelGraph | None] = {
+    "default": None,
+    "polynomial": PolynomialGrid(4),
+    "hermite": HermiteGrid(9),
+    "subsets": AnovaGrid(),
+}
 
 
-def find_kernels(name: str, table: Table) -> Any:
+def find_kernels(
+    name: str,
+    table: Table,
+    sequences: SequenceChoice = SPECTRA,
+    *,
+    graphs: bool = False,
+) -> Any:
     """Return the ``kernels`` parameter for a choice on the command line.
 
     Parameters
@@ -27,20 +53,34 @@ def find_kernels(name: str, table: Table) -> Any:
         The choice; of no effect where the data are Gram matrices.
     table : Table
         The training data.
+    sequences : SequenceChoice
+        The choice for columns of sequences, spectra by default.
+    graphs : bool, default=False
+        Whether the method takes a graph of kernels.
 
     Returns
     -------
-    kernels : KernelDictionary, "precomputed" or None
+    kernels : KernelDictionary, KernelGraph, "precomputed" or None
 
     Raises
     ------
     ValueError
         If there is no such choice.
     """
-    check_choice("--kernels", name, KERNELS)
+    check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
         return "precomputed"
+    if graphs:
+        return GRAPHS[name]
     chosen = KERNELS[name]
+    if table.sequences:
+        numbers = [column for column in table.X if column not in table.sequences]
+        found = sequences.find(table.X, table.sequences)
+        if numbers:
+            kernels, per_column = chosen or ((LinearKernel(), *GAUSSIANS), False)
+            sets: list[Any] = numbers if per_column else [numbers]
+            found += [ColumnKernel(kernel, s) for s in sets for kernel in kernels]
+        return found
     if chosen is None:
         return None
     kernels, per_column = chosen

@@ -30,10 +30,13 @@ class Method:
         The method's name in its paper.
     stem : str
         What the names of its estimators begin with.
+    graphs : bool, default=False
+        Whether its kernels are the nodes of a graph.
     """
 
     title: str
     stem: str
+    graphs: bool = False
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator of a task, or the one that also chooses the strength."""
@@ -45,6 +48,7 @@ class Method:
 METHODS: Mapping[str, Method] = {
     "spicy": Method("SpicyMKL", "SpicyMKL"),
     "gomp": Method("MKL-GOMP", "GroupOMP"),
+    "hkl": Method("HKL", "HKL", graphs=True),
     "lp": Method("lp-norm MKL", "LpMKL"),
     "uniform": Method("the unweighted sum", "UniformMKL"),
 }

@@ -14,7 +14,7 @@ MaxBytes = Annotated[
     int, typer.Option(help="Most memory that loading the model may take.", min=1)
 ]
 DataFile = Annotated[
-    Path, typer.Argument(help="CSV, Parquet or npz file.", show_default=False)
+    Path, typer.Argument(help="CSV, Parquet, FASTA or npz file.", show_default=False)
 ]
 Target = Annotated[
     str, typer.Option("--target", "-t", help="Column (or npz array) of the targets.")
@@ -23,7 +23,7 @@ Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="Method: spicy, gomp, lp or uniform.")
+    str, typer.Option("--method", help="Method: spicy, gomp, hkl, lp or uniform.")
 ]
 TaskName = Annotated[
     str | None,
@@ -46,8 +46,33 @@ KernelChoice = Annotated[
         "--kernels",
         help="default (linear, and Gaussians whose widths the data decide), columns "
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
-        "linear kernel per column).",
+        "linear kernel per column); for hkl a graph: default or polynomial (powers), "
+        "hermite (Gaussians) or subsets (of columns).",
     ),
+]
+SequenceColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sequence", help="Column of strings to take as sequences; may be repeated."
+    ),
+]
+SequenceKernels = Annotated[
+    str,
+    typer.Option(
+        help="Kernels on sequences: spectrum (words of one to six letters, three for "
+        "proteins), dna (weighted degree, spectra and properties of DNA, for one "
+        "length) or protein (64 motif kernels).",
+    ),
+]
+AlphabetName = Annotated[
+    str | None,
+    typer.Option("--alphabet", help="dna, rna or protein; read off if not given."),
+]
+SkipLetters = Annotated[
+    bool, typer.Option(help="Skip letters of sequences outside the alphabet.")
+]
+IgnoreCase = Annotated[
+    bool, typer.Option(help="Read lower-case letters of sequences as upper case.")
 ]
 Tolerance = Annotated[
     float | None, typer.Option("--tol", help="Relative duality gap to reach.")

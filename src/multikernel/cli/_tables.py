@@ -4,7 +4,7 @@ import io
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,13 @@ import numpy as np
 import pandas as pd
 from pandas.errors import ParserWarning
 
+from multikernel.cli._sequences import COLUMN, read_fasta_frame
+from multikernel.datasets.fasta import SUFFIXES as FASTA
 from multikernel.estimators import stack_grams
 from multikernel.persistence import write_whole
 
 FORMATS = (".csv", ".parquet", ".npz")
+READABLE = (*FORMATS, *FASTA)
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
 NUMBERS = "biuf"
@@ -37,11 +40,14 @@ class Table:
         The targets.
     kernel_names : tuple of str or None
         Names of precomputed kernels; None tells that `X` holds features.
+    sequences : tuple of str
+        Columns of `X` that hold strings.
     """
 
     X: Any
     y: Any
     kernel_names: tuple[str, ...] | None = None
+    sequences: tuple[str, ...] = ()
 
     @property
     def precomputed(self) -> bool:
@@ -49,8 +55,10 @@ class Table:
         return self.kernel_names is not None
 
 
-def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
-    """Read a CSV, Parquet or npz file.
+def read_table(
+    path: Path, target: str | None, drop: list[str], sequences: Sequence[str] = ()
+) -> Table:
+    """Read a CSV, Parquet, FASTA or npz file.
 
     Parameters
     ----------
@@ -61,6 +69,8 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
         Column of the targets, or array of them in an npz file; None reads none.
     drop : list of str
         Columns to leave out.
+    sequences : sequence of str
+        Columns of strings to keep; in a FASTA file the one of letters is kept always.
 
     Returns
     -------
@@ -72,20 +82,26 @@ def read_table(path: Path, target: str | None, drop: list[str]) -> Table:
         If the format is unknown, if the file does not have it or is empty, or if a
         column is missing, doubled or holds no numbers.
     """
-    _require_format(path, "read")
+    _require_format(path, "read", READABLE)
     if path.suffix == ".npz":
         return _read_npz(path, target, drop)
-    frame = _read_frame(path)
+    if path.suffix in FASTA:
+        frame = read_fasta_frame(path)
+        sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
+    else:
+        frame = _read_frame(path)
+    _require(path, frame.columns, list(sequences))
+    kept = tuple(name for name in sequences if name not in (target, *drop))
     named = [*drop, *([target] if target else [])]
     _require(path, frame.columns, named)
     y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
-    return Table(_features(path, frame.drop(columns=named)), y)
+    return Table(_features(path, frame.drop(columns=named), kept), y, None, kept)
 
 
-def _require_format(path: Path, use: str) -> None:
-    if path.suffix not in FORMATS:
+def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
+    if path.suffix not in formats:
         raise ValueError(
-            f"Cannot {use} {path}: the name must end in one of {', '.join(FORMATS)}."
+            f"Cannot {use} {path}: the name must end in one of {', '.join(formats)}."
         )
 
 
@@ -146,20 +162,24 @@ def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
     return Table(_features(path, frame.drop(columns=drop)), y)
 
 
-def _features(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the features as numbers."""
+def _features(
+    path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return the features as numbers, apart from sequences."""
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
         raise ValueError(f"{path} has no features: no other columns than those named.")
-    wrong = [name for name in frame if frame[name].dtype.kind not in NUMBERS]
+    numbers = [name for name in frame if name not in sequences]
+    wrong = [name for name in numbers if frame[name].dtype.kind not in NUMBERS]
     if wrong:
         options = " ".join(f"--drop '{name}'" for name in wrong)
         raise ValueError(
             f"{path} has columns without numbers: {', '.join(map(str, wrong))}. "
-            f"Encode them as numbers first, or leave them out with {options}."
+            f"Encode them as numbers first, leave them out with {options}, or name "
+            "those of sequences with --sequence."
         )
-    return frame.astype(np.float64)
+    return frame.astype(dict.fromkeys(numbers, np.float64))
 
 
 def _targets(path: Path, y: Any, n_rows: int) -> Any:

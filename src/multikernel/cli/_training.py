@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli._kernels import find_kernels
 from multikernel.cli._methods import Method, find_task, label_keys, parse_settings
 from multikernel.cli._progress import LiveFit
+from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
 
 
@@ -33,6 +35,8 @@ class Training:
         The relative duality gap to reach; the estimator's default when None.
     settings : list of str
         Further parameters, ``name=value``.
+    sequences : SequenceChoice
+        The kernels on columns of sequences.
     """
 
     method: Method
@@ -41,6 +45,7 @@ class Training:
     kernels: str
     tol: float | None
     settings: list[str]
+    sequences: SequenceChoice = SPECTRA
 
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
@@ -52,7 +57,9 @@ class Training:
         settings = parse_settings(self.settings)
         if "class_weight" in settings:
             settings["class_weight"] = label_keys(settings["class_weight"], table.y)
-        kernels = {"kernels": find_kernels(self.kernels, table)}
+        graphs = self.method.graphs
+        found = find_kernels(self.kernels, table, self.sequences, graphs=graphs)
+        kernels = {"kernels": found}
         parameters = kernels | given | settings | dict(strength)
         return make_estimator(self.method.estimator(task, cv=cv), parameters)
 
@@ -85,21 +92,29 @@ def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
     return kind(**parameters)
 
 
-def scaler() -> StandardScaler:
+def scaler(table: Table) -> Any:
     """Return a scaler that hands data frames on: kernels are named after columns."""
-    return StandardScaler().set_output(transform="pandas")
+    plain = StandardScaler()
+    if table.sequences:
+        numbers = [name for name in table.X if name not in table.sequences]
+        plain = ColumnTransformer(
+            [("numbers", plain, numbers)],
+            remainder="passthrough",
+            verbose_feature_names_out=False,
+        )
+    return plain.set_output(transform="pandas")
 
 
 def scaled(table: Table) -> Any:
     """Return standardized features; Gram matrices as they are."""
-    return table.X if table.precomputed else scaler().fit_transform(table.X)
+    return table.X if table.precomputed else scaler(table).fit_transform(table.X)
 
 
 def with_scaling(estimator: Any, table: Table, scale: bool) -> Pipeline:
     """Return a pipeline of the estimator, behind a scaler where that makes sense."""
     steps: list[tuple[str, Any]] = [("model", estimator)]
     if scale and not table.precomputed:
-        steps.insert(0, ("scale", scaler()))
+        steps.insert(0, ("scale", scaler(table)))
     return Pipeline(steps)
 
 

@@ -10,6 +10,7 @@ from multikernel.cli import _options as options
 from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._methods import find_method
+from multikernel.cli._sequences import SequenceChoice
 from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, fit_live, with_scaling
 from multikernel.persistence import check_place, save
@@ -50,14 +51,22 @@ def fit(
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
+    sequence: options.SequenceColumns = None,
+    sequence_kernels: options.SequenceKernels = "spectrum",
+    alphabet: options.AlphabetName = None,
+    skip_letters: options.SkipLetters = False,
+    ignore_case: options.IgnoreCase = False,
     json: options.Json = False,
 ) -> None:
-    """Train a model on a CSV, Parquet or npz file, and save it."""
+    """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
-    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
-    table = read_table(data, target, drop or [])
+    strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
+    training = Training(
+        find_method(method), task, loss, kernels, tol, settings or [], strings
+    )
+    table = read_table(data, target, drop or [], sequence or [])
     estimator = training.estimator(table, strength, cv=cv is not None)
     pipeline = with_scaling(estimator, table, scale)
     with training.blamed():

@@ -15,6 +15,7 @@ from multikernel.cli._methods import find_method
 from multikernel.cli._plots import off_screen, save_plot
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._report import print_json
+from multikernel.cli._sequences import SequenceChoice
 from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, scaled
 from multikernel.display import RegularizationPathDisplay
@@ -42,13 +43,21 @@ def path(
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
+    sequence: options.SequenceColumns = None,
+    sequence_kernels: options.SequenceKernels = "spectrum",
+    alphabet: options.AlphabetName = None,
+    skip_letters: options.SkipLetters = False,
+    ignore_case: options.IgnoreCase = False,
     json: options.Json = False,
 ) -> None:
     """Follow the regularization path from where the first kernel comes in."""
     if plot is not None:
         off_screen()  # rather now than after the work
-    training = Training(find_method(method), task, loss, kernels, tol, settings or [])
-    table = read_table(data, target, drop or [])
+    strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
+    training = Training(
+        find_method(method), task, loss, kernels, tol, settings or [], strings
+    )
+    table = read_table(data, target, drop or [], sequence or [])
     estimator = training.estimator(table, {})
     X = scaled(table) if scale else table.X
     start = time.perf_counter()

@@ -11,6 +11,7 @@ import typer
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
+from multikernel.cli._sequences import known_columns
 from multikernel.cli._tables import read_table, write_table
 from multikernel.persistence import load
 
@@ -62,8 +63,8 @@ def predict(
     json: options.Json = False,
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
-    table = read_table(data, target, drop or [])
     with opened(model, max_bytes) as estimator:
+        table = read_table(data, target, drop or [], known_columns(estimator))
         frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
         if proba:
             for label, column in _probabilities(estimator, table.X).items():

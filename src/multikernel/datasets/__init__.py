@@ -1,5 +1,6 @@
 """Generators of the papers' settings, and loaders of real data sets."""
 
+from multikernel.datasets.fasta import Fasta, read_fasta
 from multikernel.datasets.generators import (
     make_additive_regression,
     make_ringnorm,
@@ -8,9 +9,11 @@ from multikernel.datasets.generators import (
 from multikernel.datasets.loaders import available, load
 
 __all__ = [
+    "Fasta",
     "available",
     "load",
     "make_additive_regression",
     "make_ringnorm",
     "make_sparse_means",
+    "read_fasta",
 ]

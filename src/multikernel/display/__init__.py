@@ -1,6 +1,7 @@
 """Pictures of fitted models, in scikit-learn's Display convention."""
 
 from multikernel.display.convergence import ConvergenceDisplay
+from multikernel.display.hull import HullDisplay, HullPathDisplay
 from multikernel.display.path import RegularizationPathDisplay
 from multikernel.display.sparsity import SparsityPathDisplay
 from multikernel.display.spectrum import CutOffDisplay, TailSpectrumDisplay
@@ -9,6 +10,8 @@ from multikernel.display.weights import KernelWeightsDisplay
 __all__ = [
     "ConvergenceDisplay",
     "CutOffDisplay",
+    "HullDisplay",
+    "HullPathDisplay",
     "KernelWeightsDisplay",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",

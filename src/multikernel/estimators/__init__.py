@@ -9,6 +9,8 @@ from multikernel.estimators._group_omp_cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
 )
+from multikernel.estimators._hkl import HKLClassifier, HKLRegressor
+from multikernel.estimators._hkl_cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators._local_rademacher import (
     LocalRademacherMKLClassifier,
     LocalRademacherMKLRegressor,
@@ -34,6 +36,10 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     GroupOMPClassifierCV,
     GroupOMPRegressor,
     GroupOMPRegressorCV,
+    HKLClassifier,
+    HKLClassifierCV,
+    HKLRegressor,
+    HKLRegressorCV,
     LocalRademacherMKLClassifier,
     LocalRademacherMKLClassifierCV,
     LocalRademacherMKLRegressor,
@@ -61,6 +67,10 @@ __all__ = [
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
     "GroupOMPRegressorCV",
+    "HKLClassifier",
+    "HKLClassifierCV",
+    "HKLRegressor",
+    "HKLRegressorCV",
     "LocalRademacherMKLClassifier",
     "LocalRademacherMKLClassifierCV",
     "LocalRademacherMKLRegressor",

@@ -10,10 +10,11 @@ from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._greedy import GreedyMKL
+from multikernel.estimators._hkl_base import BaseHKL
 from multikernel.estimators._path import RegularizationPath, path_arrays, strength_grid
 from multikernel.estimators._progress import Watch
-from multikernel.estimators._solve import Recipe, Training
-from multikernel.problem import Callback
+from multikernel.estimators._solve import Recipe, Training, refined
+from multikernel.problem import Callback, Solution
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers.path import solve_path
 
@@ -107,6 +108,12 @@ def regularization_path(
         raise ValueError(
             f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
         )
+    if isinstance(estimator, BaseHKL):
+        raise ValueError(
+            f"{type(estimator).__name__} has no strength at which no kernel enters, to "
+            "start a path from: HKLClassifierCV and HKLRegressorCV solve for a grid of "
+            "alpha, and their hull_path_ holds it."
+        )
     if isinstance(estimator, GreedyMKL):
         raise ValueError(
             f"{type(estimator).__name__} has a path over numbers of kernels, not over "
@@ -134,7 +141,12 @@ def _solved_path(
         )
     problems = training.problems(recipe)
     strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
-    paths = [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    def solve() -> list[list[Solution]]:
+        problems = training.problems(recipe)
+        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    paths = refined(training, solve)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
     alphas = strengths[:n_solved] / training.samples.total_weight

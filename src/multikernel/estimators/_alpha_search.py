@@ -20,7 +20,13 @@ from multikernel.estimators._search import (
     Solved,
     solved,
 )
-from multikernel.estimators._solve import Recipe, Training, fitted_attributes, single
+from multikernel.estimators._solve import (
+    Recipe,
+    Training,
+    fitted_attributes,
+    refined,
+    single,
+)
 from multikernel.problem import Solution, Status
 from multikernel.solvers.path import solve_path
 
@@ -106,10 +112,12 @@ class AlphaCandidates:
     ) -> list[list[Solution]]:
         """Return the paths of all outputs."""
         strengths = alphas * training.samples.total_weight
-        return [
-            solve_path(problem, recipe.solver, strengths, watch)
-            for problem in training.problems(recipe)
-        ]
+
+        def solve() -> list[list[Solution]]:
+            problems = training.problems(recipe)
+            return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+        return refined(training, solve)
 
 
 class AlphaSearchCV(SearchCV):

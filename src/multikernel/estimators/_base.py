@@ -161,7 +161,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         samples = self._arrange(replace(samples, groups=groups))
         recipe = self._build(samples.total_weight)
 
-        dictionary = choose_dictionary(self.kernels, samples)
+        dictionary = self._dictionary(samples)
         options = GramOptions(
             self.normalize,
             self.storage,
@@ -170,7 +170,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.check_psd,
         )
         grams = self._build_grams(dictionary, samples, options)
-        if self.kernels is not None:
+        if self.kernels is not None and grams.stack is not None:
             warn_memorising(owner, grams)
 
         callbacks = [] if callback is None else [callback]
@@ -183,7 +183,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         state = FittedModel(
             model=attributes.pop("_model", None),
             stages=attributes.pop("_stages", None),
-            names=grams.names,
+            names=attributes.pop("_names", grams.names),
             precomputed=dictionary is None,
             loss=repr(self.loss),
             has_probabilities=is_likelihood(self.loss),
@@ -199,6 +199,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def _arrange(self, samples: Samples) -> Samples:
         """Return the samples to learn from."""
         return distinct(samples) if self._merges_copies else samples
+
+    def _dictionary(self, samples: Samples) -> KernelDictionary | None:
+        """Return what the ``kernels`` stand for."""
+        return choose_dictionary(self.kernels, samples)
 
     def _build_grams(
         self,

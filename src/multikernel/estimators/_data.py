@@ -22,6 +22,8 @@ from multikernel.estimators._finite import (
     check_finite_targets,
     number_targets,
 )
+from multikernel.estimators._sequences import is_text, read_mixed
+from multikernel.kernels.sequence.tables import Layout, takes_sequences
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +40,15 @@ class Table:
         What predictions check new data against.
     given : array-like or data frame
         X as the user gave it.
+    layout : Layout or None, default=None
+        Which columns hold sequences, where kernels take them.
     """
 
     X: Array
     y: Array
     columns: "Columns"
     given: Any
+    layout: Layout | None = None
 
     @property
     def feature_names(self) -> Array | None:
@@ -89,7 +94,11 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         )
     columns, owner = Columns(), type(estimator).__name__
     precomputed = is_precomputed(estimator.kernels)
-    checked = _check_samples(columns, owner, X, precomputed, reset=True)
+    layout = None
+    if takes_sequences(estimator.kernels):
+        checked, layout = read_mixed(columns, owner, X, reset=True)
+    else:
+        checked = _check_samples(columns, owner, X, precomputed, reset=True)
     if precomputed:
         _check_square(checked)
         columns.n_features_in_ = checked.shape[1]
@@ -100,7 +109,7 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
-    return Table(checked, targets, columns, given)
+    return Table(checked, targets, columns, given, layout)
 
 
 def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
@@ -170,6 +179,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
         With a sentence that says what is wrong.
     """
     owner = type(estimator).__name__
+    if "sequence_features_" in vars(estimator):
+        return read_mixed(estimator, owner, X, reset=False)[0]
     checked = _check_samples(estimator, owner, X, precomputed, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if precomputed and checked.shape[1:] != expected:
@@ -240,6 +251,12 @@ def _refuse_other_arrays(values: Any, name: str) -> None:
             f"{name} is a masked array with masked values: fill them, for example with "
             "SimpleImputer, or leave these samples out."
         )
+    if name == "X" and is_text(values):
+        raise ValueError(
+            "X is a list of strings: numbers are needed, or kernels that take "
+            "sequences, for example kernels=[SpectrumKernel(3)] of "
+            "multikernel.kernels.sequence."
+        )
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
@@ -258,7 +275,8 @@ def _refuse_other_columns(X: Any) -> None:
     if wrong:
         raise ValueError(
             f"Columns without numbers in X: {listed(wrong)}. Encode them first, for "
-            "example with OneHotEncoder in a ColumnTransformer, or leave them out."
+            "example with OneHotEncoder in a ColumnTransformer, leave them out, or "
+            "name kernels of multikernel.kernels.sequence for sequences."
         )
 
 

@@ -91,6 +91,11 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
             "kernels must be None, 'precomputed', a list of kernels or a "
             f"KernelDictionary, got {kernels!r}."
         )
+    layout = samples.table.layout
+    if layout is not None:
+        resolved = layout.resolve(chosen)
+        layout.check(resolved, samples.table.X)
+        return resolved
     given = samples.table.feature_names
     names = None if given is None else [str(name) for name in given]
     return resolve_columns(chosen, X.shape[1], names)

@@ -30,14 +30,14 @@ class Fold:
         The training samples, their matrices normalised by what they say alone.
     outside : Samples
         The validation samples.
-    cross : callable
-        From the number of a kernel to its matrix between validation and training
-        samples, shape (n_test, n_train).
+    images : callable
+        From the number of a kernel, and coefficients over the training samples, to
+        the values of its function on the validation samples, (n_test, n_outputs).
     """
 
     training: Training
     outside: Samples
-    cross: Callable[[int], Array]
+    images: Callable[[int, Array], Array]
 
     def decision_values(self, expansions: Sequence[Expansion]) -> Array:
         """Return the decision values of several models on the validation samples.
@@ -61,7 +61,7 @@ class Fold:
                 users.setdefault(kernel, []).append((model, position))
         for kernel, places in users.items():
             coefs = [expansions[model].coefs[position] for model, position in places]
-            images = self.cross(kernel) @ np.concatenate(coefs, axis=1)
+            images = self.images(kernel, np.concatenate(coefs, axis=1))
             models = [model for model, _ in places]
             images = images.reshape(n_test, len(models), f.shape[2])
             f[models] += np.moveaxis(images, 1, 0)
@@ -118,22 +118,21 @@ def make_fold(
         training = replace(training, grams=grams)
     outside = whole.samples.subset(test)
     normalization = training.grams.built.normalization
-    stack, everyone = whole.stack, np.arange(train.size)
+    stack = whole.stack
     if not isinstance(stack, DenseStack):
         X = whole.grams.X[test]
 
-        def computed(m: int) -> Array:
-            grams, _ = training.grams.cross(np.array([m]), everyone)
-            return grams(X, 0)
+        def computed(m: int, coefs: Array) -> Array:
+            return training.grams.images(X, m, coefs)
 
         return Fold(training, outside, computed)
 
-    def cut(m: int) -> Array:
+    def cut(m: int, coefs: Array) -> Array:
         one = stack.array[m]
         K = np.asarray(one[np.ix_(test, train)], dtype=np.float64)
         diagonal = np.asarray(one.diagonal(), dtype=np.float64)
         normalization.apply(m, K, diagonal[test], diagonal[train])
-        return K
+        return K @ coefs
 
     return Fold(training, outside, cut)
 

@@ -1,7 +1,7 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -18,6 +18,7 @@ from multikernel.estimators._predict import (
     AdditiveModel,
     CrossGrams,
     KernelGrams,
+    LandmarkGrams,
     PrecomputedGrams,
 )
 from multikernel.estimators._samples import Samples
@@ -30,22 +31,29 @@ from multikernel.gram import (
     BuiltStack,
     DenseStack,
     GramStack,
+    LowRankStack,
     build_part,
     build_stack,
     check_definite,
 )
+from multikernel.gram.factorise import cut_low_rank, refine
+from multikernel.gram.growth import on_its_columns
 from multikernel.gram.memorising import memorising_kernels
-from multikernel.gram.normalization import CenterStep
+from multikernel.gram.normalization import CenterStep, check_steps
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.tail import TailStep
 from multikernel.kernels import (
+    ColumnKernel,
     KernelDictionary,
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Grams:
     """Training Gram matrices, and how to evaluate the same kernels elsewhere.
+
+    Factors of low rank may be refined, which replaces `built`: all that is learnt from
+    them afterwards is over the finer ones.
 
     Parameters
     ----------
@@ -120,6 +128,15 @@ class Grams:
         grams : Grams
             Its models take new samples as those of a fit do.
         """
+        if self.built.landmarks is not None:
+            cut = cut_low_rank(
+                self.built,
+                chosen,
+                normalize=self.options.normalize,
+                sample_weight=weights,
+                max_bytes=self.options.max_bytes,
+            )
+            return replace(self, built=cut, X=self.X[chosen], rows=self.rows[chosen])
         built = build_part(
             self.stack,
             chosen,
@@ -132,6 +149,36 @@ class Grams:
             return self.anew(chosen, weights)
         X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
+    def refine(self, dual: Array, goals: Mapping[int, float]) -> bool:
+        """Give kernels more landmarks, where they may have more.
+
+        Parameters
+        ----------
+        dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            A dual point.
+        goals : mapping of int to float
+            For some kernels what the bound on their residual's form of it may be.
+
+        Returns
+        -------
+        refined : bool
+            Whether a kernel has got any; `stack` is another one then.
+        """
+        landmarks = self.built.landmarks
+        if landmarks is None:
+            return False
+        most = min(landmarks.options.max_rank, self.rows.size)
+        wanted = {m: g for m, g in goals.items() if landmarks.chosen[m].size < most}
+        if not wanted:
+            return False
+        finer = refine(self.built, dual, wanted, self.options.max_bytes)
+        assert finer.landmarks is not None
+        pairs = zip(finer.landmarks.chosen, landmarks.chosen, strict=True)
+        if all(new.size == old.size for new, old in pairs):
+            return False
+        self.built = finer
+        return True
 
     def check_active(self, active: Indices) -> None:
         """Raise if a kernel of a model is no kernel, as the options ask for.
@@ -156,7 +203,88 @@ class Grams:
         -------
         model : AdditiveModel
         """
-        return additive_model(self.cross, expansion)
+        if self.built.landmarks is None:
+            return additive_model(self.cross, expansion)
+        places = zip(expansion.active.tolist(), expansion.coefs, strict=True)
+        own = [self.over_landmarks(m, coefs) for m, coefs in places]
+        widest = max((len(coefs) for coefs in own), default=0)
+        coefs = np.zeros((len(own), widest, expansion.intercept.size))
+        for position, values in enumerate(own):
+            coefs[position, : len(values)] = values
+        return AdditiveModel(
+            self.landmark_grams(expansion.active), coefs, expansion.intercept
+        )
+
+    def over_landmarks(self, m: int, coefs: Array) -> Array:
+        """Return the coefficients of a kernel's function for `landmark_grams`.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        coefs : ndarray of shape (n_samples, n_outputs)
+            Its coefficients over the training samples.
+
+        Returns
+        -------
+        values : ndarray of shape (rank + 1, n_outputs)
+        """
+        landmarks, stack = self.built.landmarks, self.stack
+        assert landmarks is not None
+        assert isinstance(stack, LowRankStack)
+        return np.vstack(landmarks.coefficients(stack, m, coefs))
+
+    def landmark_grams(self, active: Indices) -> LandmarkGrams:
+        """Return kernels between new samples and their landmarks.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels.
+
+        Returns
+        -------
+        grams : LandmarkGrams
+            Without any other training sample.
+        """
+        landmarks = self.built.landmarks
+        assert landmarks is not None
+        kernels, columns, samples = [], [], []
+        for m in active.tolist():
+            kernel = landmarks.dictionary[m]
+            chosen = landmarks.X[landmarks.chosen[m]]
+            inner, own = on_its_columns(kernel, chosen)
+            kernels.append(inner)
+            columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
+            samples.append(own)
+        return LandmarkGrams(
+            tuple(kernels), tuple(columns), tuple(samples), landmarks.cosine
+        )
+
+    def images(self, X: Array, m: int, coefs: Array) -> Array:
+        """Return a kernel between new and training samples, times coefficients.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_new, n_features)
+            New samples.
+        m : int
+            The kernel.
+        coefs : ndarray of shape (n_samples, n_outputs)
+            The coefficients.
+
+        Returns
+        -------
+        images : ndarray of shape (n_new, n_outputs)
+        """
+        one = np.array([m])
+        if self.built.landmarks is not None:
+            grams: CrossGrams = self.landmark_grams(one)
+            coefs = self.over_landmarks(m, coefs)
+        else:
+            grams, kept = self.cross(one, np.arange(self.rows.size))
+            coefs = coefs[kept]
+        return grams(X, 0) @ coefs
 
     def cross(self, active: Indices, used: Indices) -> tuple[CrossGrams, Indices]:
         """Return kernels between new samples and those that a model must keep.
@@ -249,6 +377,10 @@ def build_raw_grams(
     """
     plain = replace(options, normalize=None)
     built = _build(dictionary, samples.X, plain, samples.weights)
+    if built.landmarks is not None and "cosine" in check_steps(options.normalize):
+        # Factors are those of divided kernels, which learn nothing from the samples.
+        plain = replace(options, normalize="cosine")
+        built = _build(dictionary, samples.X, plain, samples.weights)
     return Grams(built, samples.X, samples.rows, dictionary, options)
 
 

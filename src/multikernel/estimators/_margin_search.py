@@ -134,7 +134,12 @@ class MarginCandidates:
         recipe = self.build(training.samples.total_weight)
         i, j = divmod(best, self.ps.size)
         column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
-        found = [each for _, each in column._solutions(recipe, training, watch)]
+        found: list[list[Solution]] = []
+        built = None
+        # Solutions before a refinement of factors are of the coarser ones.
+        while built is not training.grams.built:
+            built = training.grams.built
+            found = [each for _, each in column._solutions(recipe, training, watch)]
         Cs = self.Cs[:, j]
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
@@ -188,12 +193,23 @@ class MarginCandidates:
             SquaredBlockNorm(1.0 / float(self.Cs[i, j]), float(self.ps[j]))
             for i, j in places
         ]
-        outputs = [
-            follow(recipe.solver, problem, penalties, callback=watch)
-            for problem in training.problems(recipe)
-        ]
-        for found in zip(*outputs, strict=False):
-            yield list(found)
+        starts: list[Solution | None] = [None] * len(training.samples.targets)
+        done = 0
+        while done < len(penalties):
+            outputs = [
+                follow(recipe.solver, problem, penalties[done:], start, watch)
+                for problem, start in zip(
+                    training.problems(recipe), starts, strict=True
+                )
+            ]
+            for found in zip(*outputs, strict=False):
+                starts = list(found)
+                if training.refine(found):
+                    break  # and begin here again, on the finer factors
+                yield list(found)
+                done += 1
+            else:
+                return
 
 
 def scaled_recipe(recipe: Recipe, C: float) -> Recipe:

@@ -12,7 +12,13 @@ FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY
 """Ends that a solver was asked for; any other one deserves a warning."""
 
 # From best to worst: the worst of several problems is what a fit reports.
-_SEVERITY = (*FINISHED, Status.STOPPED, Status.MAX_ITER, Status.STALLED)
+_SEVERITY = (
+    *FINISHED,
+    Status.LIMITED,
+    Status.STOPPED,
+    Status.MAX_ITER,
+    Status.STALLED,
+)
 
 
 @dataclass(frozen=True, eq=False)

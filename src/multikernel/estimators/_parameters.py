@@ -21,6 +21,7 @@ from multikernel.estimators._losses import (
     CLASSIFIER_LOSS_CHECKS,
     REGRESSOR_LOSS_CHECKS,
 )
+from multikernel.gram import LowRank
 from multikernel.gram.build import STORAGE
 from multikernel.gram.definite import CHOICES
 from multikernel.gram.normalization import STEPS, Normalizer
@@ -38,6 +39,14 @@ def normalization_steps(value: Any) -> str | None:
         f"None, one of {', '.join(map(repr, STEPS))}, a normaliser such as "
         "TailNormalizer(4), or a sequence of these"
     )
+
+
+def storage_choice(value: Any) -> str | None:
+    """Check a ``storage`` parameter: a name, or a `LowRank`."""
+    if isinstance(value, LowRank):
+        return None
+    expected = OneOf(STORAGE)(value)
+    return None if expected is None else f"{expected}, or a LowRank"
 
 
 @dataclass(frozen=True)
@@ -107,7 +116,7 @@ SHARED_CHECKS: Mapping[str, Check] = {
     "fit_intercept": FLAG,
     "tol": POSITIVE,
     "max_iter": COUNT,
-    "storage": OneOf(STORAGE),
+    "storage": storage_choice,
     "max_bytes": AnyOf((NOTHING, COUNT)),
     "check_psd": OneOf(CHOICES),
     "verbose": AnyOf((FLAG, Number(0, integer=True))),

@@ -6,8 +6,11 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram import Normalization, cross_gram
+from multikernel.gram import Normalization, cross_gram, kernel_features
+from multikernel.gram.growth import inverse_roots
 from multikernel.kernels import Kernel
+from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
+from multikernel.kernels.columns import Columns, select_columns
 
 Rows = Array | Indices
 """New samples: their data, or their numbers where a model takes these."""
@@ -50,6 +53,50 @@ class KernelGrams:
 
 
 @dataclass(frozen=True, eq=False)
+class LandmarkGrams:
+    """Kernels between new samples and their own landmarks, or their features.
+
+    The last column is one, for a constant; coefficients are those of
+    `Landmarks.coefficients`.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The active kernels, without their choice of columns.
+    columns : tuple of columns
+        The columns of each; None for all.
+    landmarks : tuple of ndarray of shape (rank, n_columns)
+        On these columns; of no rows where a kernel is its features.
+    cosine : bool
+        Whether values are divided by the roots of the diagonals.
+    """
+
+    kernels: tuple[Kernel, ...]
+    columns: tuple[Columns | None, ...]
+    landmarks: tuple[Array, ...]
+    cosine: bool
+
+    def __call__(self, X: Rows, position: int) -> Array:
+        """Return one active kernel's matrix, shape (n_samples, rank + 1)."""
+        new = np.asarray(X, dtype=np.float64)
+        columns = self.columns[position]
+        if columns is not None:
+            new = select_columns(new, columns)
+        kernel, landmarks = self.kernels[position], self.landmarks[position]
+        if landmarks.shape[0]:
+            shape = new.shape[0], landmarks.shape[0]
+            owner = kernel_name(kernel)
+            K = checked_values(lambda: kernel(new, landmarks), shape, owner)
+        else:
+            features = kernel_features(kernel, new)
+            assert features is not None
+            K = features
+        if self.cosine:
+            K = K * inverse_roots(kernel_diagonal(kernel, new))[:, None]
+        return np.column_stack([K, np.ones(new.shape[0])])
+
+
+@dataclass(frozen=True, eq=False)
 class PrecomputedGrams:
     """Kernels cut from precomputed matrices of shape (n_samples, n_fit, n_kernels).
 
@@ -86,7 +133,7 @@ class AdditiveModel:
     grams : CrossGrams
         The active kernels.
     coefs : ndarray of shape (n_active, n_kept, n_outputs)
-        Their coefficients.
+        Their coefficients; a kernel with fewer columns takes the first.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     """
@@ -112,7 +159,7 @@ class AdditiveModel:
         for rows in row_chunks(X.shape[0], n_kept):
             for position in range(n_active):
                 K = self.grams(X[rows], position)
-                terms[rows, :, position] = K @ self.coefs[position]
+                terms[rows, :, position] = K @ self.coefs[position, : K.shape[1]]
         return terms
 
     def decision_values(self, X: Rows) -> Array:
@@ -131,7 +178,8 @@ class AdditiveModel:
         f = np.tile(self.intercept, (X.shape[0], 1))
         for rows in row_chunks(X.shape[0], n_kept):
             for position in range(n_active):
-                f[rows] += self.grams(X[rows], position) @ self.coefs[position]
+                K = self.grams(X[rows], position)
+                f[rows] += K @ self.coefs[position, : K.shape[1]]
         return f
 
 

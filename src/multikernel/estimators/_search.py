@@ -16,7 +16,7 @@ from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
 from multikernel.estimators._base import BaseMKL
 from multikernel.estimators._copies import in_order
 from multikernel.estimators._fitted import publish
-from multikernel.estimators._folds import Split, make_fold, make_splits, whole_of
+from multikernel.estimators._folds import Fold, Split, make_fold, make_splits, whole_of
 from multikernel.estimators._grams import Grams, build_raw_grams, warn_degenerate
 from multikernel.estimators._one_vs_rest import Expansion, merge
 from multikernel.estimators._precomputed import GramOptions
@@ -264,6 +264,10 @@ class SearchCV(BaseMKL):
         self._warn_choice(candidates, results, best)
         return attributes
 
+    def _fold(self, training: Training, split: Split, jobs: int) -> Fold:
+        """Return one side of a split to learn from, and the other to score on."""
+        return make_fold(training, *split, self._merges_copies, jobs)
+
     def _run(
         self, candidates: Candidates, raw: Training, whole: Training, watch: Watch
     ) -> tuple[list[FoldScores], list[Refit]]:
@@ -305,7 +309,7 @@ class SearchCV(BaseMKL):
         scores, n_active = np.full(size, np.nan), np.zeros(size)
         done, gaps = np.zeros(size, dtype=bool), [np.empty(0)]
         if not watch.stopped:
-            fold = make_fold(training, *split, self._merges_copies, jobs)
+            fold = self._fold(training, split, jobs)
             score = FoldScorer(self, self.scoring, fold)
             for batch in _batches(candidates.solve(fold.training, watch)):
                 values = fold.decision_values([model.expansion for model in batch])

@@ -1,8 +1,8 @@
 """From a method and its training data to solutions, and to what a fit publishes."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,12 @@ from multikernel.certificates import check_combination
 from multikernel.estimators._grams import Grams
 from multikernel.estimators._one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators._predict import AdditiveModel
-from multikernel.estimators._progress import history_array
+from multikernel.estimators._progress import Watch, history_array
 from multikernel.estimators._samples import Samples
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
 
@@ -70,6 +70,26 @@ class Training:
         """Return the Gram matrices."""
         return self.grams.stack
 
+    def refine(self, solutions: Sequence[Solution]) -> bool:
+        """Refine factors of low rank where these are what keeps a gap open.
+
+        Parameters
+        ----------
+        solutions : sequence of Solution
+            On the stack as it is.
+
+        Returns
+        -------
+        refined : bool
+            Whether the stack is another one now.
+        """
+        limited = [s for s in solutions if s.status is Status.LIMITED]
+        if not limited:
+            return False
+        worst = max(limited, key=lambda solution: solution.duality_gap)
+        assert worst.factor_dual is not None
+        return self.grams.refine(worst.factor_dual, worst.factor_goals)
+
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return one problem per output, all on one stack.
 
@@ -99,7 +119,7 @@ class Training:
 
 
 def solve_outputs(
-    recipe: Recipe, training: Training, watch: Callback | None
+    recipe: Recipe, training: Training, watch: Watch | None
 ) -> list[Solution]:
     """Return the solutions of all outputs.
 
@@ -108,16 +128,67 @@ def solve_outputs(
     recipe : Recipe
         The method.
     training : Training
-        The data.
-    watch : callable or None
+        The data; factors of low rank are refined where the tolerance asks for it.
+    watch : Watch or None
         The callback.
 
     Returns
     -------
     solutions : list of Solution
+        All over the same matrices, those that `training` holds in the end.
     """
-    problems = training.problems(recipe)
-    return [recipe.solver.solve(problem, callback=watch) for problem in problems]
+    known: list[Solution | None] = [None] * len(training.samples.targets)
+
+    def solve() -> list[list[Solution]]:
+        pairs = list(zip(training.problems(recipe), known, strict=True))
+        found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
+        found = [continued(*pair) for pair in zip(known, found, strict=True)]
+        known[:] = found
+        return [[solution] for solution in found]
+
+    return [path[0] for path in refined(training, solve)]
+
+
+def refined(
+    training: Training, solve: Callable[[], list[list[Solution]]]
+) -> list[list[Solution]]:
+    """Solve again on finer factors as long as these are what keeps a gap open.
+
+    Parameters
+    ----------
+    training : Training
+        The data; its factors are refined.
+    solve : callable
+        Solves on what `training` holds: for every output, for strengths in turn.
+
+    Returns
+    -------
+    paths : list of list of Solution
+        Of the last call.
+    """
+    while True:
+        paths = solve()
+        if not training.refine([s for path in paths for s in path]):
+            return paths
+
+
+def continued(before: Solution | None, after: Solution) -> Solution:
+    """Return a solution with the history of the one that it started from."""
+    if before is None:
+        return after
+    last = before.history[-1]
+    lines = [
+        replace(
+            line,
+            iteration=last.iteration + line.iteration,
+            seconds=last.seconds + line.seconds,
+            passes=last.passes + line.passes,
+            inner_steps=last.inner_steps + line.inner_steps,
+        )
+        for line in after.history[1:]
+    ]
+    history = (*before.history, *lines)
+    return replace(after, history=history, n_iter=len(history) - 1)
 
 
 def fitted_attributes(
@@ -185,8 +256,19 @@ def warn_unfinished(
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)
     status = worst_status(solutions)
-    if status not in FINISHED:
-        gap = max(solution.duality_gap for solution in solutions)
+    gap = max(solution.duality_gap for solution in solutions)
+    if status is Status.LIMITED:
+        own = max(
+            s.duality_gap if s.factor_gap is None else s.factor_gap for s in solutions
+        )
+        warnings.warn(
+            f"{owner} found the optimum over the landmarks of its kernels to a "
+            f"relative duality gap of {own:.2e}; to the optimum over the full kernels "
+            f"the gap is at most {gap:.2e}. {status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    elif status not in FINISHED:
         warnings.warn(
             f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,

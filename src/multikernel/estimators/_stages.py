@@ -1,6 +1,5 @@
 """A fitted greedy path: the model after every selection, and how each predicts."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators._grams import Grams
 from multikernel.estimators._predict import AdditiveModel, CrossGrams, Rows, row_chunks
 from multikernel.estimators._progress import history_array
 from multikernel.estimators._solve import Training, single
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
-
-Cross = Callable[[Indices, Indices], tuple[CrossGrams, Indices]]
-"""From kernels and samples in use to kernels on new samples, as `Grams.cross`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +44,32 @@ class StagedModel:
     grams : CrossGrams
         The kernels in the order of selection.
     coefs : ndarray of shape (n_selected + 1, n_kept, n_outputs)
-        The expansion of the model with no kernel, one kernel, ...
+        The expansion of the model with no kernel, one kernel, ... over samples.
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
         Its intercepts.
+    own : tuple of ndarray of shape (n_selected + 1, n_columns, n_outputs), optional
+        The coefficients of every kernel, where these are not over samples.
     """
 
     grams: CrossGrams
     coefs: Array
     intercepts: Array
+    own: tuple[Array, ...] | None = None
+
+    def of_kernel(self, position: int) -> Array:
+        """Return the coefficients of one kernel in every model."""
+        return self.coefs if self.own is None else self.own[position]
+
+    def last(self) -> Array:
+        """Return the coefficients of all kernels in the last model, side by side."""
+        n_selected = len(self.coefs) - 1
+        if self.own is None or not n_selected:
+            return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
+        widest = max(values.shape[1] for values in self.own)
+        coefs = np.zeros((n_selected, widest, self.coefs.shape[2]))
+        for position, values in enumerate(self.own[:n_selected]):
+            coefs[position, : values.shape[1]] = values[n_selected]
+        return coefs
 
     def decision_values(self, X: Rows) -> Array:
         """Return the decision values of every model, each kernel evaluated once.
@@ -68,27 +83,29 @@ class StagedModel:
         -------
         f : ndarray of shape (n_selected + 1, n_samples, n_outputs)
         """
-        n_models, n_kept, n_outputs = self.coefs.shape
+        n_models, width, n_outputs = self.coefs.shape
+        if self.own is not None:
+            width = max((values.shape[1] for values in self.own), default=1)
         f = np.repeat(self.intercepts[:, None, :], X.shape[0], axis=1)
-        for rows in row_chunks(X.shape[0], n_kept):
+        for rows in row_chunks(X.shape[0], width):
             for position in range(n_models - 1):
-                later = self.coefs[position + 1 :]
-                columns = np.moveaxis(later, 1, 0).reshape(n_kept, -1)
+                later = self.of_kernel(position)[position + 1 : n_models]
+                columns = np.moveaxis(later, 1, 0).reshape(later.shape[1], -1)
                 images = self.grams(X[rows], position) @ columns
                 images = images.reshape(-1, len(later), n_outputs)
                 f[position + 1 :, rows] += np.moveaxis(images, 0, 1)
         return f
 
 
-def staged_model(path: GreedyPath, cross: Cross) -> tuple[StagedModel, Indices]:
+def staged_model(path: GreedyPath, grams: Grams) -> tuple[StagedModel, Indices]:
     """Return the models of a path, with no more training data than they need.
 
     Parameters
     ----------
     path : GreedyPath
         Kernels and coefficients.
-    cross : callable
-        As `Grams.cross`.
+    grams : Grams
+        What it was grown on.
 
     Returns
     -------
@@ -98,8 +115,16 @@ def staged_model(path: GreedyPath, cross: Cross) -> tuple[StagedModel, Indices]:
     """
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
-    grams, kept = cross(path.order, used)
-    return StagedModel(grams, coefs[:, kept], path.intercepts), kept
+    if grams.built.landmarks is None:
+        kernels, kept = grams.cross(path.order, used)
+        return StagedModel(kernels, coefs[:, kept], path.intercepts), kept
+    n_models, n_samples, n_outputs = coefs.shape
+    side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
+    own = [grams.over_landmarks(m, side_by_side) for m in path.order.tolist()]
+    shape = -1, n_models, n_outputs
+    staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in own)
+    kernels = grams.landmark_grams(path.order)
+    return StagedModel(kernels, coefs[:, used], path.intercepts, staged), used
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +195,10 @@ class Stages:
         """Return the model with all kernels, these in ascending order."""
         ascending = np.argsort(self.order)
         grams = ReorderedGrams(self.model.grams, ascending)
-        coefs = self.model.coefs[-1]
-        shared = np.broadcast_to(coefs, (len(self), *coefs.shape))
-        return AdditiveModel(grams, shared, self.model.intercepts[-1])
+        coefs = self.model.last()
+        if self.model.own is not None:
+            coefs = coefs[ascending]
+        return AdditiveModel(grams, coefs, self.model.intercepts[-1])
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the model with all kernels."""
@@ -218,7 +244,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """
     samples = training.samples
     training.grams.check_active(path.order)
-    model, kept = staged_model(path, training.grams.cross)
+    model, kept = staged_model(path, training.grams)
     return Stages(
         model=model,
         order=path.order,

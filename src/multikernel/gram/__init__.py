@@ -4,7 +4,9 @@ from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.build import build_part, build_stack
 from multikernel.gram.definite import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.factors import build_low_rank, kernel_features
+from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.factors import kernel_features
+from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
@@ -24,6 +26,7 @@ __all__ = [
     "GramMatrix",
     "GramStack",
     "LazyStack",
+    "LowRank",
     "LowRankMatrix",
     "LowRankStack",
     "Normalization",

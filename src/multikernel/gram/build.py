@@ -8,18 +8,22 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack, Stored
-from multikernel.gram.factors import build_low_rank, known_ranks
+from multikernel.gram.factorise import build_low_rank, divides_centred
+from multikernel.gram.factors import known_ranks
 from multikernel.gram.fill import fill
+from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.normalized import normalize_lazily
 from multikernel.gram.lazy.plan import make_plan
 from multikernel.gram.lazy.radial import make_samples
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack
-from multikernel.gram.memory import available_bytes, readable_bytes
+from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
     CenterStep,
     Normalization,
+    StepName,
     Steps,
+    check_steps,
     empty_normalization,
 )
 from multikernel.gram.part import PartStack
@@ -43,7 +47,7 @@ def build_stack(
     *,
     normalize: Steps = None,
     sample_weight: Array | None = None,
-    storage: str = "auto",
+    storage: str | LowRank = "auto",
     max_bytes: int | None = None,
 ) -> BuiltStack:
     """Compute and normalise every Gram matrix of a dictionary.
@@ -63,12 +67,14 @@ def build_stack(
         cosine similarity, centring.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank"} or LowRank, \
+            default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
-        whenever they are needed; "low_rank" holds exact factors of kernels that have
-        them (`kernel_features`), such as linear kernels. "auto" is low rank where all
-        kernels have factors and these are at most half as large as the matrices, else
-        dense where that fits, else lazy.
+        whenever they are needed; "low_rank" holds factors of kernels: their features
+        where they have few (`kernel_features`), and otherwise their values at
+        landmarks, with bounds on what these leave (`LowRank` says how many there may
+        be). "auto" is low rank where all kernels have features and these are at most
+        half as large as the matrices, else dense where that fits, else lazy.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
         when left out.
@@ -96,7 +102,7 @@ def build_stack(
     array([[1., 1.],
            [0., 2.]])
     """
-    if storage not in STORAGE:
+    if not isinstance(storage, LowRank) and storage not in STORAGE:
         raise ValueError(
             f"storage must be one of {', '.join(map(repr, STORAGE))}, got {storage!r}."
         )
@@ -108,12 +114,17 @@ def build_stack(
     normalization = partial(
         empty_normalization, normalize, n_kernels, n_samples, sample_weight
     )
-    if storage == "auto" and _is_thin(dictionary, X):
+    if storage == "auto" and _is_thin(dictionary, X, check_steps(normalize)):
         storage = "low_rank"
-    if storage == "low_rank":
+    if isinstance(storage, LowRank) or storage == "low_rank":
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(
-            dictionary, X, normalize=normalize, sample_weight=sample_weight
+            dictionary,
+            X,
+            normalize=normalize,
+            sample_weight=sample_weight,
+            options=None if isinstance(storage, str) else storage,
+            max_bytes=max_bytes,
         )
     if storage == "auto":
         storage = "dense" if stack_bytes(shape, 8) <= byte_limit(max_bytes) else "lazy"
@@ -245,8 +256,12 @@ def normalize_in_place(array: Stored, normalization: Normalization) -> None:
         run_blocks(treat, range(array.shape[0]))
 
 
-def _is_thin(dictionary: KernelDictionary, X: Array) -> bool:
+def _is_thin(
+    dictionary: KernelDictionary, X: Array, steps: tuple[StepName, ...]
+) -> bool:
     """Return whether exact factors take at most half of what the matrices take."""
+    if divides_centred(steps):
+        return False
     ranks = known_ranks(dictionary, X)
     return ranks is not None and 2 * int(ranks.sum()) <= len(dictionary) * X.shape[0]
 
@@ -298,11 +313,6 @@ def _build_lazy(
 def _centerings(normalization: Normalization) -> list[CenterStep]:
     """Return the steps that hold a number per kernel and sample."""
     return [step for step in normalization.steps if isinstance(step, CenterStep)]
-
-
-def byte_limit(max_bytes: int | None) -> int:
-    """Return the limit on a stack: half of the available memory where none is given."""
-    return available_bytes() // 2 if max_bytes is None else max_bytes
 
 
 def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:

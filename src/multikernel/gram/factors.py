@@ -1,17 +1,24 @@
-"""From a dictionary of kernels of low rank to their exact factors."""
+"""Kernels that are features: their exact factors."""
 
+import math
 from functools import singledispatch
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.normalization import BuiltStack, Steps, empty_normalization
+from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.scaled import ScaledStack
-from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.base import Kernel, KernelDictionary
+from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.linear import LinearKernel
+from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.sequence import SequenceKernel
+
+MOST_MONOMIALS = 64
+"""Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
 
 
 @singledispatch
@@ -49,10 +56,36 @@ def _(kernel: LinearKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
+def _(kernel: PolynomialKernel, X: Array) -> Array | None:
+    if type(kernel) is not PolynomialKernel:
+        return None
+    n_features = X.shape[1]
+    if math.comb(n_features + kernel.degree, kernel.degree) > MOST_MONOMIALS:
+        return None
+    # (s <x, x'> + c)^q is the q-th power of a linear kernel with a constant feature.
+    base = np.column_stack([np.sqrt(kernel.scale) * X, np.ones(X.shape[0])])
+    base[:, -1] *= np.sqrt(kernel.offset)
+    columns = []
+    places = range(n_features + (kernel.offset > 0.0))
+    for chosen in combinations_with_replacement(places, kernel.degree):
+        powers = np.bincount(chosen)
+        count = math.factorial(kernel.degree)
+        for power in powers.tolist():
+            count //= math.factorial(power)
+        columns.append(math.sqrt(count) * np.prod(base[:, chosen], axis=1))
+    return np.column_stack(columns)
+
+
+@kernel_features.register
 def _(kernel: ColumnKernel, X: Array) -> Array | None:
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
+
+
+@kernel_features.register
+def _(kernel: SequenceKernel, X: Array) -> Array | None:
+    return kernel.factor(X) if is_built_in(kernel) else None
 
 
 def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
@@ -78,62 +111,6 @@ def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
     return ranks
 
 
-def build_low_rank(
-    dictionary: KernelDictionary,
-    X: Array,
-    *,
-    normalize: Steps = None,
-    sample_weight: Array | None = None,
-) -> BuiltStack:
-    """Factorise and normalise every kernel of a dictionary, exactly.
-
-    Memory is one number per sample and feature of a kernel; no Gram matrix is formed.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        Kernels with known features (`kernel_features`): linear kernels, on all or
-        on chosen columns.
-    X : ndarray of shape (n_samples, n_features)
-        Training samples, float64.
-    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
-        As in `build_stack`.
-    sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the statistics that normalisation learns.
-
-    Returns
-    -------
-    built : BuiltStack
-        Its stack is a `LowRankStack`.
-
-    Raises
-    ------
-    ValueError
-        If a kernel has no known features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import build_low_rank
-    >>> from multikernel.kernels import LinearKernel, ParameterGrid
-    >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
-    >>> built = build_low_rank(ParameterGrid([LinearKernel()], [0, 1]), X)
-    >>> built.stack.quadratic_forms(np.array([1.0, 1.0]))
-    array([16.,  1.])
-    """
-    n_kernels, n_samples = len(dictionary), X.shape[0]
-    normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
-    factors = [_features(dictionary[m], m, X) for m in range(n_kernels)]
-    ranks = np.array([factor.shape[1] for factor in factors], dtype=np.intp)
-    offsets = np.concatenate([[0], np.cumsum(ranks)])
-    array = np.empty((n_samples, int(offsets[-1])))
-    for m, factor in enumerate(factors):
-        array[:, offsets[m] : offsets[m + 1]] = normalization.learn_factor(m, factor)
-    stack = LowRankStack(array, array, offsets)
-    zero = np.add.reduceat(~np.any(array, axis=0), offsets[:-1]) == ranks
-    return BuiltStack(stack, normalization, np.flatnonzero(zero))
-
-
 def low_rank_form(stack: GramStack) -> LowRankStack | None:
     """Return a stack as factors of low rank, or None where it holds none.
 
@@ -155,16 +132,8 @@ def low_rank_form(stack: GramStack) -> LowRankStack | None:
     roots = np.repeat(np.sqrt(stack.scales), inner.ranks)
     left = inner.left * roots
     right = left if inner.right is inner.left else inner.right * roots
-    return LowRankStack(left, right, inner.offsets)
-
-
-def _features(kernel: Kernel, m: int, X: Array) -> Array:
-    """Return the factor of one kernel, or say that it has none."""
-    features = kernel_features(kernel, X)
-    if features is None:
-        raise ValueError(
-            f"Kernel {m} ({kernel_name(kernel)}) has no known exact factor of low "
-            "rank: use dense or lazy storage, or register its features with "
-            "kernel_features."
-        )
-    return features
+    residual = inner.residual
+    if residual is not None:
+        scales = np.sqrt(stack.scales)
+        residual = Residual(residual.roots * scales[:, None], residual.means * scales)
+    return LowRankStack(left, right, inner.offsets, residual)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol, Self
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.weighted import gathered
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +94,71 @@ class LowRankMatrix:
 
 
 @dataclass(frozen=True, eq=False)
+class Residual:
+    r"""What factors leave of the kernels they are made of, as far as it is known.
+
+    The matrices :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite, and of
+    them the diagonals are known. So by the inequality of Cauchy and Schwarz
+
+    .. math:: 0 \le \rho^\top E_m \rho
+        \le \Bigl(\sum_i |\rho_i| \sqrt{(E_m)_{ii}}\Bigr)^2,
+
+    with the lengths of the rows of :math:`\rho` where there are several outputs. The
+    residual of a centred kernel is centred as well; what that adds is at most
+    :math:`|\sum_i \rho_i|` times a weighted mean of the roots.
+
+    Parameters
+    ----------
+    roots : ndarray of shape (n_kernels, n_samples)
+        Roots of the diagonals, or upper bounds on them.
+    means : ndarray of shape (n_kernels,)
+        Weighted means of the roots where kernels were centred, and zero otherwise.
+    """
+
+    roots: Array
+    means: Array
+
+    def bounds(self, v: Array) -> Array:
+        """Return upper bounds on v^T E_m v (summed over outputs), one per kernel."""
+        total = v.sum(axis=0)
+        sizes, drift = np.abs(v), abs(float(total)) if v.ndim == 1 else 0.0
+        if v.ndim == 2:
+            sizes, drift = np.linalg.norm(v, axis=1), float(np.linalg.norm(total))
+        return np.asarray((self.roots @ sizes + drift * self.means) ** 2)
+
+    def take(self, kernels: Indices) -> "Residual":
+        """Return that of the chosen kernels."""
+        return Residual(self.roots[kernels], self.means[kernels])
+
+    def restrict(self, samples: Indices) -> "Residual":
+        """Return that on the chosen samples."""
+        return Residual(self.roots[:, samples], self.means)
+
+
+class FullKernels(Protocol):
+    """The kernels that factors are made of, whose forms can be computed as well."""
+
+    def forms(self, kernels: Indices, v: Array) -> Array:
+        """Return v^T K_m v of some kernels, nan where that cannot be computed."""
+        ...
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the chosen kernels."""
+        ...
+
+    def restrict(self, samples: Indices) -> Self | None:
+        """Return them on the chosen samples, None where that cannot be done."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
 class LowRankStack:
     r"""Kernels of low rank, :math:`K_m = A_m B_m^\top`, as factors side by side.
 
-    Exact, not an approximation: a linear kernel on r features is its r columns. A
-    quadratic form costs O(n r) and memory is that of the factors.
+    A quadratic form costs O(n r) and memory is that of the factors. All products are
+    those of the factors, exactly; where the kernels have a residual beside them, its
+    diagonal is known, and with it upper bounds on the kernels' own quadratic forms
+    (`residual_bounds`).
 
     Parameters
     ----------
@@ -106,6 +168,10 @@ class LowRankStack:
         The factors B_m; the same array as `left` on the training samples.
     offsets : ndarray of shape (n_kernels + 1,)
         The columns of kernel m are ``offsets[m]`` to ``offsets[m + 1]``, at least one.
+    residual : Residual, optional
+        What the factors leave of the kernels; nothing when left out.
+    full : FullKernels, optional
+        These kernels, where their forms can be computed at the cost of n^2 values.
 
     Raises
     ------
@@ -125,6 +191,8 @@ class LowRankStack:
     left: Array
     right: Array
     offsets: Indices
+    residual: Residual | None = None
+    full: FullKernels | None = None
 
     def __post_init__(self) -> None:
         total = int(self.offsets[-1])
@@ -151,7 +219,8 @@ class LowRankStack:
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        products = (v.T @ self.left) * (v.T @ self.right)
+        first = v.T @ self.left
+        products = first * (first if self.right is self.left else v.T @ self.right)
         if products.ndim == 2:
             products = products.sum(axis=0)
         return self._sum_columns(products)
@@ -176,8 +245,8 @@ class LowRankStack:
         """Return sum_m weights[m] K_m as one matrix of low rank."""
         chosen, columns = self._columns_of(np.flatnonzero(weights))
         repeated = np.repeat(weights[chosen], self.ranks[chosen])
-        left = self.left[:, columns]
-        right = left if self.right is self.left else self.right[:, columns]
+        left = gathered(self.left, columns)
+        right = left if self.right is self.left else gathered(self.right, columns)
         return LowRankMatrix(left, right, repeated)
 
     def columns(self, indices: Indices) -> Array:
@@ -191,30 +260,33 @@ class LowRankStack:
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
         n_diagonal = min(self.shape[1:])
+        left, right = self.left[:n_diagonal], self.right[:n_diagonal]
+        if self.offsets[-1] == self.shape[0]:
+            return np.asarray((left * right).T)
         diagonals = np.empty((self.shape[0], n_diagonal))
-        for i in range(n_diagonal):
-            diagonals[:, i] = self._sum_columns(self.left[i] * self.right[i])
+        for m, part in enumerate(self._parts()):
+            np.einsum("ik,ik->i", left[:, part], right[:, part], out=diagonals[m])
         return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view for a run of neighbors."""
         indices = np.arange(self.shape[0])[kernels]
         _, columns = self._columns_of(indices)
-        picked: Indices | slice = columns
-        if columns.size and np.array_equal(
-            columns, columns[0] + np.arange(len(columns))
-        ):
-            picked = slice(columns[0], columns[-1] + 1)
-        left = self.left[:, picked]
-        right = left if self.right is self.left else self.right[:, picked]
+        left = gathered(self.left, columns)
+        right = left if self.right is self.left else gathered(self.right, columns)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
-        return LowRankStack(left, right, offsets)
+        residual = None if self.residual is None else self.residual.take(indices)
+        full = None if self.full is None else self.full.take(indices)
+        return LowRankStack(left, right, offsets, residual, full)
 
     def restrict(self, rows: Indices, cols: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""
-        left = self.left[rows]
-        same = self.right is self.left and np.array_equal(rows, cols)
-        return LowRankStack(left, left if same else self.right[cols], self.offsets)
+        left = _rows(self.left, rows)
+        if not (self.right is self.left and np.array_equal(rows, cols)):
+            return LowRankStack(left, _rows(self.right, cols), self.offsets)
+        residual = None if self.residual is None else self.residual.restrict(rows)
+        full = None if self.full is None else self.full.restrict(rows)
+        return LowRankStack(left, left, self.offsets, residual, full)
 
     def _parts(self) -> list[slice]:
         """Return the columns of every kernel."""
@@ -232,3 +304,8 @@ class LowRankStack:
         if values.size == self.shape[0]:
             return values
         return np.add.reduceat(values, self.offsets[:-1])
+
+
+def _rows(factor: Array, chosen: Indices) -> Array:
+    """Return some rows of a factor, in its own layout."""
+    return factor.T[:, chosen].T if factor.flags.f_contiguous else factor[chosen]

@@ -75,6 +75,11 @@ def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
         yield max(0, int(most) - used + int(pages.get(cached, 0)))
 
 
+def byte_limit(max_bytes: int | None) -> int:
+    """Return the limit on a stack: half of the available memory where none is given."""
+    return available_bytes() // 2 if max_bytes is None else max_bytes
+
+
 def readable_bytes(n_bytes: int) -> str:
     """Return a number of bytes in a fitting unit.
 

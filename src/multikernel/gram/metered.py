@@ -15,8 +15,11 @@ from multikernel.gram.products import (
     block_products,
     combined_rows,
     diagonals_of,
+    full_forms,
+    held_numbers,
     images_of_sparse,
     quadratic_forms_of,
+    residual_bounds,
     traces,
 )
 from multikernel.gram.scaled import ScaledStack
@@ -172,6 +175,22 @@ def _vectors(v: Array, ndim: int) -> int:
 @traces.register
 def _(stack: MeteredStack) -> Array:
     return stack.traces
+
+
+@residual_bounds.register
+def _(stack: MeteredStack, v: Array) -> Array:
+    return residual_bounds(stack.stack, v)
+
+
+@full_forms.register
+def _(stack: MeteredStack, kernels: Indices, v: Array) -> Array:
+    stack.count(kernels.size, stack.shape[1], _vectors(v, 1))
+    return full_forms(stack.stack, kernels, v)
+
+
+@held_numbers.register
+def _(stack: MeteredStack) -> Array:
+    return held_numbers(stack.stack)
 
 
 @diagonals_of.register

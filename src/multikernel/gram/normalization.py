@@ -6,7 +6,7 @@ equal repeated samples.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, runtime_checkable
 
@@ -15,7 +15,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.growth import inverse_roots
+from multikernel.gram.landmarks import Landmarks
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import (
     Kernel,
@@ -70,21 +71,55 @@ class Step(Protocol):
         """
         ...
 
-    def apply_factor(self, m: int, factor: Array) -> Array:
-        """Return the normalised factor L Z of the training matrix K_m = Z Z^T.
+    def learn_moments(self, m: int, moments: "Moments") -> None:
+        """Learn from what a kernel's factor says, and normalise that.
 
         Parameters
         ----------
         m : int
             The kernel.
-        factor : ndarray of shape (n_train, rank)
-            Z, as the steps before left it.
-
-        Returns
-        -------
-        factor : ndarray of shape (n_train, rank)
+        moments : Moments
+            The factor, as the steps before left it; changed.
         """
         ...
+
+
+@dataclass(eq=False)
+class Moments:
+    """The factor of a training matrix K = Z Z^T + E, while it is normalised.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rank, n_train)
+        Z, transposed; changed.
+    mean : ndarray of shape (rank,)
+        Its weighted mean.
+    size : float
+        Weighted mean of the diagonal of K.
+    """
+
+    rows: Array
+    mean: Array
+    size: float
+    scale: float = 1.0
+    shift: Array | None = None
+
+    def multiply(self, factor: float) -> None:
+        """Multiply the matrix."""
+        self.scale *= factor
+        self.size *= factor
+        if factor != 1.0:
+            self.rows *= np.sqrt(factor)
+            self.mean *= np.sqrt(factor)
+
+    def center(self) -> None:
+        """Move the mean to the origin."""
+        self.size -= float(self.mean @ self.mean)
+        self.rows -= self.mean[:, None]
+        root = np.sqrt(self.scale) if self.scale > 0.0 else 1.0
+        shift = self.mean / root
+        self.shift = shift if self.shift is None else self.shift + shift
+        self.mean = np.zeros_like(self.mean)
 
 
 @runtime_checkable
@@ -104,7 +139,9 @@ class Normalizer(Protocol):
         ...
 
 
-Steps = str | Normalizer | Sequence[str | Normalizer] | None
+StepName = str | Normalizer
+
+Steps = StepName | Sequence[StepName] | None
 """What a ``normalize`` parameter may be."""
 
 
@@ -124,17 +161,18 @@ class ScaleStep(ABC):
     factors: Array
 
     @abstractmethod
-    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
-        """Return what is to be one, shape (n_kernels,)."""
-
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
         """Store the factors of some kernels; see `Step.learn`.
 
-        Quadratic forms of the weights are computed unless they are given.
+        Quadratic forms of the weights are computed where they are needed and not
+        given.
         """
-        self.store(kernels, self.sizes(stack, forms))
+
+    @abstractmethod
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
 
     def store(self, kernels: slice, sizes: Array) -> None:
         """Store one over the sizes of some kernels."""
@@ -151,28 +189,48 @@ class ScaleStep(ABC):
         """Scale in place; see `Step.apply`."""
         _scale(self.factors[m], K, row_diagonal, diagonal)
 
-    def apply_factor(self, m: int, factor: Array) -> Array:
-        """Return the scaled factor; see `Step.apply_factor`."""
-        return np.asarray(factor * np.sqrt(self.factors[m]))
+
+class MomentStep(ScaleStep):
+    """A factor that the diagonal of a kernel and its mean decide."""
+
+    @abstractmethod
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
+        """Return what is to be one, of mean diagonals and forms of the weights."""
+
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
+        """Store the factors of some kernels; see `ScaleStep.learn`."""
+        means = stack.diagonals() @ self.weights
+        known = forms
+        sizes = self.sizes(
+            means,
+            lambda: stack.quadratic_forms(self.weights) if known is None else known,
+        )
+        self.store(kernels, sizes)
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+        mean = moments.mean
+        one = np.array([moments.size])
+        self.store(slice(m, m + 1), self.sizes(one, lambda: np.array([mean @ mean])))
+        moments.multiply(float(self.factors[m]))
 
 
-class TraceStep(ScaleStep):
+class TraceStep(MomentStep):
     """Scale to a (weighted) mean diagonal of one: tr K = n."""
 
-    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
         """Return the mean diagonals."""
-        return np.asarray(stack.diagonals() @ self.weights)
+        return means
 
 
-class VarianceStep(ScaleStep):
+class VarianceStep(MomentStep):
     """Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
 
-    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
         """Return the variances, zero for a kernel that is constant."""
-        means = stack.diagonals() @ self.weights
-        if forms is None:
-            forms = stack.quadratic_forms(self.weights)
-        variances = means - forms
+        variances = means - forms()
         return np.where(variances > VANISHES * means, variances, 0.0)
 
 
@@ -189,15 +247,13 @@ class CosineStep:
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide in place."""
-        K *= _inverse_roots(diagonal)
-        K *= _inverse_roots(row_diagonal)[:, None]
+        K *= inverse_roots(diagonal)
+        K *= inverse_roots(row_diagonal)[:, None]
         for values in (row_diagonal, diagonal):
             values[...] = values >= TINY
 
-    def apply_factor(self, m: int, factor: Array) -> Array:
-        """Return the factor with rows of length one; see `Step.apply_factor`."""
-        squares = np.einsum("ik,ik->i", factor, factor)
-        return factor * _inverse_roots(squares)[:, None]
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Do nothing: factors are those of cosines from the start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +303,13 @@ class CenterStep:
         diagonal += self.grand_means[m] - 2.0 * self.means[m]
         _scale(self.kept[m], K, row_diagonal, diagonal)
 
-    def apply_factor(self, m: int, factor: Array) -> Array:
-        """Return the centred factor; see `Step.apply_factor`."""
-        return np.asarray((factor - self.weights @ factor) * self.kept[m])
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the means of a kernel, and center; see `Step.learn_moments`."""
+        mean, size = moments.mean, moments.size
+        self.means[m], self.grand_means[m] = mean @ moments.rows, mean @ mean
+        self.kept[m] = size - self.grand_means[m] > VANISHES * size
+        moments.center()
+        moments.multiply(float(self.kept[m]))
 
 
 @dataclass(frozen=True)
@@ -273,13 +333,32 @@ class Normalization:
             step.learn(slice(m, m + 1), DenseStack(K[None]))
             step.apply(m, K, diagonal.copy(), diagonal)
 
-    def learn_factor(self, m: int, factor: Array) -> Array:
-        """Learn every step from the factor of one matrix, and return its product."""
-        ends = np.array([0, factor.shape[1]])
+    def learn_factor(
+        self, m: int, rows: Array, diagonal: Array, weights: Array
+    ) -> Moments:
+        """Learn every step from the factor of one matrix, and normalise it in place.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        rows : ndarray of shape (rank, n_train)
+            Its factor, transposed; overwritten.
+        diagonal : ndarray of shape (n_train,)
+            Its diagonal, which the factor need not reach.
+        weights : ndarray of shape (n_train,)
+            Sample weights that sum to one.
+
+        Returns
+        -------
+        moments : Moments
+            What became of it: with the scale s and the shift a of the factor Z, it is
+            sqrt(s) (Z - 1 a).
+        """
+        moments = Moments(rows, rows @ weights, float(diagonal @ weights))
         for step in self.steps:
-            step.learn(slice(m, m + 1), LowRankStack(factor, factor, ends))
-            factor = step.apply_factor(m, factor)
-        return factor
+            step.learn_moments(m, moments)
+        return moments
 
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
         """Learn every step from a whole stack, and return it with its factors.
@@ -338,14 +417,17 @@ class BuiltStack:
     degenerate : ndarray of shape (n_degenerate,)
         Indices of kernels that are zero on the training data, or constant where
         kernels are centred or scaled to unit variance; their matrices are zero.
+    landmarks : Landmarks, optional
+        What the factors of a stack of low rank are made of.
     """
 
     stack: GramStack
     normalization: Normalization
     degenerate: Indices
+    landmarks: Landmarks | None = None
 
 
-def check_steps(normalize: Steps) -> tuple[str | Normalizer, ...]:
+def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     """Return normalisation steps as a tuple.
 
     Parameters
@@ -401,7 +483,7 @@ def empty_normalization(
     weights = np.ones(n_samples) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
 
-    def empty(step: str | Normalizer) -> Step:
+    def empty(step: StepName) -> Step:
         if isinstance(step, Normalizer):
             return step.empty(weights, n_kernels)
         if step == "trace":
@@ -462,13 +544,6 @@ def cross_gram(
         diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)
     normalization.apply(m, K, row_diagonal, diagonal)
     return K
-
-
-def _inverse_roots(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
-    positive = diagonal >= TINY
-    roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
-    return np.where(positive, 1.0 / roots, 0.0)
 
 
 def _scale(factor: float, *arrays: Array) -> None:

@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
@@ -33,6 +34,110 @@ def traces(stack: GramStack) -> Array:
 def _(stack: ScaledStack) -> Array:
     # The diagonals of a million lazy kernels are one number, their multiples are not.
     return stack.scales * traces(stack.stack)
+
+
+@traces.register
+def _(stack: LowRankStack) -> Array:
+    # Column by column: diagonals are as many numbers again as one column per kernel.
+    columns = np.einsum("ik,ik->k", stack.left, stack.right)
+    return np.asarray(np.add.reduceat(columns, stack.offsets[:-1]))
+
+
+@singledispatch
+def held_numbers(stack: GramStack) -> Array:
+    """Return how many numbers each kernel is, once it is in memory, (n_kernels,).
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_kernels,)
+    """
+    n_kernels, n_rows, n_cols = stack.shape
+    return np.full(n_kernels, float(n_rows) * n_cols)
+
+
+@held_numbers.register
+def _(stack: LowRankStack) -> Array:
+    return np.asarray(float(stack.shape[1]) * stack.ranks)
+
+
+@held_numbers.register
+def _(stack: ScaledStack) -> Array:
+    return held_numbers(stack.stack)
+
+
+@singledispatch
+def residual_bounds(stack: GramStack, v: Array) -> Array:
+    r"""Return what a stack may leave of the quadratic forms of its kernels, at most.
+
+    The forms of the stack plus these bounds are upper bounds on the forms of the
+    kernels that it stands for: a dual point that is feasible with them is so for the
+    problem over these kernels.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_kernels,)
+        Zero where matrices are held whole.
+    """
+    return np.zeros(stack.shape[0])
+
+
+@residual_bounds.register
+def _(stack: LowRankStack, v: Array) -> Array:
+    if stack.residual is None:
+        return np.zeros(stack.shape[0])
+    return stack.residual.bounds(v)
+
+
+@residual_bounds.register
+def _(stack: ScaledStack, v: Array) -> Array:
+    return stack.scales * residual_bounds(stack.stack, v)
+
+
+@singledispatch
+def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
+    """Return v^T K_m v of the kernels that a stack stands for.
+
+    It costs n^2 values of each where the stack holds less.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    kernels : ndarray of shape (n_chosen,)
+        Which kernels.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
+
+    Returns
+    -------
+    forms : ndarray of shape (n_chosen,)
+        Not a number where they cannot be computed.
+    """
+    return np.full(kernels.size, np.nan)
+
+
+@full_forms.register
+def _(stack: LowRankStack, kernels: Indices, v: Array) -> Array:
+    if stack.full is None:
+        return np.full(kernels.size, np.nan)
+    return stack.full.forms(kernels, v)
+
+
+@full_forms.register
+def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
+    return stack.scales[kernels] * full_forms(stack.stack, kernels, v)
 
 
 @singledispatch

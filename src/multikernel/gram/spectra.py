@@ -1,13 +1,16 @@
 """Leading eigenvalues and tail sums of kernel matrices, whatever their storage."""
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.low_rank import LowRankMatrix
+from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
+from multikernel.gram.metered import MeteredStack
+from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.threads import run_blocks
 
@@ -31,6 +34,9 @@ class TailSums:
         Their traces over the number of samples.
     errors : ndarray of shape (n_kernels,)
         By how much tails may be too large.
+    residuals : ndarray of shape (n_kernels,)
+        By how much they may be too small: the trace of what factors leave of a kernel,
+        over the number of samples. Zero where matrices are held whole.
     products : ndarray of shape (n_kernels,)
         Products with each matrix that were made.
     """
@@ -38,6 +44,7 @@ class TailSums:
     leading: Array
     totals: Array
     errors: Array
+    residuals: Array
     products: Indices
 
     @property
@@ -53,11 +60,13 @@ class TailSums:
     @property
     def short(self) -> NDArray[np.bool_]:
         """Return which kernels have no tail beyond theta, shape (n_kernels,)."""
-        tails = self.tails[:, -1]
+        tails = self.tails[:, -1] + self.residuals
         return (tails <= VANISHES * self.totals) & (self.totals > 0.0)
 
     def bounded(self, theta: int) -> Array:
         """Return the tails beyond theta, and 1e-6 of the trace where there are none.
+
+        Of kernels with a residual these are upper bounds.
 
         Parameters
         ----------
@@ -69,7 +78,8 @@ class TailSums:
         tails : ndarray of shape (n_kernels,)
             Zero for a kernel that is zero.
         """
-        return np.maximum(self.tails[:, theta], VANISHES * self.totals)
+        upper = self.tails[:, theta] + self.residuals
+        return np.maximum(upper, VANISHES * (self.totals + self.residuals))
 
 
 def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
@@ -205,7 +215,43 @@ def tail_sums(
 
     if theta > 0:
         run_blocks(search, range(n_kernels))
-    return TailSums(leading, stack.diagonals() @ shares, errors, products)
+    totals, residuals = stack.diagonals() @ shares, residual_traces(stack, shares)
+    return TailSums(leading, totals, errors, residuals, products)
+
+
+@singledispatch
+def residual_traces(stack: GramStack, shares: Array) -> Array:
+    """Return the weighted traces of what a stack leaves of its kernels.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    shares : ndarray of shape (n_samples,)
+        Sample weights that sum to one.
+
+    Returns
+    -------
+    traces : ndarray of shape (n_kernels,)
+    """
+    return np.zeros(stack.shape[0])
+
+
+@residual_traces.register
+def _(stack: LowRankStack, shares: Array) -> Array:
+    if stack.residual is None:
+        return np.zeros(stack.shape[0])
+    return np.asarray(stack.residual.roots**2 @ shares)
+
+
+@residual_traces.register
+def _(stack: ScaledStack, shares: Array) -> Array:
+    return stack.scales * residual_traces(stack.stack, shares)
+
+
+@residual_traces.register
+def _(stack: MeteredStack, shares: Array) -> Array:
+    return residual_traces(stack.stack, shares)
 
 
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
@@ -228,8 +274,9 @@ def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
     Returns
     -------
     tails : ndarray of shape (n_kernels,)
+        Upper bounds for kernels that have a residual beside their factors.
     """
-    totals = stack.diagonals() @ shares
+    totals = stack.diagonals() @ shares + residual_traces(stack, shares)
     if vectors.shape[1] == 0:
         return np.asarray(totals)
     held = stack.quadratic_forms(np.sqrt(shares)[:, None] * vectors)

@@ -10,6 +10,8 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
+from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.part import PartStack
@@ -61,6 +63,12 @@ def low_rank(array: Array) -> GramStack:
     return LowRankStack(left, left, np.arange(len(array) + 1) * n_samples)
 
 
+def landmarks(array: Array) -> GramStack:
+    """Hold a factor of every matrix, by its columns at landmarks."""
+    options = LowRank(tol=0.0, first=array.shape[1])
+    return build_low_rank(_precomputed(array), _numbers(array), options=options).stack
+
+
 STACKS: tuple[Callable[[Array], GramStack], ...] = (
     dense,
     dense_single,
@@ -69,6 +77,7 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     lazy,
     lazy_always,
     low_rank,
+    landmarks,
 )
 """Every policy, as a function of an array (n_kernels, n_samples, n_samples)."""
 

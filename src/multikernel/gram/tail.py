@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.normalization import ScaleStep, Step
-from multikernel.gram.spectra import tail_sums
+from multikernel.gram.low_rank import LowRankMatrix
+from multikernel.gram.normalization import Moments, ScaleStep, Step
+from multikernel.gram.spectra import VANISHES, leading_spectrum, tail_sums
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,6 @@ class TailStep(ScaleStep):
     theta: int
     short: NDArray[np.bool_]
 
-    def sizes(self, stack: GramStack, forms: Array | None) -> Array:
-        """Return the tails."""
-        return tail_sums(stack, self.theta, self.weights).bounded(self.theta)
-
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
@@ -99,6 +96,20 @@ class TailStep(ScaleStep):
         sums = tail_sums(stack, self.theta, self.weights)
         self.store(kernels, sums.bounded(self.theta))
         self.short[kernels] = sums.short
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+        factor = moments.rows.T
+        ones = np.ones(factor.shape[1])
+        pairs = leading_spectrum(
+            LowRankMatrix(factor, factor, ones), self.theta, self.weights
+        )
+        # What the factor leaves of the kernel has a trace, and that may all be tail.
+        tail = moments.size - float(pairs.values.sum())
+        least = VANISHES * moments.size
+        self.store(slice(m, m + 1), np.array([max(tail, least)]))
+        self.short[m] = tail <= least and moments.size > 0.0
+        moments.multiply(float(self.factors[m]))
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""

@@ -5,8 +5,17 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.sequence import (
+    MotifKernel,
+    ProfileKernel,
+    SpectrumKernel,
+    WeightedDegreeKernel,
+    WindowKernel,
+)
 
-FORMULAS = (GaussianKernel, LinearKernel, PolynomialKernel)
+NUMBERS = (GaussianKernel, LinearKernel, PolynomialKernel)
+SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
+PARTS = (ColumnKernel, WindowKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:
@@ -30,5 +39,8 @@ def is_built_in(kernel: Kernel) -> bool:
     >>> is_built_in(ColumnKernel(LinearKernel(), 0))
     True
     """
-    inner = kernel.kernel if type(kernel) is ColumnKernel else kernel
-    return type(inner) in FORMULAS
+    while isinstance(kernel, PARTS):
+        if type(kernel) not in PARTS:
+            return False
+        kernel = kernel.kernel
+    return type(kernel) in (*NUMBERS, *SEQUENCES)

@@ -84,7 +84,7 @@ class ListDictionary:
         """Return all names; those that several kernels share get their numbers."""
         if self.names is not None:
             return tuple(self.names)
-        return _told_apart([kernel_name(kernel) for kernel in self.kernels])
+        return told_apart([kernel_name(kernel) for kernel in self.kernels])
 
     def _given_names(self) -> list[str]:
         """Return the names that somebody chose, not those made from parameters."""
@@ -233,7 +233,7 @@ def _(dictionary: ListDictionary, features: Features) -> KernelDictionary:
     kernels = [resolve_kernel(kernel, features) for kernel in dictionary.kernels]
     names = dictionary.names
     if names is None:
-        names = _told_apart([kernel_name(kernel) for kernel in kernels])
+        names = told_apart([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, names)
 
 
@@ -249,7 +249,7 @@ def _(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
     return ParameterGrid(dictionary.kernels, sets, labels)
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Return names, with numbers behind those that are there several times."""
     counts = Counter(names)
     return tuple(

@@ -19,12 +19,14 @@ from multikernel.certificates import (
     evaluate_terms,
     primal_value,
     project_dual,
+    prove_over_full_kernels,
     relative_gap,
     rounding_floor,
     safely_feasible,
     scaled_dual_value,
 )
 from multikernel.gram.base import GramStack
+from multikernel.gram.products import residual_bounds
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, VariationalRegularizer
 from multikernel.solvers.base import Solver, check_supported
@@ -44,6 +46,13 @@ hides. Of 800 random problems 7 ended with more than their tolerance hidden: 6 t
 further steps had lowered the gap by 0 to 7 %."""
 
 EPS = float(np.finfo(np.float64).eps)
+
+SOLVED = 0.5
+"""Of the tolerance, at which the matrices of a stack are solved for where what they
+leave of the kernels makes up the rest of the gap."""
+
+RESIDUAL = 0.25
+"""Of the tolerance, that these may then cost: kernels beyond get more landmarks."""
 
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their
@@ -192,6 +201,7 @@ class Incumbent:
     progress: float = PROGRESS
     model: Model = field(init=False)
     certificate: DualCertificate = field(init=False)
+    over_factors: DualCertificate = field(init=False)
     _last: Model = field(init=False)
     _proved: Model | None = None
     _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
@@ -200,6 +210,7 @@ class Incumbent:
     _in_vain: int = -1
     _milestone: float = np.inf
     _stopped: bool = False
+    _goals: dict[int, float] = field(default_factory=dict)
     _blurred: float = np.inf
 
     def __post_init__(self) -> None:
@@ -209,6 +220,7 @@ class Incumbent:
         self.model = Model(none, zero, b, np.inf, np.empty(0), nothing[None])
         self._last = self.model
         self.certificate = DualCertificate(nothing, zero, -np.inf)
+        self.over_factors = self.certificate
         self._floor = rounding_floor(self.problem)
 
     def start(self, init: Solution | None) -> Expansion | None:
@@ -318,12 +330,20 @@ class Incumbent:
     def offer_dual(self, rho: Array, forms: Array) -> float:
         """Return the dual value of a feasible point; keep it if it is best.
 
-        Its quadratic forms may be upper bounds.
+        Its quadratic forms may be upper bounds. Where the stack leaves a residual of
+        the kernels, the proof is for these, with what the residual adds at most, and
+        the value that is returned is that for the stack.
         """
-        certificate = certify(self.problem, rho, self.model.norms, np.sqrt(forms))
-        if certificate.value > self.certificate.value:
-            self.certificate = certificate
-        return certificate.value
+        problem, norms = self.problem, self.model.norms
+        own = proof = certify(problem, rho, norms, np.sqrt(forms))
+        residual = residual_bounds(problem.gram, rho)
+        if residual.any():
+            proof = certify(problem, rho, norms, np.sqrt(forms + residual))
+        if own.value > self.over_factors.value:
+            self.over_factors = own
+        if proof.value > self.certificate.value:
+            self.certificate = proof
+        return own.value
 
     def _relative(self, bound: float) -> float:
         return relative_gap(self.model.objective, bound, self._floor)
@@ -332,8 +352,14 @@ class Incumbent:
     def gap(self) -> float:
         """Return the relative gap between the best primal and the best dual point.
 
-        As far as the solver knows: it is not enlarged, and never below rounding.
+        As far as the solver knows: it is not enlarged, never below rounding, and over
+        the matrices of the stack, which are all that a solver can do something about.
         """
+        return max(self._relative(self.over_factors.value), EPS)
+
+    @property
+    def certified_gap(self) -> float:
+        """Return the relative gap to the optimum over the kernels of the stack."""
         return max(self._relative(self.certificate.value), EPS)
 
     def raise_bound(self, value: float) -> None:
@@ -358,7 +384,7 @@ class Incumbent:
             self._milestone, self._in_vain = gap, -1
         self._in_vain += 1
         self._stopped = self.recorder.add(
-            self.model.objective, self.gap, self.model.active.size
+            self.model.objective, self.certified_gap, self.model.active.size
         )
 
     def status(self, tol: float, max_iter: int) -> Status | None:
@@ -376,6 +402,10 @@ class Incumbent:
             hidden = gap - self._relative(self.certificate.value)
             in_vain |= hidden > tol and gap > SETTLED * before
             self._blurred = gap
+        elif self.gap <= SOLVED * tol:
+            ended = self._solved_over_factors(tol)
+            if ended is not None:
+                return ended
         if self._stopped:
             return Status.STOPPED
         if len(self.recorder.history) > max_iter:
@@ -388,6 +418,24 @@ class Incumbent:
     def proves(self, tol: float) -> bool:
         """Return whether the best model, evaluated, has a gap of at most tol."""
         return self._seems_below(tol) and self._publish() <= tol
+
+    def _solved_over_factors(self, tol: float) -> Status | None:
+        """Prove the model over the full kernels, or say what keeps that from being."""
+        self._publish()
+        if not self.gap <= SOLVED * tol:
+            return None
+        problem, own = self.problem, self.over_factors
+        proof = prove_over_full_kernels(
+            problem,
+            own.dual,
+            own.dual_norms**2,
+            self.model.norms,
+            RESIDUAL * tol * abs(self.model.objective),
+        )
+        if proof.certificate.value > self.certificate.value:
+            self.certificate = proof.certificate
+        self._goals = proof.goals
+        return Status.CONVERGED if self._publish() <= tol else Status.LIMITED
 
     def run(
         self, step: Callable[[], Status | None], tol: float, max_iter: int
@@ -437,7 +485,8 @@ class Incumbent:
     def solution(self, status: Status) -> Solution:
         """Return the best points found, evaluated."""
         gap = self._publish()
-        model = self.model
+        model, own = self.model, self.over_factors
+        limited = own is not self.certificate
         self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
             kernel_weights=kernel_weights(self.problem.regularizer, model.norms),
@@ -451,6 +500,9 @@ class Incumbent:
             n_iter=len(self.recorder.history) - 1,
             status=status,
             history=tuple(self.recorder.history),
+            factor_dual=own.dual if limited else None,
+            factor_gap=self.gap if limited else None,
+            factor_goals=self._goals,
         )
 
 

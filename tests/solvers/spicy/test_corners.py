@@ -14,6 +14,7 @@ from multikernel.solvers.path import alpha_grid, solve_path
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
 from multikernel.solvers.spicy.sides import BarrierSide, CornerSide
+from multikernel.solvers.spicy.spaces import SummedHessian
 from multikernel.testing import check_solution
 
 N = 14
@@ -69,13 +70,9 @@ def test_optimum(name, rank, balanced, seed):
     corners = make_corners(loss, y)
     start = np.zeros(N)
     low_rank = rng.normal(size=(N, 2))
-    model = QuadraticModel(
-        make_stack(rng, rank),
-        rng.uniform(size=3),
-        low_rank,
-        rng.normal(size=N),
-        0.0 if balanced else None,
-    )
+    hessian = SummedHessian(make_stack(rng, rank), rng.uniform(size=3), low_rank)
+    excess = 0.0 if balanced else None
+    model = QuadraticModel(hessian, rng.normal(size=N), excess)
     search = FaceSearch(model, corners, start)
     search.run()
     best = conic_optimum(loss, y, model, start)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from multikernel.certificates import constant_model, dual_norms
+from multikernel.certificates import constant_model, factor_norms
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
@@ -202,7 +202,7 @@ class _Search:
         self.settings = settings
         self.walk = settings.solver.walk(problem, init)
         self.null = constant_model(problem).dual
-        self.sizes = dual_norms(problem.gram, self.null)
+        self.sizes = factor_norms(problem.gram, self.null)
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength that it is for
@@ -243,7 +243,8 @@ class _Search:
         self._offer(found, self.strength)
         alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())
         misfit = (alpha * total - self.strength) ** 2 / (2.0 * alpha)
-        wrong = found.duality_gap * abs(found.objective)
+        gap = found.duality_gap if found.factor_gap is None else found.factor_gap
+        wrong = gap * abs(found.objective)
         solved = wrong <= max(misfit, tol * abs(found.objective))
         if solved or found.status is Status.STALLED:
             self.strengths.note(self.strength, total)
@@ -255,8 +256,8 @@ class _Search:
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
             # The strength only bounds the dual norms; what is published has them exact.
-            rho = incumbent.certificate.dual
-            incumbent.offer_dual(rho, dual_norms(incumbent.problem.gram, rho) ** 2)
+            rho = incumbent.over_factors.dual
+            incumbent.offer_dual(rho, factor_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, tol)
 
     def _offer(self, found: Solution, strength: float) -> None:
@@ -275,7 +276,8 @@ class _Search:
         )
         incumbent.offer(model)
         # No dual norm exceeds the strength.
-        incumbent.offer_dual(found.dual, np.full(found.norms.size, strength**2))
+        rho = found.dual if found.factor_dual is None else found.factor_dual
+        incumbent.offer_dual(rho, np.full(found.norms.size, strength**2))
         side = penalty.alpha * total >= strength
         self.sides[side] = model, losses
         if len(self.sides) == 2:

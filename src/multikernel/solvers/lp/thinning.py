@@ -40,7 +40,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     """
     problem, model = incumbent.problem, incumbent.model
     active = model.active
-    if incumbent.gap > tol or active.size < 2:
+    if incumbent.certified_gap > tol or active.size < 2:
         return
     coefs, norms = model.coefs, model.norms[active]
     if len(coefs) < active.size:
@@ -48,7 +48,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     unit = block_products(problem.gram, active, coefs / norms[:, None])
     models = _least_squares(unit, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.
-    most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.gap + tol))
+    most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
     low, high, found = 0, len(models), None
     while low < high:
         middle = (low + high) // 2

@@ -138,7 +138,7 @@ class FaceSearch:
             If that costs more than a barrier would, or curvature is negative.
         """
         n_samples, flops = self.x.size, 0.0
-        while flops <= BUDGET * n_samples**3:
+        while flops <= BUDGET * self.model.hessian.cost:
             free = np.flatnonzero(self._free)
             flops += free.size**3 + 6.0 * n_samples * (free.size + 10)
             if not self._step(free):

@@ -24,14 +24,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import TINY, check_forms, scaled_dual_value
-from multikernel.gram.products import images_of_sparse
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
 from multikernel.solvers.spicy.sides import DualSide
+from multikernel.solvers.spicy.spaces import KernelSpaces, kernel_spaces
 from multikernel.solvers.spicy.tuning import (
     BARRIER_SHARE,
-    FEW_IN_STEP,
     GAIN,
     GROWTH,
     INNER_SHARE,
@@ -88,13 +87,14 @@ class AugmentedLagrangian:
     intercept: float
     gamma: float
     newton_steps: int = 0
+    _spaces: KernelSpaces = field(init=False)
     _images: Array = field(init=False)
     _rho_images: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        gram = self.problem.gram
-        self._images = gram.block_matvec(self.coefs)
-        self._rho_images = gram.matvec(self.side.rho)
+        self._spaces = kernel_spaces(self.problem.gram)
+        self._images = self._spaces.images_of_each(self.coefs)
+        self._rho_images = self._spaces.images(self.side.rho)
         self._refresh()
 
     @property
@@ -103,15 +103,16 @@ class AugmentedLagrangian:
         return cast(ProximableRegularizer, self.problem.regularizer)
 
     def _refresh(self) -> None:
-        """Recompute v_m, its image and norm, and the shrunk norms."""
+        """Recompute v_m, its image and norm, the shrunk norms and decision values."""
         self._v = self.coefs + self.gamma * self.side.rho
         self._v_images = self._images + self.gamma * self._rho_images
-        forms = np.einsum("mi,mi->m", self._v, self._v_images)
+        forms = self._spaces.inner(self._v_images, self._v, self._v_images)
         if forms.size and forms.min() < 0.0:
             self._check(int(np.argmin(forms)))
         self._sizes = np.sqrt(np.maximum(forms, 0.0))
         self.norms = self._regularizer.prox(self._sizes, self.gamma)
         self._shares = self.norms / np.maximum(self._sizes, TINY)
+        self._values = self._spaces.values(self._v_images, self._shares)
 
     def _check(self, worst: int) -> None:
         """Name a kernel if its form at its v_m is negative.
@@ -125,8 +126,7 @@ class AugmentedLagrangian:
 
     def decision_values(self) -> Array:
         """Return the decision values of the implied model, intercept included."""
-        values: Array = self._shares @ self._v_images + self.intercept
-        return values
+        return self._values + self.intercept
 
     def measure(self) -> Measure:
         """Return objective and gap of the iterate, from what is cached."""
@@ -134,7 +134,8 @@ class AugmentedLagrangian:
         f = self.decision_values()
         losses = float(loss.value(y, f).sum())
         primal = losses + self._regularizer.value(self.norms)
-        dual_norms = np.sqrt(np.maximum(self._rho_images @ rho, 0.0))
+        forms = self._spaces.inner(self._rho_images, rho, self._rho_images)
+        dual_norms = np.sqrt(np.maximum(forms, 0.0))
         _, dual = scaled_dual_value(self.problem, rho, self.norms, dual_norms)
         fenchel = losses + float(loss.conjugate(y, -rho).sum() + rho @ f)
         size = max(abs(primal), TINY)
@@ -181,13 +182,13 @@ class AugmentedLagrangian:
             self.gamma *= RETREAT
         else:
             self.side = sturdier
-            self._rho_images = self.problem.gram.matvec(sturdier.rho)
+            self._rho_images = self._spaces.images(sturdier.rho)
         self._refresh()
 
     def _update_multipliers(self) -> None:
         """Take the outer step: alpha_m becomes the shrunk v_m (eq. 5)."""
         self.coefs = self._shares[:, None] * self._v
-        self._images = self._shares[:, None] * self._v_images
+        self._images = self._spaces.scaled(self._v_images, self._shares)
 
     def _minimize(self, target: float) -> Measure | None:
         """Run Newton's method on the inner problem; None where it fails."""
@@ -208,38 +209,29 @@ class AugmentedLagrangian:
     def _newton_step(self) -> None:
         """Take one Newton step (eqs. 8 and 9) with a line search."""
         self.newton_steps += 1
-        gram = self.problem.gram
-        model = QuadraticModel(
-            gram,
-            self.gamma * self._shares,
-            self._bend(),
-            self.decision_values(),
-            float(self.side.rho.sum()) if self.problem.fit_intercept else None,
+        hessian = self._spaces.hessian(
+            self.gamma * self._shares, self._bends(), self._v_images
         )
+        excess = float(self.side.rho.sum()) if self.problem.fit_intercept else None
+        model = QuadraticModel(hessian, self.decision_values(), excess)
         step, shift = self.side.newton(model)
-        entries = np.flatnonzero(step)
-        if entries.size <= FEW_IN_STEP * step.size:
-            step_images = images_of_sparse(gram, entries, step[entries])
-        else:
-            step_images = gram.matvec(step)
-        if not np.isfinite(step_images @ step).all():
+        step_images = self._spaces.images(step)
+        forms = self._spaces.inner(step_images, step, step_images)
+        if not np.isfinite(forms).all():
             raise np.linalg.LinAlgError("A step leads beyond all numbers.")
-        self._search(step, step_images)
+        self._search(step, step_images, forms)
         self.intercept += shift
         self._refresh()
 
-    def _bend(self) -> Array | None:
-        """Return the low-rank factor of the Hessian: the kernels' own directions."""
-        active = np.flatnonzero(self._shares > 0.0)
-        slopes = self._regularizer.prox_derivative(self._sizes[active], self.gamma)
-        extra = np.maximum(slopes - self._shares[active], 0.0)
-        scale = np.sqrt(self.gamma * extra) / self._sizes[active]
-        if not active.size:
-            return None
-        factor: Array = (scale[:, None] * self._v_images[active]).T
-        return factor
+    def _bends(self) -> Array:
+        """Return by what K_m v_m is multiplied in the Hessian's own directions."""
+        bends, active = np.zeros_like(self._shares), self._shares > 0.0
+        sizes, shares = self._sizes[active], self._shares[active]
+        slopes = self._regularizer.prox_derivative(sizes, self.gamma)
+        bends[active] = np.sqrt(self.gamma * np.maximum(slopes - shares, 0.0)) / sizes
+        return bends
 
-    def _search(self, step: Array, step_images: Array) -> None:
+    def _search(self, step: Array, step_images: Array, forms: Array) -> None:
         """Move along `step` to where the slope has mostly vanished.
 
         Norms along the line are square roots of quadratics whose coefficients are
@@ -248,8 +240,8 @@ class AugmentedLagrangian:
         """
         gamma = self.gamma
         constant = self._sizes**2
-        linear = gamma * np.einsum("mi,i->m", self._v_images, step)
-        square = gamma * gamma * np.maximum(step_images @ step, 0.0)
+        linear = gamma * self._spaces.inner(self._v_images, step, step_images)
+        square = gamma * gamma * np.maximum(forms, 0.0)
         offset = self.intercept * float(step.sum())
 
         def slope(length: float) -> float:

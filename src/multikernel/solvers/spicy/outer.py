@@ -1,7 +1,7 @@
 """SpicyMKL's outer loop: a working set of kernels, and proofs for all of them."""
 
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import cast
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, project_dual
 from multikernel.gram.base import GramStack
+from multikernel.gram.products import held_numbers
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.problem import Problem, Solution
@@ -27,6 +28,7 @@ from multikernel.solvers.spicy.tuning import (
     SHRINK,
     SUPERLINEAR,
     TARGET_SHARE,
+    THIN_SHARE,
 )
 
 
@@ -55,6 +57,11 @@ class WorkingSet:
     def problem(self) -> Problem:
         """Return the whole problem."""
         return self.incumbent.problem
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Return how many numbers every kernel is in memory, shape (n_kernels,)."""
+        return held_numbers(self.problem.gram)
 
     def start(self, init: Solution | None) -> None:
         """Begin at the best constant model, or at a solution."""
@@ -89,7 +96,7 @@ class WorkingSet:
         gap, before = self.incumbent.gap, self.working.kernels
         target = TARGET_SHARE * gap * min(1.0, gap) ** SUPERLINEAR
         inner = self._inner()
-        small = 8 * inner.kernels.size * self.problem.y.size**2 <= ONE_THREAD_BYTES
+        small = 8 * self.numbers[inner.kernels].sum() <= ONE_THREAD_BYTES
         solve = partial(
             inner.solve, max(target, 0.3 * tol), gap, self.incumbent.model.objective
         )
@@ -177,8 +184,10 @@ class WorkingSet:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        n_kernels, n_samples, _ = self.problem.gram.shape
-        copied = 8 * chosen.size * n_samples**2
-        if copied > max(COPY_BYTES, COPY_SHARE * 8 * n_kernels * n_samples**2):
-            return np.arange(n_kernels)  # the whole stack is no copy at all
+        n_samples = self.problem.y.size
+        thin = self.numbers.sum() < float(n_samples) ** 2 * self.numbers.size
+        copied, all_bytes = 8 * self.numbers[chosen].sum(), 8 * self.numbers.sum()
+        share = THIN_SHARE if thin else COPY_SHARE
+        if copied > max(COPY_BYTES, share * all_bytes):
+            return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen

@@ -1,26 +1,44 @@
 """The quadratic model of the smooth part of SpicyMKL's inner problem."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
-from multikernel.gram.products import combined_rows
+
+
+class Hessian(Protocol):
+    """A positive semidefinite matrix over the samples, however it is held."""
+
+    @property
+    def cost(self) -> float:
+        """Return about as many flops as a solution takes."""
+        ...
+
+    def solve(self, rhs: Array, shift: Array) -> Array:
+        """Solve (H + diag(shift)) x = rhs.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the matrix is not positive definite.
+        """
+        ...
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows, shape (n_indices, n_samples)."""
+        ...
 
 
 @dataclass(eq=False)
 class QuadraticModel:
-    r"""Gradient and Hessian at a dual point, :math:`H = \sum_m w_m K_m + U U^\top`.
+    """Gradient and Hessian at a dual point.
 
     Parameters
     ----------
-    gram : GramStack
-        The kernels.
-    weights : ndarray of shape (n_kernels,)
-        The weights w.
-    low_rank : ndarray of shape (n_samples, rank) or None
-        The factor U.
+    hessian : Hessian
+        The matrix H.
     gradient : ndarray of shape (n_samples,)
         Decision values of the model, intercept included.
     excess : float or None
@@ -28,9 +46,7 @@ class QuadraticModel:
         is free, without an intercept.
     """
 
-    gram: GramStack
-    weights: Array
-    low_rank: Array | None
+    hessian: Hessian
     gradient: Array
     excess: float | None
     _rows: Array = field(init=False)
@@ -40,18 +56,10 @@ class QuadraticModel:
         self._rows = np.empty((0, self.gradient.size))
         self._places = np.full(self.gradient.size, -1)
 
-    def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (H + diag(shift)) x = rhs."""
-        matrix = self.gram.combine(self.weights)
-        return matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
-
     def rows(self, indices: Indices) -> Array:
         """Return rows of H; each is computed once."""
         new = indices[self._places[indices] < 0]
         if new.size:
-            rows = combined_rows(self.gram, self.weights, new)
-            if self.low_rank is not None:
-                rows += self.low_rank[new] @ self.low_rank.T
             self._places[new] = self._rows.shape[0] + np.arange(new.size)
-            self._rows = np.concatenate([self._rows, rows])
+            self._rows = np.concatenate([self._rows, self.hessian.rows(new)])
         return np.asarray(self._rows[self._places[indices]])

@@ -26,7 +26,11 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
-from multikernel.gram.products import images_of_sparse, quadratic_forms_of
+from multikernel.gram.products import (
+    held_numbers,
+    images_of_sparse,
+    quadratic_forms_of,
+)
 from multikernel.solvers.spicy.remembered import Span
 from multikernel.solvers.spicy.tuning import (
     DEPENDENT,
@@ -57,7 +61,8 @@ class DualNorms:
     def __post_init__(self) -> None:
         n_kernels, n_samples, _ = self.gram.shape
         image = 8 * n_kernels * n_samples
-        room = min(MAX_BYTES, SHARE * image * n_samples)
+        # Thin factors leave no room: a pass over them reads little more than images.
+        room = min(MAX_BYTES, SHARE * 8 * float(held_numbers(self.gram).sum()))
         capacity = min(int(room // max(image, 1)), n_samples, MOST)
         # With fewer the bounds are too loose to earn their extra arithmetic.
         self._span = Span(self.gram, capacity) if capacity >= LEAST else None

@@ -86,9 +86,9 @@ def newton_step(
     # it the rounding error of the solve, vanishes at the solution.
     residual = pull + model.gradient
     if model.excess is None:
-        return -model.solve(residual, curvature), 0.0
+        return -model.hessian.solve(residual, curvature), 0.0
     sides = np.column_stack([residual, np.ones_like(residual)])
-    solved = model.solve(sides, curvature)
+    solved = model.hessian.solve(sides, curvature)
     drift = model.excess - float(solved[:, 0].sum())
     shift = drift / float(solved[:, 1].sum())
     return -solved[:, 0] - shift * solved[:, 1], shift

@@ -1,0 +1,228 @@
+"""HKL, and what its paper compares it with, on the same decomposition of a kernel.
+
+Every method returns its predictions on new samples for all its strengths.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import expit
+from sklearn.linear_model import lasso_path
+
+from multikernel.kernels.graph import DictionaryGraph, HermiteGrid, PolynomialGrid
+from multikernel.losses import LogisticLoss, SquaredLoss
+from multikernel.solvers.hull import HullProblem, HullSearch
+
+Array = NDArray[np.float64]
+
+GRIDS = {"pol4": PolynomialGrid(4), "rbf": HermiteGrid(9)}
+LAMBDAS = 10.0 ** np.arange(2.0, -5.3, -0.5)
+RIDGES = 10.0 ** np.arange(3.0, -7.5, -0.5)
+MOST_GREEDY = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Standardized samples to learn from, and others to predict."""
+
+    X: Array
+    y: Array
+    new: Array
+    kernel: str
+    classify: bool
+
+    @property
+    def graph(self) -> Any:
+        """Return the grid bound to the samples."""
+        return GRIDS[self.kernel].bind(self.X)
+
+
+Path = Iterator[tuple[str, Array]]
+"""Names of strengths, and decision values on the new samples."""
+
+
+def hkl(task: Task) -> Path:
+    """Yield the path of HKL."""
+    graph = task.graph
+    yield from _hull_path(task, graph, graph.sample(task.X), graph.sample(task.new))
+
+
+def _hull_path(task: Task, graph: Any, samples: Any, new: Any) -> Path:
+    loss: Any = LogisticLoss() if task.classify else SquaredLoss()
+    problem = HullProblem(samples, task.y, loss, 1.0, float(len(task.y)))
+    known: dict[Any, Array] = {}
+    path = HullSearch().path(problem, LAMBDAS.tolist())
+    for alpha, solution in zip(LAMBDAS, path, strict=False):
+        f = np.full(new.n_samples, solution.intercept)
+        for node, coefs, means in zip(
+            solution.nodes, solution.coefs, solution.means, strict=True
+        ):
+            if node not in known:
+                known[node] = new.features(node)
+            f += (known[node] - means) @ coefs
+        yield f"{alpha:.1e}", f
+
+
+@dataclass(frozen=True, eq=False)
+class InputKernel:
+    """The kernel of one input: the sum over its levels."""
+
+    levels: Any
+    column: int
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        left = self.levels.columns(X[:, self.column])
+        right = left if Y is None else self.levels.columns(Y[:, self.column])
+        return np.asarray(left @ right.T)
+
+    def diag(self, X: Array) -> Array:
+        return np.asarray((self.levels.columns(X[:, self.column]) ** 2).sum(axis=1))
+
+
+def mkl(task: Task) -> Path:
+    """Yield the path of MKL with one kernel per input, a graph without edges."""
+    levels = task.graph.levels
+    kernels = {f"x{i}": InputKernel(own, i) for i, own in enumerate(levels)}
+    graph = DictionaryGraph(kernels).bind(task.X)
+    yield from _hull_path(task, graph, graph.sample(task.X), graph.sample(task.new))
+
+
+def _weighted_columns(task: Task, X: Array) -> list[Array]:
+    """Return features by input whose products sum to sum_v K_v / d_v^2."""
+    graph = task.graph
+    found = []
+    for i, z in enumerate(graph.sample(X).columns):
+        sizes = graph.levels[i].sizes
+        # Where weights fall with the level, plain sums are the smaller ones.
+        base = max(graph.weight_base, 1.0)
+        found.append(z / np.repeat(base ** np.arange(len(sizes)), sizes))
+    return found
+
+
+def full_grams(task: Task) -> tuple[Array, Array]:
+    """Return the full kernel on the samples, and between new ones and them."""
+    left, right = _weighted_columns(task, task.new), _weighted_columns(task, task.X)
+    K, cross = (np.ones((len(rows[0]), len(task.X))) for rows in (right, left))
+    for own, other in zip(left, right, strict=True):
+        K *= other @ other.T
+        cross *= own @ other.T
+    mean, new_mean = K.mean(axis=0), cross.mean(axis=1, keepdims=True)
+    centred = K - mean - mean[:, None] + K.mean()
+    return centred, cross - new_mean - mean + K.mean()
+
+
+def l2(task: Task) -> Path:
+    """Yield ridge or logistic regression on the full kernel."""
+    K, cross = full_grams(task)
+    n, scale = len(K), np.trace(K) / len(K)
+    fit = _logistic if task.classify else _ridge
+    start: Array = np.zeros(n + 1)
+    for ridge in RIDGES:
+        try:
+            start = fit(K, task.y, n * ridge * scale, start)
+        except LinAlgError:
+            return
+        yield f"{ridge:.1e}", cross @ start[:-1] + start[-1]
+
+
+def _ridge(K: Array, y: Array, strength: float, start: Array) -> Array:
+    shifted = K + strength * np.eye(len(K))
+    coefs = cho_solve(cho_factor(shifted, overwrite_a=True), y - y.mean())
+    return np.append(coefs, y.mean())
+
+
+def _logistic(K: Array, y: Array, strength: float, start: Array) -> Array:
+    """Return coefficients and intercept by Newton's method on damped weights."""
+    coefs, b = start[:-1].copy(), float(start[-1])
+    for _ in range(50):
+        f = K @ coefs + b
+        p = expit(y * f)
+        w = np.maximum(p * (1.0 - p), 1e-6)
+        target = f + y * (1.0 - p) / w
+        system = cho_factor(K + np.diag(strength / w), overwrite_a=True)
+        both = cho_solve(system, np.column_stack([target, np.ones(len(y))]))
+        b = float(both[:, 0].sum() / both[:, 1].sum())
+        new = both[:, 0] - b * both[:, 1]
+        change = float(np.abs(K @ (new - coefs)).max())
+        coefs = new
+        if change < 1e-4:
+            break
+    return np.append(coefs, b)
+
+
+def greedy(task: Task) -> Path:
+    """Yield forward selections: the source that most improves a ridge fit comes next.
+
+    For two classes the squared loss selects, on targets of minus and plus one.
+    """
+    graph = task.graph
+    samples, new = graph.sample(task.X), graph.sample(task.new)
+    n, y = len(task.y), task.y - task.y.mean()
+    for ridge in RIDGES[::3]:
+        inside: set[Any] = set(graph.roots())
+        pool: dict[Any, tuple[Array, Array]] = {}
+        chosen: list[Array] = []
+        others: list[Array] = []
+        residual = y
+        for size in range(1, MOST_GREEDY + 1):
+            for node in _sources(graph, inside):
+                if node not in pool:
+                    Z = samples.features(node)
+                    means = Z.mean(axis=0)
+                    pool[node] = Z - means, means
+            gains = {
+                v: _improvement(Z, residual, n * ridge) for v, (Z, _) in pool.items()
+            }
+            best = max(gains, key=gains.__getitem__)
+            Z, means = pool.pop(best)
+            inside.add(best)
+            chosen.append(Z)
+            others.append(new.features(best) - means)
+            Phi = np.hstack(chosen)
+            gram = Phi.T @ Phi + n * ridge * np.eye(Phi.shape[1])
+            beta = np.linalg.solve(gram, Phi.T @ y)
+            residual = y - Phi @ beta
+            if size % 5 == 0:
+                f = np.hstack(others) @ beta + task.y.mean()
+                yield f"{ridge:.1e}/{size}", f
+
+
+def _sources(graph: Any, inside: set[Any]) -> list[Any]:
+    return [
+        child
+        for node in inside
+        for child in graph.children(node)
+        if child not in inside and all(p in inside for p in graph.parents(child))
+    ]
+
+
+def _improvement(Z: Array, residual: Array, strength: float) -> float:
+    products = Z.T @ residual
+    if Z.shape[1] == 1:
+        return float(products[0] ** 2 / (Z[:, 0] @ Z[:, 0] + strength))
+    gram = Z.T @ Z + strength * np.eye(Z.shape[1])
+    return float(products @ np.linalg.solve(gram, products))
+
+
+def lasso_alpha(task: Task) -> Path:
+    """Yield the lasso on the coefficients of the full kernel."""
+    K, cross = full_grams(task)
+    scale = np.sqrt((K**2).mean())
+    ratios, coefs, _ = lasso_path(
+        K / scale, task.y - task.y.mean(), n_alphas=20, eps=1e-4, max_iter=2000
+    )
+    for ratio, coef in zip(ratios, coefs.T, strict=True):
+        yield f"{ratio:.1e}", cross / scale @ coef + task.y.mean()
+
+
+METHODS: dict[str, Callable[[Task], Path]] = {
+    "L2": l2,
+    "greedy": greedy,
+    "lasso-alpha": lasso_alpha,
+    "MKL": mkl,
+    "HKL": hkl,
+}

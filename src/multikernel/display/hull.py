@@ -1,0 +1,347 @@
+"""Pictures of a hull: which interactions a model of HKL uses, and when they come in."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._typing import Indices
+from multikernel.display import _style
+from multikernel.display.fitted import final_estimator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STRONGEST = 12
+"""Nodes that are named: more names than these take more room than the picture."""
+
+
+class HullDisplay:
+    """The strongest nodes of a hull by name, and all of them by kind.
+
+    Above, bars of the largest norms. Below, one cell per number of inputs in a node and
+    sum of its levels: how many nodes of the hull are of that kind, shaded by their
+    share of all squared norms. So a hull of 150 nodes takes as much room as one of 10.
+
+    Parameters
+    ----------
+    norms : array-like of shape (n_nodes,)
+        Norms of the functions of the nodes; zero where a node has none of its own.
+    names : sequence of str, of length n_nodes
+        Their names.
+    degrees : sequence of tuple of int, of length n_nodes
+        The levels above zero of the inputs in each node.
+
+    Attributes
+    ----------
+    ax_ : list of matplotlib Axes
+        The panel of names, and that of kinds.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    bars_ : BarContainer
+        The bars, strongest first.
+    counts_ : ndarray of shape (n_interactions + 1, n_degrees + 1)
+        Nodes of the hull by number of inputs (row) and sum of levels (column).
+
+    Raises
+    ------
+    ValueError
+        If the numbers of norms, names and degrees disagree.
+
+    Examples
+    --------
+    >>> from multikernel.display import HullDisplay
+    >>> names, degrees = ["1", "x1", "x2", "x1 * x2"], [(), (1,), (1,), (1, 1)]
+    >>> display = HullDisplay([0.0, 0.5, 0.0, 2.0], names, degrees).plot()
+    >>> [float(bar.get_width()) for bar in display.bars_]
+    [2.0, 0.5]
+    >>> display.counts_.tolist()
+    [[1, 0, 0], [0, 2, 0], [0, 0, 1]]
+    """
+
+    ax_: "list[Axes]"
+    figure_: "Figure"
+    bars_: Any
+    counts_: Any
+
+    def __init__(
+        self,
+        norms: ArrayLike,
+        names: Sequence[str],
+        degrees: Sequence[tuple[int, ...]],
+    ) -> None:
+        self.norms = np.asarray(norms, dtype=np.float64)
+        self.names, self.degrees = tuple(names), tuple(map(tuple, degrees))
+        if not self.norms.shape == (len(self.names),) == (len(self.degrees),):
+            raise ValueError(
+                f"There are norms of shape {self.norms.shape}, {len(self.names)} names "
+                f"and degrees of {len(self.degrees)} nodes: one of each is needed."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        ax: "Sequence[Axes] | None" = None,
+        max_nodes: int = STRONGEST,
+    ) -> "HullDisplay":
+        """Draw the hull of a fitted model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `HKLClassifier` or `HKLRegressor`, or a pipeline or search that
+            ends in one.
+        ax : sequence of two matplotlib Axes, default=None
+            See `plot`.
+        max_nodes : int, default=12
+            See `plot`.
+
+        Returns
+        -------
+        display : HullDisplay
+
+        Raises
+        ------
+        TypeError
+            If the model has no hull.
+        """
+        model = final_estimator(estimator)
+        if not hasattr(model, "hull_"):
+            raise TypeError(
+                f"{type(model).__name__} has no hull_: expected a fitted HKLClassifier "
+                "or HKLRegressor."
+            )
+        display = cls(model.node_norms_, model.kernel_names_, model.node_degrees_)
+        return display.plot(ax=ax, max_nodes=max_nodes)
+
+    def plot(
+        self, ax: "Sequence[Axes] | None" = None, *, max_nodes: int = STRONGEST
+    ) -> "HullDisplay":
+        """Draw both panels.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib Axes, default=None
+            Axes to draw on; a new figure when None.
+        max_nodes : int, default=12
+            Most bars.
+
+        Returns
+        -------
+        display : HullDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        order = np.argsort(-self.norms, kind="stable")[:max_nodes]
+        order = order[self.norms[order] > 0.0]
+        height = 3.2 + 0.27 * max(order.size, 1)
+        ratios = {"height_ratios": [height - 2.4, 2.4]}
+        upper, lower = _style.axes_for(
+            ax, 2, figsize=(7.2, height), sharex=False, gridspec_kw=ratios
+        )
+        self.ax_, self.figure_ = [upper, lower], _style.figure_of(upper)
+        places = np.arange(order.size)
+        style: dict[str, Any] = {"color": _style.color(0), "height": 0.72}
+        self.bars_ = upper.barh(places, self.norms[order], **style)
+        upper.set_yticks(places, [_style.shorten(self.names[k]) for k in order])
+        upper.set_ylim(max(order.size, 1) - 0.4, -0.6)
+        _style.tidy(upper, grid="x")
+        upper.tick_params(axis="y", length=0, labelcolor=_style.INK)
+        upper.set_xlim(left=0.0)
+        upper.set_xlabel("norm of the node's function")
+        n_active = int(np.count_nonzero(self.norms))
+        title = f"hull of {len(self.names)} nodes, {n_active} with a function"
+        if order.size < n_active:
+            title += f", {order.size} shown"
+        upper.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        self._kinds(lower)
+        return self
+
+    def _kinds(self, ax: "Axes") -> None:
+        """Draw how many nodes there are of each kind, and their share."""
+        inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
+        total = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
+        shape = (inputs.max(initial=0) + 1, total.max(initial=0) + 1)
+        counts, shares = np.zeros(shape, dtype=np.intp), np.zeros(shape)
+        np.add.at(counts, (inputs, total), 1)
+        np.add.at(shares, (inputs, total), self.norms**2)
+        shares /= max(shares.sum(), np.finfo(np.float64).tiny)
+        self.counts_ = counts
+        ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+        for (row, column), count in np.ndenumerate(counts):
+            if count:
+                ink = "white" if shares[row, column] > 0.6 else _style.INK
+                ax.text(column, row, str(count), color=ink, **at)
+        ax.set_xticks(range(shape[1]))
+        ax.set_yticks(range(shape[0]))
+        ax.set_xlabel("sum of levels")
+        ax.set_ylabel("inputs in a node")
+        title = "number of nodes of a kind, shaded by their share of squared norms"
+        ax.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0)
+
+
+class HullPathDisplay:
+    """Norms of the nodes along the path of an `HKLRegressorCV` or `HKLClassifierCV`.
+
+    The strongest nodes have a color and a name at the end of their line; the others
+    are drawn in grey.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (n_alphas,)
+        Strengths, descending.
+    norms : array-like of shape (n_alphas, n_nodes)
+        Norms of the nodes' functions.
+    names : sequence of str, of length n_nodes
+        Their names.
+    chosen : float or None, default=None
+        The strength that was chosen, drawn as a dashed line.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the lines.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    lines_ : list of Line2D
+        The lines of the named nodes, strongest first.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of strengths, nodes and names disagree.
+
+    Examples
+    --------
+    >>> from multikernel.display import HullPathDisplay
+    >>> path = HullPathDisplay([1.0, 0.1], [[0.0, 0.1], [0.5, 0.4]], ["x1", "x2"])
+    >>> [line.get_label() for line in path.plot().lines_]
+    ['x1', 'x2']
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    lines_: Any
+
+    def __init__(
+        self,
+        alphas: ArrayLike,
+        norms: ArrayLike,
+        names: Sequence[str],
+        *,
+        chosen: float | None = None,
+    ) -> None:
+        self.alphas = np.asarray(alphas, dtype=np.float64)
+        self.norms = np.asarray(norms, dtype=np.float64)
+        self.names, self.chosen = tuple(names), chosen
+        if self.norms.shape != (self.alphas.size, len(self.names)):
+            raise ValueError(
+                f"Norms have shape {self.norms.shape}, and there are "
+                f"{self.alphas.size} strengths and {len(self.names)} names."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, max_nodes: int = 8
+    ) -> "HullPathDisplay":
+        """Draw the path of a fitted search.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `HKLClassifierCV` or `HKLRegressorCV`, or a pipeline that ends in
+            one.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        max_nodes : int, default=8
+            See `plot`.
+
+        Returns
+        -------
+        display : HullPathDisplay
+
+        Raises
+        ------
+        TypeError
+            If the model has no path.
+        """
+        model = final_estimator(estimator)
+        if not hasattr(model, "hull_path_"):
+            raise TypeError(
+                f"{type(model).__name__} has no hull_path_: expected a fitted "
+                "HKLClassifierCV or HKLRegressorCV."
+            )
+        path = model.hull_path_
+        norms = np.sqrt((path.norms**2).sum(axis=0))
+        display = cls(path.alphas, norms, path.names, chosen=model.alpha_)
+        return display.plot(ax=ax, max_nodes=max_nodes)
+
+    def plot(
+        self, ax: "Axes | None" = None, *, max_nodes: int = 8
+    ) -> "HullPathDisplay":
+        """Draw a line per node, from strong regularization to weak.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure when None.
+        max_nodes : int, default=8
+            Most nodes with a name.
+
+        Returns
+        -------
+        display : HullPathDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 4.2))
+        self.ax_, self.figure_, self.lines_ = panel, _style.figure_of(panel), []
+        strongest = np.argsort(-self.norms.max(axis=0, initial=0.0), kind="stable")
+        named = strongest[:max_nodes]
+        for k in strongest[max_nodes:]:
+            panel.plot(self.alphas, self.norms[:, k], color=_style.QUIET, linewidth=0.8)
+        for number, k in enumerate(named):
+            style = {"color": _style.color(number), "label": self.names[k]}
+            self.lines_ += panel.plot(self.alphas, self.norms[:, k], **style)
+        panel.set_xscale("log")
+        if self.alphas.size > 1:
+            panel.set_xlim(self.alphas[0], self.alphas[-1])
+        _style.tidy(panel, grid="y")
+        panel.set_ylim(bottom=0.0)
+        panel.set_xlabel("alpha")
+        panel.set_ylabel("norm of the node's function")
+        self._labels(named)
+        if self.chosen is not None:
+            panel.axvline(self.chosen, **_style.DASHED)
+        n_entered = int(np.count_nonzero(self.norms.any(axis=0)))
+        title = f"{n_entered} nodes come in, {named.size} named"
+        panel.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        return self
+
+    def _labels(self, named: Indices) -> None:
+        """Write the names at the ends of the lines, apart from one another."""
+        panel = self.ax_
+        top = panel.get_ylim()[1] or 1.0
+        ends = self.norms[-1, named] / top
+        for number, (k, at) in enumerate(
+            zip(named, _style.spread(ends, 0.06), strict=True)
+        ):
+            place = (1.0, float(at)), ("axes fraction", "axes fraction"), (4, 0)
+            name = _style.shorten(self.names[k], 24)
+            look: dict[str, Any] = {"color": _style.color(number), "va": "center"}
+            _style.note(panel, name, *place, **look)

@@ -1,0 +1,434 @@
+"""Stacks of low rank from landmarks: how they are built, cut to folds, and refined."""
+
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.exceptions import StackTooLargeError
+from multikernel.gram.computed import ComputedKernels
+from multikernel.gram.factors import kernel_features
+from multikernel.gram.growth import Factor, Goal, grow, inverse_roots, start
+from multikernel.gram.landmarks import Landmarks, LowRank
+from multikernel.gram.low_rank import LowRankStack, Residual
+from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.normalization import (
+    BuiltStack,
+    Normalization,
+    StepName,
+    Steps,
+    check_steps,
+    empty_normalization,
+)
+from multikernel.kernels.base import KernelDictionary
+from multikernel.linalg.threads import run_blocks
+
+
+def build_low_rank(
+    dictionary: KernelDictionary,
+    X: Array,
+    *,
+    normalize: Steps = None,
+    sample_weight: Array | None = None,
+    options: LowRank | None = None,
+    max_bytes: int | None = None,
+) -> BuiltStack:
+    """Factorise and normalise every kernel of a dictionary.
+
+    Kernels with few known features (`kernel_features`) are these. Others get landmarks
+    by greedy pivoted Cholesky: only their columns at the landmarks are computed, and
+    the diagonal of what is left is known.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels, their columns given by indices.
+    X : ndarray of shape (n_samples, n_features)
+        Training samples, float64.
+    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
+        As in `build_stack`; centred kernels cannot be divided ("cosine"). A variance
+        is that of the factor and its residual.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Weights of the statistics that normalisation learns.
+    options : LowRank, optional
+        How many landmarks there may be.
+    max_bytes : int, optional
+        Limit on the bytes of the factors; half of the memory that is available now
+        when left out.
+
+    Returns
+    -------
+    built : BuiltStack
+        Its stack is a `LowRankStack`.
+
+    Raises
+    ------
+    StackTooLargeError
+        If the factors would take more bytes.
+    ValueError
+        If a kernel has values that are not finite, or steps are asked for that need
+        whole kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import build_low_rank
+    >>> from multikernel.kernels import LinearKernel, ParameterGrid
+    >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
+    >>> built = build_low_rank(ParameterGrid([LinearKernel()], [0, 1]), X)
+    >>> built.stack.quadratic_forms(np.array([1.0, 1.0]))
+    array([16.,  1.])
+    """
+    n_kernels, n_samples = len(dictionary), X.shape[0]
+    steps = check_steps(normalize)
+    check_order(steps)
+    normalization = empty_normalization(steps, n_kernels, n_samples, sample_weight)
+    weights = np.ones(n_samples) if sample_weight is None else sample_weight
+    landmarks = Landmarks(
+        dictionary,
+        X,
+        np.arange(n_samples),
+        weights / weights.sum(),
+        "cosine" in steps,
+        LowRank() if options is None else options,
+    )
+    goal = Goal(
+        min(landmarks.options.first, landmarks.options.max_rank), landmarks.options.tol
+    )
+
+    def made(m: int) -> Factor:
+        factor = feature_factor(landmarks, m)
+        if factor is None:
+            columns = landmarks.columns(m)
+            factor = grow(columns, start(columns), landmarks.weights, goal)
+        return factor
+
+    pieces = Pieces(landmarks, normalization, max_bytes)
+    run_blocks(lambda m: pieces.add(m, made(m)), range(n_kernels))
+    return pieces.assembled()
+
+
+def cut_low_rank(
+    whole: BuiltStack,
+    samples: Indices,
+    *,
+    normalize: Steps = None,
+    sample_weight: Array | None = None,
+    max_bytes: int | None = None,
+) -> BuiltStack:
+    """Return the factors of a stack on some samples, normalised by what these say.
+
+    Landmarks stay those of all samples: they are chosen without labels.
+
+    Parameters
+    ----------
+    whole : BuiltStack
+        The factors of all samples, from `build_low_rank` with no step but "cosine",
+        which is not repeated.
+    samples : ndarray of shape (n_chosen,)
+        The samples.
+    normalize, sample_weight, max_bytes
+        As in `build_low_rank`.
+
+    Returns
+    -------
+    built : BuiltStack
+    """
+    assert whole.landmarks is not None
+    assert isinstance(whole.stack, LowRankStack)
+    stack, old = whole.stack, whole.landmarks
+    steps = check_steps(normalize)
+    check_order(steps)
+    normalization = empty_normalization(
+        steps, stack.shape[0], samples.size, sample_weight
+    )
+    weights = np.ones(samples.size) if sample_weight is None else sample_weight
+    landmarks = old.restrict(samples, weights / weights.sum())
+
+    def cut(m: int) -> Factor:
+        factor = held_factor(stack, old, m)
+        return Factor(
+            factor.rows[:, samples],
+            factor.residual[samples],
+            factor.landmarks,
+            factor.diagonal[samples],
+        )
+
+    pieces = Pieces(landmarks, normalization, max_bytes)
+    run_blocks(lambda m: pieces.add(m, cut(m), old.triangles[m]), range(stack.shape[0]))
+    return pieces.assembled()
+
+
+def divides_centred(steps: tuple[StepName, ...]) -> bool:
+    """Return whether kernels are divided by the diagonal of what has been centred."""
+    return "center" in steps and "cosine" in steps[steps.index("center") :]
+
+
+def check_order(steps: tuple[StepName, ...]) -> None:
+    """Raise where steps need whole kernels."""
+    if divides_centred(steps):
+        raise ValueError(
+            "Kernels of low rank cannot be divided ('cosine') once they are centred: "
+            "a new sample would be compared with every training sample. Use dense or "
+            "lazy storage, or put 'cosine' before 'center'."
+        )
+
+
+def feature_factor(landmarks: Landmarks, m: int) -> Factor | None:
+    """Return the features of a kernel as its factor, None where it has too many."""
+    X = landmarks.samples
+    features = kernel_features(landmarks.dictionary[m], X)
+    if features is None or features.shape[1] > X.shape[0]:
+        return None
+    rows = np.array(features.T, order="C")
+    diagonal = np.einsum("ri,ri->i", rows, rows)
+    if landmarks.cosine:
+        rows *= inverse_roots(diagonal)
+        diagonal = np.where(diagonal > 0.0, 1.0, 0.0)
+    return Factor(rows, np.zeros(X.shape[0]), np.empty(0, dtype=np.intp), diagonal)
+
+
+def held_factor(stack: LowRankStack, landmarks: Landmarks, m: int) -> Factor:
+    """Return a factor as it was before it was normalised; a view where it was not."""
+    scale, shift = landmarks.scales[m], landmarks.shifts[m]
+    rows = stack.left.T[stack.offsets[m] : stack.offsets[m + 1]]
+    residual = np.zeros(rows.shape[1])
+    if stack.residual is not None:
+        residual = stack.residual.roots[m] ** 2 / scale
+    if scale != 1.0:
+        rows = rows / np.sqrt(scale)
+    if shift is not None:
+        rows = rows + shift[:, None]
+    position = np.full(landmarks.X.shape[0], -1)
+    position[landmarks.rows] = np.arange(landmarks.rows.size)
+    chosen = position[landmarks.chosen[m]]
+    residual[chosen[chosen >= 0]] = 0.0
+    diagonal = np.einsum("ri,ri->i", rows, rows) + residual
+    return Factor(rows, residual, chosen, diagonal)
+
+
+def refine(
+    built: BuiltStack, v: Array, goals: dict[int, float], max_bytes: int | None = None
+) -> BuiltStack:
+    """Give some kernels more landmarks; scales stay as they are.
+
+    Parameters
+    ----------
+    built : BuiltStack
+        Factors with landmarks.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual point.
+    goals : dict of int to float
+        For each of these kernels what its bound on ``v^T E_m v`` may be.
+    max_bytes : int, optional
+        As in `build_low_rank`.
+
+    Returns
+    -------
+    built : BuiltStack
+        Kernels that reached ``max_rank`` may be above their goal.
+
+    Raises
+    ------
+    StackTooLargeError
+        If the factors would take too many bytes.
+    """
+    assert built.landmarks is not None
+    assert isinstance(built.stack, LowRankStack)
+    stack, old = built.stack, built.landmarks
+    sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
+    pieces = Pieces(old, Normalization(), max_bytes)
+
+    def work(m: int) -> None:
+        if m not in goals:
+            pieces.keep(m, stack)
+            return
+        factor, scale = held_factor(stack, old, m), float(old.scales[m])
+        value = float(np.sqrt(goals[m] / scale))
+        # By half at least, so that there are few rounds; whole where that is near.
+        least = factor.rows.shape[0] * 3 // 2
+        least = sizes.size if 2 * least > sizes.size else least
+        grown = grow(
+            old.columns(m),
+            factor,
+            old.weights,
+            Goal(old.options.max_rank, value, sizes, least),
+        )
+        pieces.add(m, grown, old.triangles[m], scale, old.shifts[m] is not None)
+
+    run_blocks(work, range(stack.shape[0]))
+    return replace(
+        pieces.assembled(),
+        normalization=built.normalization,
+        degenerate=built.degenerate,
+    )
+
+
+@dataclass(eq=False)
+class Pieces:
+    """The factors of kernels, from any thread, on their way into one array.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        The kernels and samples.
+    normalization : Normalization
+        Learns from every factor.
+    max_bytes : int or None
+        Limit on the bytes of all factors.
+    """
+
+    landmarks: Landmarks
+    normalization: Normalization
+    max_bytes: int | None
+    _rows: dict[int, Array] = field(default_factory=dict)
+    _roots: dict[int, Array] = field(default_factory=dict)
+    _parts: dict[int, "Piece"] = field(default_factory=dict)
+    _numbers: int = 0
+    _lock: Lock = field(default_factory=Lock)
+    _limit: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._limit = byte_limit(self.max_bytes)
+
+    def add(
+        self,
+        m: int,
+        factor: Factor,
+        triangle: Array | None = None,
+        scale: float | None = None,
+        centred: bool = False,
+    ) -> None:
+        """Normalise a factor, in place, and keep it.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        factor : Factor
+            Its factor, not normalised.
+        triangle : ndarray, optional
+            What is known of its values at the landmarks, which need not be among the
+            samples.
+        scale : float, optional
+            Its scale, where that is not to be learnt.
+        centred : bool, default=False
+            Whether it is centred then.
+        """
+        rows, weights = factor.rows, self.landmarks.weights
+        self._count(rows.size)
+        exact = factor.landmarks.size < rows.shape[0]
+        whole = np.empty((0, 0)) if exact else grown_triangle(factor, triangle)
+        bound = np.zeros(rows.shape[1]) if exact else factor.bound
+        if scale is None:
+            learnt = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
+            scale, shift = learnt.scale, learnt.shift
+        else:
+            shift = rows @ weights if centred else None
+            rows -= 0.0 if shift is None else shift[:, None]
+            rows *= np.sqrt(scale)
+        self._rows[m] = rows if rows.shape[0] else np.zeros((1, rows.shape[1]))
+        self._roots[m] = np.sqrt(scale * bound)
+        self._parts[m] = Piece(self._chosen(m, factor), whole, scale, shift)
+
+    def keep(self, m: int, stack: LowRankStack) -> None:
+        """Keep a kernel of another stack as it is."""
+        old = self.landmarks
+        self._rows[m] = stack.left.T[stack.offsets[m] : stack.offsets[m + 1]]
+        self._count(self._rows[m].size)
+        assert stack.residual is not None
+        self._roots[m] = stack.residual.roots[m]
+        self._parts[m] = Piece(
+            old.chosen[m], old.triangles[m], float(old.scales[m]), old.shifts[m]
+        )
+
+    def _chosen(self, m: int, factor: Factor) -> Indices:
+        """Return the landmarks of a factor as rows of the table."""
+        rows, known = self.landmarks.rows, self.landmarks.chosen
+        first = known[m] if known else np.empty(0, dtype=np.intp)
+        return np.concatenate([first, rows[factor.landmarks[first.size :]]])
+
+    def _count(self, numbers: int) -> None:
+        """Raise if the factors take too much memory."""
+        with self._lock:
+            self._numbers += numbers
+            needed, n_done = 8 * self._numbers, len(self._rows) + 1
+        if needed > self._limit:
+            n_kernels = len(self.landmarks.dictionary)
+            raise StackTooLargeError(
+                f"The factors of {n_done} of {n_kernels} kernels on "
+                f"{self.landmarks.rows.size} samples take {readable_bytes(needed)}, "
+                f"and the limit is {readable_bytes(self._limit)}. Use fewer kernels, a "
+                "smaller rank (storage=LowRank(max_rank=...)), or raise max_bytes."
+            )
+
+    def assembled(self) -> BuiltStack:
+        """Return the stack of all kernels, which have all been added."""
+        places = range(len(self._rows))
+        ranks = [self._rows[m].shape[0] for m in places]
+        offsets = np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])
+        n_samples = self.landmarks.rows.size
+        array = np.empty((int(offsets[-1]), n_samples))
+        for m in places:
+            # Each is given back as soon as it is copied.
+            array[offsets[m] : offsets[m + 1]] = self._rows.pop(m)
+        parts = [self._parts[m] for m in places]
+        shifts = tuple(part.shift for part in parts)
+        roots = np.array([self._roots.pop(m) for m in places])
+        residual = None
+        if roots.any():
+            means = np.array([shift is not None for shift in shifts], dtype=float)
+            residual = Residual(roots, means * (roots @ self.landmarks.weights))
+        left = array.T
+        scales = np.array([part.scale for part in parts])
+        full = None
+        if residual is not None:
+            centred = bool(residual.means.any())
+            full = ComputedKernels(
+                self.landmarks.dictionary,
+                self.landmarks.samples,
+                np.arange(len(parts)),
+                scales,
+                self.landmarks.weights if centred else None,
+                self.landmarks.cosine,
+            )
+        landmarks = replace(
+            self.landmarks,
+            chosen=tuple(part.chosen for part in parts),
+            triangles=tuple(part.triangle for part in parts),
+            scales=scales,
+            shifts=shifts,
+        )
+        zero = np.logical_and.reduceat(~array.any(axis=1), offsets[:-1])
+        if residual is not None:
+            zero &= ~residual.roots.any(axis=1)
+        return BuiltStack(
+            LowRankStack(left, left, offsets, residual, full),
+            self.normalization,
+            np.flatnonzero(zero),
+            landmarks,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What `Landmarks` holds of one kernel."""
+
+    chosen: Indices
+    triangle: Array
+    scale: float
+    shift: Array | None
+
+
+def grown_triangle(factor: Factor, known: Array | None) -> Array:
+    """Return the values of a factor at its landmarks, lower triangular."""
+    rank = factor.landmarks.size
+    triangle = np.zeros((rank, rank))
+    first = 0
+    if known is not None:
+        first = known.shape[0]
+        triangle[:first, :first] = known
+    new = factor.landmarks[first:]
+    triangle[first:] = np.tril(factor.rows[:, new].T, first)
+    return triangle

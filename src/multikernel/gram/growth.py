@@ -1,0 +1,239 @@
+"""Greedy pivoted Cholesky of one kernel: only the columns of landmarks are computed."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
+from multikernel.kernels.built_in import is_built_in
+from multikernel.kernels.columns import ColumnKernel, select_columns
+from multikernel.kernels.radial import radial_form
+from multikernel.linalg.interrupts import compiled
+
+LOOPS = "multikernel.gram.pivot_loops"
+
+FIRST_ROWS = 32
+"""Rows of a factor that there is room for at first; each time twice as many."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+ROUNDING = 4
+"""Units in the last place of the diagonal that a residual is off by, and one more for
+each landmark, each of which is subtracted from it once."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When to stop adding landmarks.
+
+    Parameters
+    ----------
+    most : int
+        Landmarks at most.
+    value : float
+        Without `sizes` the residual's trace as a share of the centred kernel's; with
+        them what the sum of sizes times the residual's roots may be.
+    sizes : ndarray of shape (n_samples,), optional
+        Absolute values of a dual point, whose bound is to be small.
+    least : int, default=0
+        Landmarks at least, as long as more than rounding is left.
+    """
+
+    most: int
+    value: float
+    sizes: Array | None = None
+    least: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A kernel on some samples, K = Z Z^T + E, by its values at landmarks.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rank, n_samples)
+        Z, transposed. At the landmarks it is triangular.
+    residual : ndarray of shape (n_samples,)
+        The diagonal of E, not negative, as it was computed.
+    landmarks : ndarray of shape (rank,)
+        Samples in the order in which they were chosen.
+    diagonal : ndarray of shape (n_samples,)
+        That of K.
+    """
+
+    rows: Array
+    residual: Array
+    landmarks: Indices
+    diagonal: Array
+
+    @property
+    def bound(self) -> Array:
+        """Return the residual with what it may be off by, shape (n_samples,)."""
+        units = (ROUNDING + self.landmarks.size) * EPS
+        return np.asarray(self.residual + units * self.diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelColumns:
+    """A kernel between all samples and one of them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, on the columns of `X` alone.
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    owner : str
+        What to call the kernel in a message.
+    roots : ndarray of shape (n_samples,), optional
+        Inverse roots of its diagonal, where values are cosines.
+    """
+
+    kernel: Kernel
+    X: Array
+    owner: str
+    roots: Array | None = None
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_samples,)."""
+        values = checked_values(
+            lambda: kernel_diagonal(self.kernel, self.X),
+            self.X.shape[:1],
+            f"The diag of {self.owner}",
+        )
+        if self.roots is None:
+            return values
+        return np.asarray(values * self.roots**2)
+
+    def column(self, sample: int) -> Array:
+        """Return the values with one sample, shape (n_samples,)."""
+        X, one = self.X, self.X[sample : sample + 1]
+        shape = (X.shape[0], 1)
+        values = checked_values(lambda: self.kernel(X, one), shape, self.owner)[:, 0]
+        return (
+            values if self.roots is None else values * self.roots * self.roots[sample]
+        )
+
+
+def kernel_columns(kernel: Kernel, X: Array, owner: str, cosine: bool) -> KernelColumns:
+    """Return the columns of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, its columns given by indices.
+    X : ndarray of shape (n_samples, n_features)
+        All columns of the samples.
+    owner : str
+        What to call the kernel in a message.
+    cosine : bool
+        Whether values are divided by the roots of the diagonal.
+
+    Returns
+    -------
+    columns : KernelColumns
+    """
+    inner, own = on_its_columns(kernel, X)
+    columns = KernelColumns(inner, np.ascontiguousarray(own), owner)
+    if not cosine or radial_form(kernel) is not None:
+        return columns
+    return replace(columns, roots=inverse_roots(columns.diagonal()))
+
+
+def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
+    """Return a kernel without its choice of columns, and these columns of samples."""
+    if type(kernel) is not ColumnKernel:
+        return kernel, X
+    return kernel.kernel, select_columns(X, kernel.columns)
+
+
+def inverse_roots(diagonal: Array) -> Array:
+    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
+    positive = diagonal >= float(np.finfo(np.float64).tiny)
+    roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
+    return np.where(positive, 1.0 / roots, 0.0)
+
+
+def start(columns: KernelColumns) -> Factor:
+    """Return the factor without landmarks."""
+    diagonal = columns.diagonal()
+    nothing = np.empty((0, diagonal.size)), np.empty(0, dtype=np.intp)
+    return Factor(nothing[0], np.maximum(diagonal, 0.0), nothing[1], diagonal)
+
+
+def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:
+    """Add landmarks until the residual is small, or there are as many as allowed.
+
+    Parameters
+    ----------
+    columns : KernelColumns
+        The kernel.
+    factor : Factor
+        Where to start; not changed.
+    weights : ndarray of shape (n_samples,)
+        Sample weights that sum to one, of the traces.
+    goal : Goal
+        When to stop.
+
+    Returns
+    -------
+    factor : Factor
+    """
+    n_samples, rank = factor.residual.size, factor.landmarks.size
+    most = min(goal.most, n_samples)
+    residual = factor.residual.copy()
+    rows, landmarks = factor.rows, factor.landmarks
+    stages = [(goal, most), (replace(goal, value=0.0), min(goal.least, most))]
+    for stage, size in stages:
+        done = False
+        while not done and rank < size:
+            rows, landmarks = _with_room(rows[:rank], landmarks[:rank], size)
+            held = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
+            rank, done = _fill(columns, held, rank, weights, stage)
+    # A copy, so that rows without a landmark are given back.
+    return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
+
+
+def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indices]:
+    """Return the rows of a factor, and its landmarks, with room for more."""
+    rank, n_samples = rows.shape
+    capacity = min(most, max(FIRST_ROWS, 2 * rank))
+    wider = np.empty((capacity, n_samples)), np.empty(capacity, dtype=np.intp)
+    wider[0][:rank], wider[1][:rank] = rows, landmarks
+    return wider
+
+
+def _fill(
+    columns: KernelColumns, held: Factor, rank: int, weights: Array, goal: Goal
+) -> tuple[int, bool]:
+    """Add landmarks while there is room; return their number, and whether to stop."""
+    form = radial_form(columns.kernel)
+    sizes = np.empty(0) if goal.sizes is None else goal.sizes
+    floor = ROUNDING * EPS * float(held.diagonal.max(initial=0.0))
+    state = held.residual, held.landmarks, weights, floor, goal.value, sizes
+    if form is not None:
+        features = np.ascontiguousarray(columns.X.T)
+        grow_radial = compiled(LOOPS, "grow_radial")
+        grown: tuple[int, bool] = grow_radial(
+            features, form.exponent, held.rows, rank, *state
+        )
+        return grown
+    survey, small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
+    add_landmark = compiled(LOOPS, "add_landmark")
+    centred = float(held.diagonal @ weights)
+    centred -= float(np.sum((held.rows[:rank] @ weights) ** 2))
+    while True:
+        pivot, largest, total = survey(held.residual, weights)
+        if small(largest, floor, total, centred, held.residual, sizes, goal.value):
+            return rank, True
+        if rank == held.rows.shape[0]:
+            return rank, False
+        column = held.rows[rank]
+        column[:] = columns.column(pivot)
+        # Some kernels tell a sample with itself from two equal samples.
+        if not is_built_in(columns.kernel):
+            column[pivot] = held.diagonal[pivot]
+        add_landmark(held.rows, rank, pivot, held.residual, held.landmarks)
+        centred -= float(column @ weights) ** 2
+        rank += 1

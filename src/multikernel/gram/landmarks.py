@@ -1,0 +1,139 @@
+"""The landmarks that factors of low rank are made of."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.growth import (
+    KernelColumns,
+    inverse_roots,
+    kernel_columns,
+    on_its_columns,
+)
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.kernels.base import KernelDictionary, kernel_diagonal, kernel_name
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """Storage of kernels by their values at landmarks: how many of these there may be.
+
+    Every kernel starts with as many landmarks as its residual asks for, `first` at
+    most. Where a duality gap over the full kernels asks for more, it gets them, up to
+    `max_rank`.
+
+    Parameters
+    ----------
+    max_rank : int, default=2000
+        Landmarks of a kernel at most.
+    tol : float, default=1e-8
+        Trace of a residual that is small, as a share of the centred kernel's.
+    first : int, default=200
+        Landmarks of a kernel at first, at most.
+
+    Examples
+    --------
+    >>> from multikernel.gram import LowRank
+    >>> LowRank(max_rank=100)
+    LowRank(max_rank=100, tol=1e-08, first=200)
+    """
+
+    max_rank: int = 2000
+    tol: float = 1e-8
+    first: int = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """What the factors of a stack are made of.
+
+    The factor of kernel m is ``sqrt(scales[m]) (Z - 1 shifts[m])`` with the values
+    Z = K R^-1 of the kernel at its landmarks, R its Cholesky factor there; or with its
+    features as Z.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels.
+    X : ndarray of shape (n_all, n_features)
+        The samples that landmarks are chosen from.
+    rows : ndarray of shape (n_samples,)
+        Which of them the stack is on.
+    weights : ndarray of shape (n_samples,)
+        Their weights, which sum to one.
+    cosine : bool
+        Whether kernels are divided by the roots of their diagonals.
+    options : LowRank
+        How many landmarks there may be.
+    chosen : tuple of ndarray of shape (rank,)
+        The landmarks of every kernel, as rows of `X`; none where it is its features.
+    triangles : tuple of ndarray of shape (rank, rank)
+        R transposed.
+    scales : ndarray of shape (n_kernels,)
+        What kernels are multiplied by.
+    shifts : tuple of (ndarray of shape (rank,) or None)
+        Weighted means of the columns of Z where kernels are centred.
+    """
+
+    dictionary: KernelDictionary
+    X: Array
+    rows: Indices
+    weights: Array
+    cosine: bool
+    options: LowRank
+    chosen: tuple[Indices, ...] = ()
+    triangles: tuple[Array, ...] = ()
+    scales: Array = field(default_factory=lambda: np.empty(0))
+    shifts: tuple[Array | None, ...] = ()
+
+    @property
+    def samples(self) -> Array:
+        """Return the stack's samples, shape (n_samples, n_features)."""
+        whole = self.rows.size == self.X.shape[0]
+        return self.X if whole else self.X[self.rows]
+
+    def restrict(self, samples: Indices, weights: Array) -> "Landmarks":
+        """Return those of the same factors on some of the samples."""
+        return replace(self, rows=self.rows[samples], weights=weights)
+
+    def columns(self, m: int) -> KernelColumns:
+        """Return kernel m between the stack's samples."""
+        kernel = self.dictionary[m]
+        owner = f"Kernel {m} ({kernel_name(kernel)})"
+        return kernel_columns(kernel, self.samples, owner, self.cosine)
+
+    def coefficients(
+        self, stack: LowRankStack, m: int, coefs: Array
+    ) -> tuple[Array, Array]:
+        """Return the coefficients over landmarks, or features, of a kernel's function.
+
+        Parameters
+        ----------
+        stack : LowRankStack
+            The factors.
+        m : int
+            The kernel.
+        coefs : ndarray of shape (n_samples, n_outputs)
+            The function is K_m times these.
+
+        Returns
+        -------
+        values : ndarray of shape (rank, n_outputs)
+            What the kernel between a sample and the landmarks is multiplied by.
+        constant : ndarray of shape (n_outputs,)
+            What is added.
+        """
+        part = slice(stack.offsets[m], stack.offsets[m + 1])
+        weights = np.sqrt(self.scales[m]) * (stack.right[:, part].T @ coefs)
+        shift, triangle = self.shifts[m], self.triangles[m]
+        constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
+        chosen = self.chosen[m]
+        if chosen.size:
+            weights = solve_triangular(triangle, weights, lower=True, trans="T")
+        if chosen.size and self.cosine:
+            kernel, own = on_its_columns(self.dictionary[m], self.X[chosen])
+            weights *= inverse_roots(kernel_diagonal(kernel, own))[:, None]
+        # A zero kernel without landmarks has a column of zeros as its factor.
+        return weights, constant

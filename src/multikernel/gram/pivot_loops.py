@@ -1,0 +1,233 @@
+"""Compiled steps of the greedy pivoted Cholesky factorisation."""
+
+import math
+
+from numba import njit
+
+from multikernel._typing import Array, Indices
+
+CHUNK = 512
+"""Samples of a row that stay in a core's first cache while rows are subtracted."""
+
+# Sums may be taken in any order, so that they are vectorised; values that are not
+# finite keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
+    """Return the sample with the largest residual, that residual, and a weighted sum.
+
+    Parameters
+    ----------
+    residual : ndarray of shape (n_samples,)
+        The diagonal that is left, not negative.
+    weights : ndarray of shape (n_samples,)
+        Of the sum, not negative.
+
+    Returns
+    -------
+    pivot : int
+        The first of equal ones.
+    largest : float
+        Its residual.
+    total : float
+        The sum of weights times residuals.
+    """
+    pivot, largest, total = 0, -1.0, 0.0
+    for i in range(residual.size):
+        total += weights[i] * residual[i]
+    for i in range(residual.size):
+        if residual[i] > largest:
+            pivot, largest = i, residual[i]
+    return pivot, largest, total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def root_sum(residual: Array, sizes: Array) -> float:
+    """Return the sum of sizes times the roots of residuals."""
+    total = 0.0
+    for i in range(residual.size):
+        total += sizes[i] * math.sqrt(residual[i])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_landmark(
+    factor: Array, rank: int, pivot: int, residual: Array, landmarks: Indices
+) -> None:
+    """Turn the column of a new landmark into the next row of the factor.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (capacity, n_samples)
+        The transposed factor: `rank` rows, and the landmark's column of the matrix in
+        the next one, which is overwritten.
+    rank : int
+        Rows before.
+    pivot : int
+        The landmark, a sample whose residual is positive.
+    residual : ndarray of shape (n_samples,)
+        The diagonal that is left; lowered.
+    landmarks : ndarray of shape (capacity,)
+        The landmarks, -1 for what is none of the samples; the new one is appended.
+    """
+    n_samples, row = residual.size, factor[rank]
+    root = math.sqrt(residual[pivot])
+    inverse = 1.0 / root
+    for low in range(0, n_samples, CHUNK):
+        high = min(low + CHUNK, n_samples)
+        target, left = row[low:high], residual[low:high]
+        whole = rank - rank % 4
+        for j in range(0, whole, 4):
+            first, second = factor[j, low:high], factor[j + 1, low:high]
+            third, fourth = factor[j + 2, low:high], factor[j + 3, low:high]
+            a, b = factor[j, pivot], factor[j + 1, pivot]
+            c, d = factor[j + 2, pivot], factor[j + 3, pivot]
+            for i in range(target.size):
+                target[i] -= (a * first[i] + b * second[i]) + (
+                    c * third[i] + d * fourth[i]
+                )
+        for j in range(whole, rank):
+            first, a = factor[j, low:high], factor[j, pivot]
+            for i in range(target.size):
+                target[i] -= a * first[i]
+        for i in range(target.size):
+            target[i] *= inverse
+            left[i] = max(left[i] - target[i] * target[i], 0.0)
+    # At landmarks the factor is triangular and nothing is left, rounding aside.
+    for j in range(rank):
+        if landmarks[j] >= 0:
+            row[landmarks[j]] = 0.0
+            residual[landmarks[j]] = 0.0
+    row[pivot] = root
+    residual[pivot] = 0.0
+    landmarks[rank] = pivot
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
+    """Write the values of a Gaussian kernel between samples and one of them.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_used, n_samples)
+        The samples, one feature after the other.
+    sample : ndarray of shape (n_used,)
+        The one.
+    exponent : float
+        Factor of the squared distance, negative.
+    out : ndarray of shape (n_samples,)
+        Overwritten.
+    """
+    for low in range(0, out.size, CHUNK):
+        target = out[low : min(low + CHUNK, out.size)]
+        target[:] = 0.0
+        for u in range(features.shape[0]):
+            x, others = sample[u], features[u, low : low + target.size]
+            for i in range(target.size):
+                target[i] += (x - others[i]) * (x - others[i])
+        for i in range(target.size):
+            target[i] = math.exp(exponent * target[i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def weighted_mean(row: Array, weights: Array) -> float:
+    """Return the sum of weights times values."""
+    total = 0.0
+    for i in range(row.size):
+        total += weights[i] * row[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
+    largest: float,
+    floor: float,
+    total: float,
+    centred: float,
+    residual: Array,
+    sizes: Array,
+    goal: float,
+) -> bool:
+    """Return whether a residual is small.
+
+    Parameters
+    ----------
+    largest, floor : float
+        Its largest entry, and what is rounding.
+    total : float
+        Its weighted mean.
+    centred : float
+        The weighted mean of the kernel's diagonal, less the square of its mean.
+    residual : ndarray of shape (n_samples,)
+        The residual.
+    sizes : ndarray of shape (n_samples,) or (0,)
+        Absolute values of a dual point.
+    goal : float
+        With a dual point, what the sum of its sizes times the residual's roots may be;
+        without, what the mean may be as a share of `centred`.
+    """
+    if largest <= floor:
+        return True
+    if sizes.size:
+        return root_sum(residual, sizes) <= goal
+    return total <= goal * centred
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    features: Array,
+    exponent: float,
+    factor: Array,
+    rank: int,
+    residual: Array,
+    landmarks: Indices,
+    weights: Array,
+    floor: float,
+    goal: float,
+    sizes: Array,
+) -> tuple[int, bool]:
+    """Add landmarks to the factor of a Gaussian kernel until its residual is small.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_used, n_samples)
+        The samples, one feature after the other.
+    exponent : float
+        Factor of the squared distance, negative.
+    factor : ndarray of shape (capacity, n_samples)
+        The transposed factor; its rows from `rank` on are overwritten.
+    rank : int
+        Rows at the start.
+    residual : ndarray of shape (n_samples,)
+        The diagonal that is left; lowered.
+    landmarks : ndarray of shape (capacity,)
+        The landmarks; extended.
+    weights : ndarray of shape (n_samples,)
+        Sample weights that sum to one.
+    floor, goal : float
+        What the residual may be, see `small_enough`.
+    sizes : ndarray of shape (n_samples,) or (0,)
+        Absolute values of a dual point, where it is the bound that is to be small.
+
+    Returns
+    -------
+    rank : int
+        Rows at the end.
+    done : bool
+        Whether the residual is small; otherwise there is no room for another row.
+    """
+    centred = 1.0
+    for j in range(rank):
+        centred -= weighted_mean(factor[j], weights) ** 2
+    while True:
+        pivot, largest, total = survey(residual, weights)
+        if small_enough(largest, floor, total, centred, residual, sizes, goal):
+            return rank, True
+        if rank == factor.shape[0]:
+            return rank, False
+        radial_column(features, features[:, pivot].copy(), exponent, factor[rank])
+        add_landmark(factor, rank, pivot, residual, landmarks)
+        centred -= weighted_mean(factor[rank], weights) ** 2
+        rank += 1

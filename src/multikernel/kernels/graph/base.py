@@ -1,0 +1,276 @@
+"""Directed acyclic graphs of kernels, and what is asked of them.
+
+Nodes are keys, never numbers: a grid of 5^32 nodes is never enumerated. A graph as a
+user writes it down is a `KernelGraph`; what it has learnt from data (scales, landmarks,
+the number of inputs) is a `FittedGraph`, which stays with a model; and `GraphSamples`
+is a fitted graph on certain samples, what a solver works with.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.kernels.base import Kernel
+
+Node = Hashable
+"""A key of a node."""
+
+
+class GraphSamples(Protocol):
+    """A fitted graph on certain samples."""
+
+    @property
+    def graph(self) -> "FittedGraph":
+        """Return the graph."""
+        ...
+
+    @property
+    def n_samples(self) -> int:
+        """Return the number of samples."""
+        ...
+
+    def features(self, node: Any) -> Array:
+        """Return Z of shape (n_samples, n_columns) with K_v = Z Z^T."""
+        ...
+
+    def residual(self, node: Any) -> Array | None:
+        """Return the diagonal of K_v - Z Z^T, None where it is zero."""
+        ...
+
+    def descendant_forms(
+        self, nodes: Sequence[Any], dual: Array
+    ) -> tuple[Array, Array]:
+        r"""Return the weighted sums of quadratic forms over all descendants.
+
+        Parameters
+        ----------
+        nodes : sequence of nodes
+            The nodes t.
+        dual : ndarray of shape (n_samples,)
+            The vector a.
+
+        Returns
+        -------
+        forms : ndarray of shape (n_nodes,)
+            :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2`,
+            or upper bounds on it.
+        noise : ndarray of shape (n_nodes,)
+            What the diagonals of the same matrices alone give: the expectation for
+            entries of random signs.
+        """
+        ...
+
+    def take(self, rows: Indices) -> "GraphSamples":
+        """Return the graph on some of the samples."""
+        ...
+
+
+class FittedGraph(Protocol):
+    """A graph that knows its inputs."""
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of inputs."""
+        ...
+
+    def roots(self) -> list[Any]:
+        """Return the nodes without parents."""
+        ...
+
+    def children(self, node: Any) -> list[Any]:
+        """Return the nodes that edges lead to."""
+        ...
+
+    def parents(self, node: Any) -> list[Any]:
+        """Return the nodes that edges come from."""
+        ...
+
+    def weight(self, node: Any) -> float:
+        """Return d_v, positive."""
+        ...
+
+    def name(self, node: Any, columns: Sequence[str] | None = None) -> str:
+        """Return a readable name."""
+        ...
+
+    def degrees(self, node: Any) -> tuple[int, ...]:
+        """Return what kind of node it is: the degrees of its factors, falling."""
+        ...
+
+    def kernel(self, node: Any) -> Kernel:
+        """Return the kernel of the node."""
+        ...
+
+    def descendant_kernel(self, node: Any) -> Kernel:
+        r"""Return :math:`\sum_w k_w / (\sum_{v \in A(w) \cap D(t)} d_v)^2` over D(t).
+
+        An upper bound is allowed: the sufficient condition stays valid.
+        """
+        ...
+
+    def features(self, node: Any, X: Array) -> Array:
+        """Return the features of new samples, shape (n_samples, n_columns)."""
+        ...
+
+    def sample(self, X: Array) -> GraphSamples:
+        """Return the graph on samples."""
+        ...
+
+
+@runtime_checkable
+class KernelGraph(Protocol):
+    """A graph as a user writes it down."""
+
+    def bind(self, X: Array) -> FittedGraph:
+        """Learn what the kernels need from samples."""
+        ...
+
+
+def ancestors(graph: FittedGraph, node: Node) -> set[Node]:
+    """Return the ancestors of a node, itself among them.
+
+    Parameters
+    ----------
+    graph : FittedGraph
+        The graph.
+    node : node
+        Any node.
+
+    Returns
+    -------
+    nodes : set
+    """
+    return hull(graph, [node])
+
+
+def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
+    """Return the union of the ancestors of some nodes.
+
+    Parameters
+    ----------
+    graph : FittedGraph
+        The graph.
+    nodes : iterable of nodes
+        Any nodes.
+
+    Returns
+    -------
+    nodes : set
+    """
+    found: set[Node] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(graph.parents(node))
+    return found
+
+
+def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
+    """Yield the descendants of a node, itself first, nearer ones before others.
+
+    Parameters
+    ----------
+    graph : FittedGraph
+        The graph. That of a grid may be huge: stop in time.
+    node : node
+        Any node.
+
+    Yields
+    ------
+    node : node
+    """
+    level, seen = [node], {node}
+    while level:
+        yield from level
+        following: list[Node] = []
+        for one in level:
+            for child in graph.children(one):
+                if child not in seen:
+                    seen.add(child)
+                    following.append(child)
+        level = following
+
+
+def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
+    """Return the sources of what lies outside a hull: all their parents are inside.
+
+    Parameters
+    ----------
+    graph : FittedGraph
+        The graph.
+    inside : set of nodes
+        Closed under ancestors.
+
+    Returns
+    -------
+    nodes : list of nodes
+    """
+    found: dict[Node, None] = {
+        root: None for root in graph.roots() if root not in inside
+    }
+    for node in inside:
+        for child in graph.children(node):
+            if child in inside or child in found:
+                continue
+            if all(parent in inside for parent in graph.parents(child)):
+                found[child] = None
+    return list(found)
+
+
+def input_names(n_features: int, columns: Sequence[str] | None) -> list[str]:
+    """Return the names of columns, or x1, x2, ... where there are none.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    columns : sequence of str or None
+        Their names.
+
+    Returns
+    -------
+    names : list of str
+    """
+    if columns is not None:
+        return [str(column) for column in columns]
+    return [f"x{k + 1}" for k in range(n_features)]
+
+
+def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
+    """Return finite float64 samples of the right number of inputs.
+
+    Parameters
+    ----------
+    owner : str
+        What asks.
+    X : object
+        Array of shape (n_samples, n_features).
+    n_features : int, optional
+        Number of inputs that is needed.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        If it is not two-dimensional and finite, or of another width.
+    """
+    samples = np.asarray(X, dtype=np.float64)
+    if samples.ndim != 2 or not samples.shape[0]:
+        raise ValueError(
+            f"{owner}: X must have shape (n_samples, n_features) with at least one "
+            f"sample; got shape {samples.shape}."
+        )
+    if not np.isfinite(samples).all():
+        raise ValueError(f"{owner}: X must be finite.")
+    if n_features is not None and samples.shape[1] != n_features:
+        raise ValueError(
+            f"{owner} was fitted on {n_features} inputs; X has {samples.shape[1]}."
+        )
+    return samples

@@ -1,0 +1,320 @@
+"""A graph that is written down: nodes, edges and kernels."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import POSITIVE, check_parameter
+from multikernel.kernels.base import Kernel, check_kernel
+from multikernel.kernels.graph.base import check_inputs
+from multikernel.kernels.graph.levels import known_by_landmarks
+
+
+class DictionaryGraph:
+    """Any directed acyclic graph of kernels, for instance a tree of feature groups.
+
+    Parameters
+    ----------
+    kernels : mapping of str to Kernel
+        The kernel of every node, by its name.
+    edges : iterable of (str, str), default=()
+        Pairs of a parent and a child. Without edges every kernel stands alone: plain
+        multiple kernel learning with a squared penalty.
+    weights : mapping of str to float, or float, default=1.0
+        The weights d_v of the nodes.
+
+    Raises
+    ------
+    ValueError
+        If there is no kernel, an edge names an unknown node, edges form a cycle, or a
+        weight is missing or not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import ColumnKernel, LinearKernel
+    >>> from multikernel.kernels.graph import DictionaryGraph, hull
+    >>> one, two = (ColumnKernel(LinearKernel(), k) for k in (0, 1))
+    >>> kernels = {"both": LinearKernel(), "first": one, "second": two}
+    >>> tree = DictionaryGraph(kernels, [("both", "first"), ("both", "second")])
+    >>> sorted(hull(tree.bind(np.eye(2)), ["second"]))
+    ['both', 'second']
+    """
+
+    def __init__(
+        self,
+        kernels: Mapping[str, Kernel],
+        edges: Iterable[tuple[str, str]] = (),
+        weights: Mapping[str, float] | float = 1.0,
+    ) -> None:
+        if not kernels:
+            raise ValueError("DictionaryGraph needs at least one kernel.")
+        for name, kernel in kernels.items():
+            check_kernel(kernel, f"DictionaryGraph: kernel {name!r}")
+        above: dict[str, list[str]] = {name: [] for name in kernels}
+        for parent, child in edges:
+            for name in (parent, child):
+                if name not in above:
+                    raise ValueError(
+                        f"DictionaryGraph: the edge {(parent, child)!r} names "
+                        f"{name!r}, which is no kernel."
+                    )
+            if parent not in above[child]:
+                above[child].append(parent)
+        try:
+            order = list(TopologicalSorter(above).static_order())
+        except CycleError as error:
+            cycle = " -> ".join(map(repr, error.args[1]))
+            raise ValueError(
+                f"DictionaryGraph: edges form a cycle, {cycle}."
+            ) from error
+        self.kernels = dict(kernels)
+        self.edges = tuple((p, child) for child in above for p in above[child])
+        self.weights = {name: _weight(weights, name) for name in kernels}
+        self._order = tuple(order)
+
+    def __repr__(self) -> str:
+        """Return how large the graph is."""
+        return f"DictionaryGraph({len(self.kernels)} kernels, {len(self.edges)} edges)"
+
+    def bind(self, X: Array) -> "FittedDictionary":
+        """Find landmarks that every kernel is known by.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        graph : FittedDictionary
+        """
+        samples = check_inputs("DictionaryGraph", X)
+        known = [known_by_landmarks(self.kernels[v], samples) for v in self._order]
+        place = {name: k for k, name in enumerate(self._order)}
+        pairs = np.array([(place[p], place[c]) for p, c in self.edges], dtype=np.intp)
+        return FittedDictionary(
+            self._order,
+            tuple(self.kernels[name] for name in self._order),
+            pairs.reshape(-1, 2),
+            np.array([self.weights[name] for name in self._order]),
+            tuple(landmarks for _, landmarks, _ in known),
+            tuple(mixing for _, _, mixing in known),
+            samples.shape[1],
+        )
+
+
+def _weight(weights: Mapping[str, float] | float, name: str) -> float:
+    """Return the weight of a node, or say that there is none."""
+    if not isinstance(weights, Mapping):
+        value: Any = weights
+    elif name in weights:
+        value = weights[name]
+    else:
+        raise ValueError(f"DictionaryGraph: weights has no entry for {name!r}.")
+    check_parameter("DictionaryGraph", "weights", value, POSITIVE)
+    return float(value)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedDictionary:
+    """A graph that is written down, with landmarks.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The nodes, parents first.
+    kernels : tuple of Kernel
+        Their kernels.
+    edges : ndarray of shape (n_edges, 2)
+        Positions of parents and children.
+    weights : ndarray of shape (n_nodes,)
+        The weights d_v.
+    landmarks, mixings : tuple of ndarray
+        What every kernel's features are computed from.
+    n_features : int
+        Number of inputs.
+    """
+
+    names: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+    edges: Indices
+    weights: Array
+    landmarks: tuple[Array, ...]
+    mixings: tuple[Array, ...]
+    n_features: int
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.names)}
+
+    def _place(self, node: str) -> int:
+        return self._places[node]
+
+    @cached_property
+    def relation(self) -> Array:
+        """Return which node (row) is an ancestor of which (column), as 0 and 1."""
+        above = np.eye(len(self.names))
+        for child in range(len(self.names)):
+            for parent in self.edges[self.edges[:, 1] == child, 0]:
+                above[:, child] = np.maximum(above[:, child], above[:, parent])
+        return above
+
+    def roots(self) -> list[str]:
+        """Return the nodes without parents."""
+        below = set(self.edges[:, 1].tolist())
+        return [name for k, name in enumerate(self.names) if k not in below]
+
+    def children(self, node: str) -> list[str]:
+        """Return the nodes that edges lead to."""
+        places = self.edges[self.edges[:, 0] == self._place(node), 1]
+        return [self.names[k] for k in places]
+
+    def parents(self, node: str) -> list[str]:
+        """Return the nodes that edges come from."""
+        places = self.edges[self.edges[:, 1] == self._place(node), 0]
+        return [self.names[k] for k in places]
+
+    def weight(self, node: str) -> float:
+        """Return d_v."""
+        return float(self.weights[self._place(node)])
+
+    def name(self, node: str, columns: Sequence[str] | None = None) -> str:
+        """Return the name of the node."""
+        return node
+
+    def degrees(self, node: str) -> tuple[int, ...]:
+        """Return the number of ancestors: nodes of one depth are of a kind."""
+        k = self._place(node)
+        return (int(self.relation[:, k].sum()) - 1,)
+
+    def kernel(self, node: str) -> Kernel:
+        """Return the kernel of the node."""
+        return self.kernels[self._place(node)]
+
+    def shares(self, node: str) -> Array:
+        """Return the factor of every kernel in the sum over a node's descendants."""
+        above = self.relation
+        inside = above[self._place(node)]
+        sums = (self.weights * inside) @ above
+        return np.asarray(1.0 / np.where(inside > 0.0, sums, np.inf) ** 2)
+
+    def descendant_kernel(self, node: str) -> "WeightedSum":
+        """Return the weighted sum of the kernels of all descendants."""
+        return WeightedSum(self.kernels, self.shares(node))
+
+    def full_kernel(self) -> "WeightedSum":
+        """Return the plain sum of all kernels."""
+        return WeightedSum(self.kernels, np.ones(len(self.names)))
+
+    def sample(self, X: Array) -> "DictionarySamples":
+        """Return the graph on samples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        samples : DictionarySamples
+        """
+        return DictionarySamples(self, check_inputs("The graph", X, self.n_features))
+
+    def features(self, node: str, X: Array) -> Array:
+        """Return the features of samples, shape (n_samples, n_columns)."""
+        return self.sample(X).features(node)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum:
+    """A weighted sum of kernels.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The kernels.
+    shares : ndarray of shape (n_kernels,)
+        Their weights.
+    """
+
+    kernels: tuple[Kernel, ...]
+    shares: Array
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
+        for k in np.flatnonzero(self.shares):
+            total += self.shares[k] * self.kernels[k](X, Y)
+        return total
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal, shape (n_samples,)."""
+        used = np.flatnonzero(self.shares)
+        parts = [self.shares[k] * self.kernels[k].diag(X) for k in used]
+        return np.asarray(np.sum(parts, axis=0))
+
+
+class DictionarySamples:
+    """A graph that is written down, on samples.
+
+    Parameters
+    ----------
+    graph : FittedDictionary
+        The graph.
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    """
+
+    def __init__(self, graph: FittedDictionary, X: Array) -> None:
+        self.graph = graph
+        self.X = X
+        self._known: dict[str, Array] = {}
+
+    @property
+    def n_samples(self) -> int:
+        """Return the number of samples."""
+        return int(self.X.shape[0])
+
+    def take(self, rows: Indices) -> "DictionarySamples":
+        """Return the graph on some of the samples."""
+        return DictionarySamples(self.graph, self.X[rows])
+
+    def features(self, node: str) -> Array:
+        """Return the features of a node, shape (n_samples, n_columns)."""
+        if node not in self._known:
+            k = self.graph._place(node)
+            values = self.graph.kernels[k](self.X, self.graph.landmarks[k])
+            self._known[node] = np.asarray(values) @ self.graph.mixings[k]
+        return self._known[node]
+
+    def residual(self, node: str) -> Array | None:
+        """Return the diagonal of what the features leave out."""
+        diagonal = np.asarray(self.graph.kernel(node).diag(self.X))
+        features = self.features(node)
+        left = diagonal - np.einsum("ij,ij->i", features, features)
+        floor = 4.0 * np.finfo(np.float64).eps * diagonal
+        return np.asarray(np.maximum(left, floor))
+
+    def descendant_forms(
+        self, nodes: Sequence[str], dual: Array
+    ) -> tuple[Array, Array]:
+        """Return the sums of quadratic forms over all descendants, and their noise."""
+        names = self.graph.names
+        forms, noise = np.zeros(len(names)), np.zeros(len(names))
+        shares = np.array([self.graph.shares(node) for node in nodes])
+        shares = shares.reshape(len(nodes), len(names))
+        for k in np.flatnonzero(shares.any(axis=0)):
+            residual = self.residual(names[k])
+            assert residual is not None
+            left = float(np.abs(dual) @ np.sqrt(residual))
+            products = self.features(names[k]).T @ dual
+            forms[k] = float(products @ products) + left**2
+            diagonal = np.asarray(self.graph.kernels[k].diag(self.X))
+            noise[k] = float(dual**2 @ diagonal)
+        return shares @ forms, shares @ noise

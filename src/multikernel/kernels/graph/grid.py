@@ -1,0 +1,394 @@
+r"""Directed grids: products over the inputs of levels of a kernel of one input.
+
+.. math:: V = \prod_i \{0, \dots, q\}, \qquad K_v = K_{1, v_1} \circ \dots \circ
+    K_{d, v_d}
+
+so that the sum of all kernels is the product over the inputs of sums over the levels.
+With weights :math:`d_v = \prod_i \beta^{v_i}` so are the sums over descendants that
+bound the duality gap [1]_.
+
+References
+----------
+.. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple kernel
+   learning. NeurIPS.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import POSITIVE, check_parameter
+from multikernel.kernels.graph.base import check_inputs, input_names
+from multikernel.kernels.graph.grid_samples import GridSamples
+from multikernel.kernels.graph.levels import Levels
+
+GridNode = tuple[tuple[int, int], ...]
+"""The inputs with a level above zero, in ascending order, each with its level."""
+
+
+@dataclass(frozen=True)
+class DirectedGrid:
+    r"""A grid with the weight :math:`d_v = \beta^{|v|}`; the base of all grids.
+
+    Parameters
+    ----------
+    weight_base : float, default=4.0
+        The factor beta of the weight per level; a certificate needs weights that
+        outgrow the kernels.
+    root_weight : float, default=0.1
+        The weight of the root.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not positive.
+    """
+
+    weight_base: float = field(default=4.0, kw_only=True)
+    root_weight: float = field(default=0.1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_parameter(owner, "weight_base", self.weight_base, POSITIVE)
+        check_parameter(owner, "root_weight", self.root_weight, POSITIVE)
+
+    def bind(self, X: Array) -> "FittedGrid":
+        """Learn the levels of every input.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples; their columns should be standardised.
+
+        Returns
+        -------
+        graph : FittedGrid
+        """
+        samples = check_inputs(type(self).__name__, X)
+        levels = tuple(self._levels(column) for column in samples.T)
+        return FittedGrid(levels, self.weight_base, self.root_weight, self._style())
+
+    def _levels(self, x: Array) -> Levels:
+        """Return the levels of an input with these values."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must say what the levels of an input are."
+        )
+
+    def _style(self) -> str:
+        """Return how a level above one is written: x^2, or x[2]."""
+        return "{name}[{level}]"
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGrid:
+    """A grid over inputs whose levels are known.
+
+    Parameters
+    ----------
+    levels : tuple of Levels
+        One per input.
+    weight_base : float
+        Factor of the weight per level.
+    root_weight : float
+        Weight of the root.
+    style : str
+        How a level is written in a name.
+    """
+
+    levels: tuple[Levels, ...]
+    weight_base: float
+    root_weight: float
+    style: str
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of inputs."""
+        return len(self.levels)
+
+    @cached_property
+    def highest(self) -> tuple[int, ...]:
+        """Return the highest level of every input."""
+        return tuple(len(levels.sizes) - 1 for levels in self.levels)
+
+    def __len__(self) -> int:
+        """Return the number of nodes, which may be astronomical."""
+        total = 1
+        for level in self.highest:
+            total *= level + 1
+        return total
+
+    @property
+    def n_nodes(self) -> int:
+        """Return the number of nodes, of any size."""
+        return self.__len__()
+
+    def roots(self) -> list[GridNode]:
+        """Return the one root: level zero of every input."""
+        return [()]
+
+    def children(self, node: GridNode) -> list[GridNode]:
+        """Return the nodes with one level more."""
+        levels = dict(node)
+        found = []
+        for k, highest in enumerate(self.highest):
+            level = levels.get(k, 0)
+            if level < highest:
+                found.append(tuple(sorted({**levels, k: level + 1}.items())))
+        return found
+
+    def parents(self, node: GridNode) -> list[GridNode]:
+        """Return the nodes with one level less."""
+        return [
+            (
+                (*node[:k], (i, level - 1), *node[k + 1 :])
+                if level > 1
+                else node[:k] + node[k + 1 :]
+            )
+            for k, (i, level) in enumerate(node)
+        ]
+
+    def weight(self, node: GridNode) -> float:
+        """Return the base to the power of the sum of the levels."""
+        if not node:
+            return self.root_weight
+        return float(self.weight_base ** sum(level for _, level in node))
+
+    def degrees(self, node: GridNode) -> tuple[int, ...]:
+        """Return the levels above zero, falling."""
+        return tuple(sorted((level for _, level in node), reverse=True))
+
+    def name(self, node: GridNode, columns: Sequence[str] | None = None) -> str:
+        """Return for example ``x3^2 * x7``; the root is ``1``."""
+        names = input_names(self.n_features, columns)
+        return " * ".join(self._factor_name(names[i], i, k) for i, k in node) or "1"
+
+    def _factor_name(self, name: str, i: int, level: int) -> str:
+        """Return the name of a level of an input."""
+        if level == 1 and self.highest[i] == 1:
+            return name
+        if level == 1 and "^" in self.style:
+            return name
+        if level == self.highest[i] and self.levels[i].sizes[level] != 1:
+            return f"{name}[rest]"
+        return self.style.format(name=name, level=level)
+
+    def sample(self, X: Array) -> GridSamples:
+        """Return the grid on samples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        samples : GridSamples
+        """
+        checked = check_inputs("FittedGrid", X, self.n_features)
+        columns = [
+            levels.columns(x) for levels, x in zip(self.levels, checked.T, strict=True)
+        ]
+        return GridSamples(self, columns)
+
+    def features(self, node: GridNode, X: Array) -> Array:
+        """Return the features of samples.
+
+        Parameters
+        ----------
+        node : node
+            Any node.
+        X : ndarray of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_columns)
+        """
+        return self.sample(X).features(node)
+
+    def kernel(self, node: GridNode) -> "NodeKernel":
+        """Return the kernel of a node."""
+        return NodeKernel(self, node)
+
+    def descendant_kernel(self, node: GridNode) -> "DescendantKernel":
+        """Return the weighted sum of the kernels of all descendants, by its factors."""
+        return DescendantKernel(self, node)
+
+    def full_kernel(self) -> "FullKernel":
+        """Return the plain sum of the kernels of all nodes, by its factors."""
+        return FullKernel(self)
+
+    def shares(self, i: int, start: int) -> Array:
+        r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` per feature of levels w >= t.
+
+        Parameters
+        ----------
+        i : int
+            The input.
+        start : int
+            The level t.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_columns,)
+            One per feature of the levels from `start` on.
+        """
+        sizes = self.levels[i].sizes
+        sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
+        return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))
+
+    def first_column(self, i: int, level: int) -> int:
+        """Return where the features of a level begin."""
+        return sum(self.levels[i].sizes[:level])
+
+
+@dataclass(frozen=True, eq=False)
+class _GridKernel:
+    """A kernel that is a product over the inputs of sums over their features."""
+
+    graph: FittedGrid
+
+    @property
+    def name(self) -> str:
+        """Return a readable name."""
+        return "grid"
+
+    def _factor_shares(self, i: int) -> Array:
+        """Return the factor of every feature of an input in its sum."""
+        raise NotImplementedError
+
+    def _scaled(self, X: Array) -> list[Array]:
+        columns = self.graph.sample(X).columns
+        return [z * np.sqrt(self._factor_shares(i)) for i, z in enumerate(columns)]
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        left = self._scaled(X)
+        right = left if Y is None else self._scaled(Y)
+        product = left[0] @ right[0].T
+        for z, other in zip(left[1:], right[1:], strict=True):
+            product *= z @ other.T
+        return np.asarray(product)
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal, shape (n_samples,)."""
+        sums = np.stack([np.einsum("ij,ij->i", z, z) for z in self._scaled(X)])
+        return np.asarray(np.prod(sums, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeKernel(_GridKernel):
+    """The kernel of one node of a grid.
+
+    Parameters
+    ----------
+    graph : FittedGrid
+        The grid.
+    node : node
+        The node.
+    """
+
+    node: GridNode
+
+    @property
+    def name(self) -> str:
+        """Return the name of the node."""
+        return self.graph.name(self.node)
+
+    def _factor_shares(self, i: int) -> Array:
+        level = dict(self.node).get(i, 0)
+        sizes = self.graph.levels[i].sizes
+        return np.repeat(np.arange(len(sizes)) == level, sizes).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class FullKernel(_GridKernel):
+    """The plain sum of the kernels of a grid.
+
+    Parameters
+    ----------
+    graph : FittedGrid
+        The grid.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return a readable name."""
+        return "all nodes"
+
+    def _factor_shares(self, i: int) -> Array:
+        return np.ones(sum(self.graph.levels[i].sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class DescendantKernel(_GridKernel):
+    r"""The sum over the descendants of a node, in closed form.
+
+    .. math::
+        \sum_{w \in D(t)} \frac{k_w}{(\sum_{v \in A(w) \cap D(t)} d_v)^2}
+        = \prod_i \sum_{w_i \ge t_i} \frac{k_{i, w_i}}
+        {(\sum_{j = t_i}^{w_i} \beta^j)^2}
+
+    For the root, whose own weight is no product, it is an upper bound.
+
+    Parameters
+    ----------
+    graph : FittedGrid
+        The grid.
+    node : node
+        The node t.
+    """
+
+    node: GridNode
+
+    @property
+    def name(self) -> str:
+        """Return a readable name."""
+        return f"descendants of {self.graph.name(self.node)}"
+
+    def _factor_shares(self, i: int) -> Array:
+        start = dict(self.node).get(i, 0)
+        shares = np.zeros(sum(self.graph.levels[i].sizes))
+        shares[self.graph.first_column(i, start) :] = self.graph.shares(i, start)
+        return shares
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        plain = super().__call__(X, Y)
+        if self.node:
+            return plain
+        below, root = root_factors(self.graph)
+        return below * plain + root * NodeKernel(self.graph, ())(X, Y)
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal, shape (n_samples,)."""
+        plain = super().diag(X)
+        if self.node:
+            return plain
+        below, root = root_factors(self.graph)
+        return below * plain + root * NodeKernel(self.graph, ()).diag(X)
+
+
+def root_factors(graph: FittedGrid) -> tuple[float, float]:
+    """Return what bounds the descendant sum of the root by sums of products.
+
+    The root's weight r stands where a product of weights has one. So the root's own
+    share is 1 / r^2, and the sum of weights of any other node, at least 1 + beta, falls
+    or grows by 1 - r.
+
+    Parameters
+    ----------
+    graph : FittedGrid
+        The grid.
+
+    Returns
+    -------
+    below, root : float
+        Factors of the closed form and of the root's kernel: their sum is the bound.
+    """
+    base, r = graph.weight_base, graph.root_weight
+    below = max((1.0 + base) / (r + base), 1.0) ** 2
+    return below, max(1.0 / r**2 - below, 0.0)

@@ -1,0 +1,279 @@
+r"""Decompositions of a kernel of one input into levels, as features.
+
+The kernel of level l is :math:`k_l(x, x') = z_l(x)^T z_l(x')`. A polynomial or Hermite
+level is one feature; a remainder, or a kernel of the user's own, is a block of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import binom
+
+from multikernel._typing import Array
+from multikernel.kernels.base import Kernel
+
+
+class Levels(Protocol):
+    """The levels 0, ..., q of one input."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the number of features of each level; level 0 has one."""
+        ...
+
+    def columns(self, x: Array) -> Array:
+        """Return the features of all levels, shape (n_samples, sum(sizes))."""
+        ...
+
+
+@dataclass(frozen=True)
+class PolynomialLevels:
+    r"""Powers: :math:`z_j(x) = \sqrt{\binom{q}{j}} x^j`, so the sum is (1 + x x')^q.
+
+    Parameters
+    ----------
+    degree : int
+        The largest power q.
+    """
+
+    degree: int
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return ones."""
+        return (1,) * (self.degree + 1)
+
+    def columns(self, x: Array) -> Array:
+        """Return the powers with their factors."""
+        factors = np.sqrt(binom(self.degree, np.arange(self.degree + 1)))
+        powers: Array = np.vander(x, self.degree + 1, increasing=True) * factors
+        return powers
+
+
+@dataclass(frozen=True)
+class HermiteLevels:
+    r"""Hermite functions of a Gaussian kernel, and the rest of it (METHODS 4).
+
+    .. math::
+        e^{-b (x - x')^2} = \sum_j \frac{(b/A)^j}{2^j j!} \sqrt{1 - b^2/A^2}
+        \, \psi_j(x) \psi_j(x'),
+        \quad \psi_j(x) = e^{-(b/A)(a + c) x^2} H_j(\sqrt{2c}\, x)
+
+    Parameters
+    ----------
+    n_components : int
+        Levels; the last is the rest, the others one function each.
+    sigma : float
+        Standard deviation of the input, 1 / a = 4 sigma^2.
+    bandwidth : float
+        The factor b of the kernel.
+    landmarks : ndarray of shape (n_landmarks, 1)
+        Samples that the rest is known by.
+    mixing : ndarray of shape (n_landmarks, n_landmarks)
+        From the rest at the landmarks to features.
+    """
+
+    n_components: int
+    sigma: float
+    bandwidth: float
+    landmarks: Array
+    mixing: Array
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return ones, and the size of the rest."""
+        return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
+
+    def columns(self, x: Array) -> Array:
+        """Return the functions, scaled as they are, and the features of the rest."""
+        kept = self.n_components - 1
+        functions = hermite_functions(x, kept, self.sigma, self.bandwidth)
+        rest = HermiteRest(kept, self.sigma, self.bandwidth)
+        return np.hstack([functions, rest(x[:, None], self.landmarks) @ self.mixing])
+
+
+@dataclass(frozen=True)
+class HermiteRest:
+    """What the first Hermite functions leave of a Gaussian kernel of one input.
+
+    Parameters
+    ----------
+    kept : int
+        How many are taken away.
+    sigma, bandwidth : float
+        As in `HermiteLevels`.
+    """
+
+    kept: int
+    sigma: float
+    bandwidth: float
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, by difference."""
+        other = X if Y is None else Y
+        gaussian = np.exp(-self.bandwidth * (X[:, :1] - other[:, :1].T) ** 2)
+        parts = [
+            hermite_functions(z[:, 0], self.kept, self.sigma, self.bandwidth)
+            for z in (X, other)
+        ]
+        return np.asarray(gaussian - parts[0] @ parts[1].T)
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal."""
+        functions = hermite_functions(X[:, 0], self.kept, self.sigma, self.bandwidth)
+        return np.asarray(1.0 - np.einsum("ij,ij->i", functions, functions))
+
+
+def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
+    r"""Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples,)
+        Values of the input.
+    number : int
+        How many functions.
+    sigma, b : float
+        As in `HermiteLevels`.
+
+    Returns
+    -------
+    functions : ndarray of shape (n_samples, number)
+        Their products sum to the kernel.
+    """
+    a = 0.25 / sigma**2
+    c = np.sqrt(a * a + 2.0 * a * b)
+    total = a + b + c
+    ratio = b / total
+    u = np.sqrt(2.0 * c) * x
+    functions = np.empty((x.shape[0], number))
+    # H_j / sqrt(2^j j!) times (b/A)^(j/2): no term of the recurrence overflows alone.
+    functions[:, 0] = (1.0 - ratio**2) ** 0.25 * np.exp(-ratio * (a + c) * x * x)
+    if number > 1:
+        functions[:, 1] = np.sqrt(2.0 * ratio) * u * functions[:, 0]
+    for j in range(1, number - 1):
+        functions[:, j + 1] = (
+            np.sqrt(2.0 * ratio / (j + 1)) * u * functions[:, j]
+            - ratio * np.sqrt(j / (j + 1)) * functions[:, j - 1]
+        )
+    return functions
+
+
+@dataclass(frozen=True, eq=False)
+class FactorLevels:
+    r"""Levels that are combinations of a kernel at landmarks.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of one input, called with arrays of shape (n, 1).
+    landmarks : ndarray of shape (n_landmarks, 1)
+        Samples that the kernel is known by.
+    mixing : ndarray of shape (n_landmarks, n_columns)
+        From kernel values at the landmarks to features.
+    blocks : tuple of int
+        Features of each level that the columns hold.
+    constant : bool
+        Whether a constant one is the first level.
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    mixing: Array
+    blocks: tuple[int, ...]
+    constant: bool
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the number of features of each level."""
+        return (1, *self.blocks) if self.constant else self.blocks
+
+    def columns(self, x: Array) -> Array:
+        """Return kernel values at the landmarks, mixed."""
+        values = np.asarray(self.kernel(x[:, None], self.landmarks)) @ self.mixing
+        if not self.constant:
+            return np.asarray(values)
+        return np.hstack([np.ones((x.shape[0], 1)), values])
+
+
+def landmark_factor(
+    columns: Callable[[int], Array], diagonal: Array, tol: float
+) -> tuple[Array, Array]:
+    """Return a factor of a kernel matrix by pivoted Cholesky.
+
+    Parameters
+    ----------
+    columns : callable
+        From the index of a sample to its column of the matrix.
+    diagonal : ndarray of shape (n_samples,)
+        The diagonal.
+    tol : float
+        Stop where no entry of the diagonal of the rest exceeds this.
+
+    Returns
+    -------
+    factor : ndarray of shape (n_samples, rank)
+        K = factor factor^T + rest.
+    pivots : ndarray of shape (rank,)
+        The samples taken.
+    """
+    n_samples = diagonal.shape[0]
+    rest = np.array(diagonal, dtype=np.float64)
+    found: list[Array] = []
+    pivots: list[int] = []
+    while len(pivots) < n_samples:
+        pivot = int(np.argmax(rest))
+        if not rest[pivot] > tol:
+            break
+        column = np.array(columns(pivot), dtype=np.float64)
+        for earlier in found:
+            column -= earlier[pivot] * earlier
+        column /= np.sqrt(rest[pivot])
+        rest -= column * column
+        rest[pivot] = 0.0
+        found.append(column)
+        pivots.append(pivot)
+    factor = np.stack(found, axis=1) if found else np.zeros((n_samples, 0))
+    return factor, np.asarray(pivots, dtype=np.intp)
+
+
+TOLERANCE = 1e-12
+"""Share of a kernel's largest value that its factor leaves out: rounding, next to the
+single precision of the sums over descendants."""
+
+
+def known_by_landmarks(
+    kernel: Any, X: Array, scale: float | None = None
+) -> tuple[Array, Array, Array]:
+    """Return a factor of a kernel matrix, and how to compute it elsewhere.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    scale : float, optional
+        What the tolerance is a share of; the largest entry of the diagonal when None.
+
+    Returns
+    -------
+    factor : ndarray of shape (n_samples, rank)
+        On the samples.
+    landmarks : ndarray of shape (rank, n_features)
+        Some of the samples.
+    mixing : ndarray of shape (rank, rank)
+        ``kernel(X, landmarks) @ mixing`` is the factor.
+    """
+    diagonal = np.asarray(kernel.diag(X))
+    largest = float(diagonal.max()) if scale is None else scale
+    factor, pivots = landmark_factor(
+        lambda pivot: np.asarray(kernel(X, X[[pivot]]))[:, 0],
+        diagonal,
+        TOLERANCE * largest,
+    )
+    # The rows of the pivots are a lower triangle: the factor of their own matrix.
+    mixing = np.linalg.inv(factor[pivots]).T if pivots.size else np.zeros((0, 0))
+    return factor, X[pivots], mixing

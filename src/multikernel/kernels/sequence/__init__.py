@@ -1,0 +1,28 @@
+"""Kernels on strings: DNA, RNA, proteins, or letters of any other alphabet."""
+
+from multikernel.kernels.sequence.alphabet import Alphabet
+from multikernel.kernels.sequence.base import SequenceKernel
+from multikernel.kernels.sequence.builders import (
+    dna_dictionary,
+    motif_dictionary,
+    per_window,
+)
+from multikernel.kernels.sequence.motif import MotifKernel, motif_patterns
+from multikernel.kernels.sequence.profile import ProfileKernel
+from multikernel.kernels.sequence.spectrum import SpectrumKernel
+from multikernel.kernels.sequence.weighted_degree import WeightedDegreeKernel
+from multikernel.kernels.sequence.window import WindowKernel
+
+__all__ = [
+    "Alphabet",
+    "MotifKernel",
+    "ProfileKernel",
+    "SequenceKernel",
+    "SpectrumKernel",
+    "WeightedDegreeKernel",
+    "WindowKernel",
+    "dna_dictionary",
+    "motif_dictionary",
+    "motif_patterns",
+    "per_window",
+]

@@ -1,0 +1,137 @@
+"""What all kernels on sequences share: reading, blocks of rows, cosine scaling."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.kernels.sequence.alphabet import Alphabet, find_alphabet
+from multikernel.kernels.sequence.reading import Sequences, read_sequences
+from multikernel.linalg.threads import run_blocks
+
+BLOCK_ROWS = 64
+"""Rows of a matrix that a thread computes at a time."""
+
+
+class SequenceKernel(ABC):
+    """A kernel on strings.
+
+    A subclass represents sequences, and compares what represents them. In a table it
+    stands on a column of strings, by `ColumnKernel` or where there is one only.
+    """
+
+    alphabet: str | Alphabet
+    cosine: bool
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Return the readable name."""
+
+    @abstractmethod
+    def represent(self, sequences: Sequences) -> Any:
+        """Return what the kernel compares, of sequences of bytes."""
+
+    @abstractmethod
+    def compare(self, rows: Any, cols: Any) -> Array:
+        """Return the matrix before scaling; `cols` is `rows` where it is symmetric."""
+
+    @abstractmethod
+    def squared_norms(self, represented: Any) -> Array:
+        """Return the values of sequences with themselves, before scaling."""
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """Return the Gram matrix.
+
+        Parameters
+        ----------
+        X : sequence or array of str of shape (n_samples_X,)
+            Sequences, see `read_sequences` for the forms they may have.
+        Y : sequence or array of str of shape (n_samples_Y,), optional
+            The second set, `X` when left out.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+        """
+        rows = self.represent(read_sequences(X))
+        cols = rows if Y is None else self.represent(read_sequences(Y))
+        K = self.compare(rows, cols)
+        if self.cosine:
+            scales = unit_scales(self.squared_norms(rows))
+            others = scales
+            if cols is not rows:
+                others = unit_scales(self.squared_norms(cols))
+            # Products of two scales first, which are as symmetric as K is.
+            for first in range(0, K.shape[0], BLOCK_ROWS):
+                block = slice(first, first + BLOCK_ROWS)
+                K[block] *= scales[block, None] * others
+        return K
+
+    def diag(self, X: Any) -> Array:
+        """Return k(x, x) for every sequence, shape (n_samples,)."""
+        squares = self.squared_norms(self.represent(read_sequences(X)))
+        if self.cosine:
+            squares = squares * unit_scales(squares) ** 2
+        return squares
+
+    def factor(self, X: Any) -> Array | None:
+        """Return Z with k(X, X) = Z Z^T, where that is known and thin enough."""
+        return None
+
+    def check(self, sequences: Sequences) -> None:
+        """Raise a sentence if sequences are none that this kernel takes."""
+        self.encode(sequences)
+
+    def encode(self, sequences: Sequences) -> Sequences:
+        """Return codes of letters in the kernel's alphabet."""
+        return find_alphabet(self.alphabet).encode(sequences)
+
+
+def unit_scales(squares: Array) -> Array:
+    """Return what makes vectors of these squared norms unit ones; zero for zero."""
+    scales = np.zeros(squares.shape)
+    np.divide(1.0, np.sqrt(squares), out=scales, where=squares > 0.0)
+    return scales
+
+
+def fill_rows(K: Array, symmetric: bool, work: Callable[[int, Array], None]) -> Array:
+    """Compute a matrix in blocks of rows on all threads.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_rows, n_cols)
+        Overwritten.
+    symmetric : bool
+        Whether `work` leaves entries left of the diagonal to their mirror images.
+    work : callable
+        Called with the number of the first row and the rows to fill.
+
+    Returns
+    -------
+    K : ndarray of shape (n_rows, n_cols)
+    """
+    run_blocks(
+        lambda first: work(first, K[first : first + BLOCK_ROWS]),
+        range(0, K.shape[0], BLOCK_ROWS),
+    )
+    if symmetric:
+        for first in range(0, K.shape[0], BLOCK_ROWS):
+            block = slice(first, first + BLOCK_ROWS)
+            K[block, :first] = K[:first, block].T
+            square = K[block, block]
+            lower = np.tril_indices(square.shape[0], -1)
+            square[lower] = square.T[lower]
+    return K
+
+
+def check_kernel_options(kernel: SequenceKernel) -> None:
+    """Raise unless the parameters that all kernels on sequences have are right."""
+    object.__setattr__(kernel, "alphabet", find_alphabet(kernel.alphabet))
+    if not isinstance(kernel.cosine, bool | np.bool_):
+        raise ValueError(
+            f"{type(kernel).__name__}: cosine must be True or False, got "
+            f"{kernel.cosine!r}."
+        )

@@ -1,0 +1,332 @@
+"""Compiled loops over sequences: words, what two have in common, runs of matches."""
+
+import numpy as np
+from numba import njit
+
+from multikernel._typing import Array, Indices
+from multikernel.kernels.sequence.reading import Bits, Letters
+
+LINEAR, INTERSECTION, JENSEN_SHANNON = 0, 1, 2
+"""How the values of two sequences at a common word are compared."""
+
+
+@njit(cache=True, nogil=True)
+def word_codes(
+    codes: Letters, starts: Indices, offsets: Indices, size: int, out: Indices
+) -> Indices:
+    """Write the number of every word of every sequence, and return where they end.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Letters of all sequences, 255 for those that are in no word.
+    starts : ndarray of shape (n_sequences + 1,)
+        Where each starts.
+    offsets : ndarray of shape (n_letters,)
+        Places of a word's letters, the first at 0, ascending.
+    size : int
+        Letters of the alphabet.
+    out : ndarray of shape (n_codes,)
+        Overwritten; words of a sequence are ascending.
+
+    Returns
+    -------
+    ends : ndarray of shape (n_sequences + 1,)
+        Words of sequence i are ``out[ends[i] : ends[i + 1]]``.
+    """
+    n = starts.size - 1
+    ends = np.zeros(n + 1, dtype=np.int64)
+    used = 0
+    for i in range(n):
+        for first in range(starts[i], starts[i + 1] - offsets[-1]):
+            word = np.int64(0)
+            for k in range(offsets.size):
+                code = codes[first + offsets[k]]
+                if code == 255:
+                    word = np.int64(-1)
+                    break
+                word = word * size + code
+            if word >= 0:
+                out[used] = word
+                used += 1
+        out[ends[i] : used].sort()
+        ends[i + 1] = used
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def count_equal(
+    words: Indices, ends: Indices, columns: Indices, values: Array
+) -> Indices:
+    """Count equal words next to each other, and return where each sequence's end.
+
+    Parameters
+    ----------
+    words : ndarray of int
+        Words of all sequences, those of each ascending.
+    ends : ndarray of shape (n_sequences + 1,)
+        Where those of each start.
+    columns, values : ndarray of the shape of `words`
+        Overwritten by the different words and how often each is there.
+
+    Returns
+    -------
+    starts : ndarray of shape (n_sequences + 1,)
+        Different words of sequence i are ``columns[starts[i] : starts[i + 1]]``.
+    """
+    starts = np.zeros(ends.size, dtype=np.int64)
+    used = 0
+    for i in range(ends.size - 1):
+        for t in range(ends[i], ends[i + 1]):
+            if t == ends[i] or words[t] != words[t - 1]:
+                columns[used] = words[t]
+                values[used] = 0.0
+                used += 1
+            values[used - 1] += 1.0
+        starts[i + 1] = used
+    return starts
+
+
+@njit(cache=True, nogil=True)
+def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    row_starts: Indices,
+    row_columns: Indices,
+    row_values: Array,
+    posting_starts: Indices,
+    postings: Indices,
+    posting_values: Array,
+    posting_logs: Array,
+    first: int,
+    symmetric: bool,
+    mode: int,
+    out: Array,
+) -> None:
+    """Sum over the words that two sequences share, for some rows and all columns.
+
+    Parameters
+    ----------
+    row_starts : ndarray of shape (n_rows + 1,)
+        Where the words of each row's sequence start.
+    row_columns, row_values : ndarray of the shape of the words
+        The words, and their values.
+    posting_starts : ndarray of shape (n_words + 1,)
+        Where the sequences that hold a word start.
+    postings, posting_values : ndarray
+        Sequences of the columns with a word, ascending, and their values.
+    posting_logs : ndarray of shape (n_postings,)
+        x log x of these values; any numbers where `mode` is another.
+    first : int
+        The number of the first row of `out`.
+    symmetric : bool
+        Whether entries left of the diagonal are left out.
+    mode : int
+        `LINEAR`, `INTERSECTION` or `JENSEN_SHANNON`.
+    out : ndarray of shape (n_chosen_rows, n_cols)
+        Zeros; the sums are added.
+    """
+    for place in range(out.shape[0]):
+        i = first + place
+        lowest = i if symmetric else 0
+        sums = out[place]
+        for t in range(row_starts[i], row_starts[i + 1]):
+            word, p = row_columns[t], row_values[t]
+            log_p = p * np.log(p) if mode == JENSEN_SHANNON else 0.0
+            for u in range(posting_starts[word + 1] - 1, posting_starts[word] - 1, -1):
+                j, q = postings[u], posting_values[u]
+                if j < lowest:
+                    break
+                if mode == LINEAR:
+                    sums[j] += p * q
+                elif mode == INTERSECTION:
+                    sums[j] += min(p, q)
+                else:
+                    both = (p + q) * np.log(p + q) - log_p - posting_logs[u]
+                    sums[j] += 0.5 * both
+
+
+@njit(cache=True, nogil=True)
+def bit_planes(codes: Letters, starts: Indices, n_planes: int, planes: Bits) -> None:
+    """Write letters as bits: those of a code in planes, and a last one where known.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Letters of all sequences, 255 for those that equal none.
+    starts : ndarray of shape (n_sequences + 1,)
+        Where each starts.
+    n_planes : int
+        Bits of a code.
+    planes : ndarray of uint64 of shape (n_sequences, n_planes + 1, n_words)
+        Zeros; overwritten.
+    """
+    for i in range(starts.size - 1):
+        for place in range(starts[i + 1] - starts[i]):
+            code = codes[starts[i] + place]
+            if code == 255:
+                continue
+            word, bit = place // 64, np.uint64(1) << np.uint64(place % 64)
+            planes[i, n_planes, word] |= bit
+            for plane in range(n_planes):
+                if (code >> plane) & 1:
+                    planes[i, plane, word] |= bit
+
+
+@njit(cache=True, nogil=True)
+def count_bits(word: np.uint64) -> np.int64:
+    """Return how many bits of a word are one; a single instruction once compiled."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
+    """Write bits moved to later places, or to earlier ones for a negative shift.
+
+    Parameters
+    ----------
+    planes : ndarray of uint64 of shape (n_planes, n_words)
+        The bits.
+    shift : int
+        How many places.
+    out : ndarray of the shape of `planes`
+        Overwritten; what leaves the words is lost.
+    """
+    n_words = planes.shape[1]
+    words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)
+    rest = np.uint64(64) - bits
+    for plane in range(planes.shape[0]):
+        for w in range(n_words):
+            value = np.uint64(0)
+            near = w - words if shift > 0 else w + words
+            far = near - 1 if shift > 0 else near + 1
+            if 0 <= near < n_words:
+                part = planes[plane, near]
+                value = part << bits if shift > 0 else part >> bits
+            if bits > 0 and 0 <= far < n_words:
+                part = planes[plane, far]
+                value |= part >> rest if shift > 0 else part << rest
+            out[plane, w] = value
+
+
+@njit(cache=True, nogil=True)
+def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
+    """Write a bit for every place where shifts of one sequence agree with another.
+
+    Parameters
+    ----------
+    moved : ndarray of uint64 of shape (n_planes + 1, n_words, n_moves)
+        The sequence in all shifts.
+    cols : ndarray of uint64 of shape (n_cols, n_planes + 1, n_words)
+        The others.
+    j : int
+        Which of them.
+    equal : ndarray of uint64 of shape (n_words + 1, n_moves)
+        Overwritten but for its last row.
+    """
+    n_planes = moved.shape[0] - 1
+    for w in range(moved.shape[1]):
+        known = cols[j, n_planes, w]
+        for s in range(moved.shape[2]):
+            equal[w, s] = moved[n_planes, w, s] & known
+        for plane in range(n_planes):
+            opposite = ~cols[j, plane, w]
+            for s in range(moved.shape[2]):
+                equal[w, s] &= moved[plane, w, s] ^ opposite
+
+
+@njit(cache=True, nogil=True)
+def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
+    """Return the weighted number of runs of one set bit, of two and so on.
+
+    Parameters
+    ----------
+    equal : ndarray of uint64 of shape (n_words + 1, n_moves)
+        A row of bits for every shift, zeros in the last words; overwritten.
+    degrees : ndarray of shape (degree,)
+        Weights of runs of one bit, two and so on.
+    weights : ndarray of shape (n_moves,)
+        Weights of shifts.
+    numbers : ndarray of shape (n_moves,)
+        Overwritten.
+
+    Returns
+    -------
+    total : float
+    """
+    one, last = np.uint64(1), np.uint64(63)
+    total = 0.0
+    for degree in range(degrees.size):
+        found = np.uint64(0)
+        numbers[:] = 0
+        for w in range(equal.shape[0] - 1):
+            for s in range(weights.size):
+                word = equal[w, s]
+                numbers[s] += count_bits(word)
+                # Runs that start here go on where the next bit starts one as well.
+                word &= (word >> one) | (equal[w + 1, s] << last)
+                equal[w, s] = word
+                found |= word
+        weighted = 0.0
+        for s in range(weights.size):
+            weighted += weights[s] * numbers[s]
+        total += degrees[degree] * weighted
+        if found == 0:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    rows: Bits,
+    cols: Bits,
+    degrees: Array,
+    shifts: Array,
+    first: int,
+    symmetric: bool,
+    out: Array,
+) -> None:
+    """Write the weighted number of equal words in equal or shifted places.
+
+    Places where two sequences agree are the bits of a few machine words: those where
+    a word of d letters starts that both have are the bits b with the next d - 1 set as
+    well. So 64 places cost what one would.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64 of shape (n_rows, n_planes + 1, n_words)
+        Sequences of the rows, from `bit_planes`.
+    cols : ndarray of uint64 of shape (n_cols, n_planes + 1, n_words)
+        Sequences of the columns.
+    degrees : ndarray of shape (degree,)
+        Weights of words of one letter, two and so on.
+    shifts : ndarray of shape (n_shifts + 1,)
+        Weights of words at the same place, at places one apart and so on.
+    first : int
+        The number of the first row of `out`.
+    symmetric : bool
+        Whether entries left of the diagonal are left out.
+    out : ndarray of shape (n_chosen_rows, n_cols)
+        Overwritten.
+    """
+    n_shifts, n_words = shifts.size - 1, rows.shape[2]
+    n_moves = 2 * n_shifts + 1
+    # Shifts are neighbors in memory, so that one instruction serves several of them:
+    # a fifth of the time of one shift after the other.
+    moved = np.empty((rows.shape[1], n_words, n_moves), dtype=np.uint64)
+    equal = np.zeros((n_words + 1, n_moves), dtype=np.uint64)
+    buffer = np.empty(rows.shape[1:], dtype=np.uint64)
+    weights, numbers = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
+    for s in range(n_moves):
+        weights[s] = shifts[abs(s - n_shifts)]
+    for place in range(out.shape[0]):
+        i = first + place
+        for s in range(n_moves):
+            shifted_by(rows[i], s - n_shifts, buffer)
+            moved[:, :, s] = buffer
+        for j in range(i if symmetric else 0, cols.shape[0]):
+            mark_equal(moved, cols, j, equal)
+            out[place, j] = weigh_runs(equal, degrees, weights, numbers)

@@ -1,0 +1,228 @@
+"""Sequences as they come: lists, arrays and columns of strings, or packed numbers.
+
+Data are tables of float64 numbers everywhere in this library: samples are chosen,
+compared, kept and saved as their rows. So a column of sequences becomes columns of
+numbers of six letters each, which are exact in float64, and every storage, search and
+model file takes sequences without knowing it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+
+Letters = NDArray[np.uint8]
+"""Letters as bytes, or their codes."""
+
+Bits = NDArray[np.uint64]
+"""Machine words of 64 bits."""
+
+PACKED = 6
+"""Letters a number: 48 bits, where float64 holds 53 exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Sequences in one array, one after the other.
+
+    Parameters
+    ----------
+    letters : ndarray of uint8
+        All letters.
+    starts : ndarray of shape (n_sequences + 1,)
+        Sequence i is ``letters[starts[i] : starts[i + 1]]``.
+    """
+
+    letters: Letters
+    starts: Indices
+
+    @property
+    def number(self) -> int:
+        """Return how many sequences there are."""
+        return self.starts.size - 1
+
+    @property
+    def lengths(self) -> Indices:
+        """Return the length of each, shape (n_sequences,)."""
+        return np.diff(self.starts)
+
+    def window(self, start: int | None, stop: int | None) -> "Sequences":
+        """Return a part of each, as Python slices strings.
+
+        Parameters
+        ----------
+        start, stop : int or None
+            The ends; negative ones count from the end of each sequence.
+
+        Returns
+        -------
+        parts : Sequences
+            Those of short sequences may be empty.
+        """
+        lengths = self.lengths
+        first = _ends(0 if start is None else start, lengths)
+        last = lengths if stop is None else _ends(stop, lengths)
+        sizes = np.maximum(last - first, 0)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        origin = np.repeat(self.starts[:-1] + first - starts[:-1], sizes)
+        return Sequences(self.letters[origin + np.arange(starts[-1])], starts)
+
+    def texts(self) -> list[str]:
+        """Return the sequences as strings."""
+        whole = self.letters.tobytes().decode("latin-1")
+        ends = self.starts.tolist()
+        return [whole[a:b] for a, b in pairwise(ends)]
+
+
+def _ends(end: int, lengths: Indices) -> Indices:
+    """Return one end of a slice in every sequence."""
+    return np.clip(end + lengths if end < 0 else np.full_like(lengths, end), 0, lengths)
+
+
+def read_sequences(X: Any) -> Sequences:
+    """Return sequences as bytes.
+
+    Parameters
+    ----------
+    X : sequence or array of str, or ndarray of float64 or of uint8
+        Strings in a list, in an array of shape (n_sequences,) or (n_sequences, 1) or
+        in a column of a data frame; ASCII codes, uint8 of shape (n_sequences, length);
+        or what `pack` made of them.
+
+    Returns
+    -------
+    sequences : Sequences
+
+    Raises
+    ------
+    ValueError
+        If something is no string, or a string has a character beyond Latin-1.
+
+    Examples
+    --------
+    >>> from multikernel.kernels.sequence.reading import read_sequences
+    >>> read_sequences(["ACG", "T"]).lengths
+    array([3, 1])
+    """
+    if isinstance(X, Sequences):
+        return X
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64:
+        return unpack(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.uint8:
+        starts = np.arange(X.shape[0] + 1, dtype=np.intp) * X.shape[1]
+        return Sequences(np.ascontiguousarray(X).reshape(-1), starts)
+    if isinstance(X, str | bytes):
+        raise ValueError("A list of sequences is needed, got a single one.")
+    values = list(X) if isinstance(X, Sequence) else np.asarray(X, dtype=object)
+    if isinstance(values, np.ndarray):
+        if values.ndim == 2 and values.shape[1] != 1:
+            raise ValueError(
+                f"Sequences must be in one column, got an array of shape "
+                f"{values.shape}: choose a column by ColumnKernel(kernel, column)."
+            )
+        values = values.reshape(-1).tolist()
+    return from_texts(values)
+
+
+def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
+    """Return strings as sequences of bytes.
+
+    Parameters
+    ----------
+    values : iterable of str
+        The strings; bytes will do.
+    where : str, default=""
+        What to add to the number of a sequence in a message.
+
+    Returns
+    -------
+    sequences : Sequences
+
+    Raises
+    ------
+    ValueError
+        If something is no string, or a string has a character beyond Latin-1.
+    """
+    parts: list[bytes] = []
+    for row, value in enumerate(values):
+        if isinstance(value, bytes):
+            parts.append(value)
+            continue
+        if not isinstance(value, str):
+            raise ValueError(
+                f"Sequence {row}{where} is {value!r} and no string: leave such samples "
+                "out."
+            )
+        try:
+            parts.append(value.encode("latin-1"))
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"Sequence {row}{where} has the character {value[error.start]!r} at "
+                f"position {error.start}, which is no letter of one byte."
+            ) from error
+    sizes = np.fromiter(map(len, parts), dtype=np.intp, count=len(parts))
+    letters = np.frombuffer(b"".join(parts), dtype=np.uint8)
+    if not letters.all():
+        row = next(row for row, part in enumerate(parts) if 0 in part)
+        raise ValueError(f"Sequence {row}{where} has the character '\\x00'.")
+    return Sequences(letters, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def pack(sequences: Sequences) -> Array:
+    """Return sequences as rows of numbers, six letters each.
+
+    Parameters
+    ----------
+    sequences : Sequences
+        The sequences, as bytes other than zero.
+
+    Returns
+    -------
+    packed : ndarray of shape (n_sequences, n_numbers)
+        Letter t of a number is its digit t in base 256; zeros follow the last one.
+    """
+    lengths = sequences.lengths
+    width = max(1, -(-int(lengths.max(initial=0)) // PACKED))
+    padded = np.zeros((sequences.number, width * PACKED), dtype=np.uint8)
+    columns = np.arange(sequences.letters.size) - np.repeat(
+        sequences.starts[:-1], lengths
+    )
+    padded[np.repeat(np.arange(sequences.number), lengths), columns] = sequences.letters
+    wide = np.zeros((sequences.number, width, 8), dtype=np.uint8)
+    wide[:, :, :PACKED] = padded.reshape(sequences.number, width, PACKED)
+    return wide.view("<u8")[:, :, 0].astype(np.float64)
+
+
+def unpack(packed: Array) -> Sequences:
+    """Return the sequences that `pack` made numbers of.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (n_sequences, n_numbers)
+        The numbers.
+
+    Returns
+    -------
+    sequences : Sequences
+
+    Raises
+    ------
+    ValueError
+        If these are other numbers.
+    """
+    if packed.size and not 0.0 <= packed.min() <= packed.max() < 256.0**PACKED:
+        raise ValueError(
+            "A sequence kernel was given numbers: give it strings, or in a table the "
+            "column that holds them, ColumnKernel(kernel, column)."
+        )
+    whole = np.ascontiguousarray(packed).astype("<u8")
+    shape = packed.shape[0], packed.shape[1], 8
+    wide = whole.view(np.uint8).reshape(shape)[:, :, :PACKED]
+    flat = wide.reshape(packed.shape[0], -1)
+    lengths = np.count_nonzero(flat, axis=1)
+    return Sequences(flat[flat != 0], np.concatenate([[0], np.cumsum(lengths)]))

@@ -1,0 +1,219 @@
+"""Tables of numbers and sequences: packed into numbers, and their kernels' columns.
+
+Numeric columns come first. Behind them the numbers of all columns of sequences are
+interleaved, the first of each, then the second of each: so a slice with a step picks
+one column's, however long the sequences are, and new data may hold longer ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.columns import (
+    ColumnKernel,
+    Columns,
+    Features,
+    resolve_indices,
+    resolved_label,
+    select_columns,
+)
+from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
+from multikernel.kernels.sequence.base import SequenceKernel
+from multikernel.kernels.sequence.reading import from_texts, pack, unpack
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns of the data hold sequences.
+
+    Parameters
+    ----------
+    features : Features
+        All columns as the user gave them.
+    sequences : tuple of int
+        Those of strings, ascending.
+    """
+
+    features: Features
+    sequences: tuple[int, ...]
+
+    @property
+    def numeric(self) -> tuple[int, ...]:
+        """Return the columns of numbers, ascending."""
+        strings = set(self.sequences)
+        return tuple(c for c in range(self.features.number) if c not in strings)
+
+    def label(self, column: int) -> str:
+        """Return what a column is called in a message."""
+        names = self.features.names
+        return repr(column if names is None else names[column])
+
+    def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
+        """Return a table of numbers alone.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_samples, n_numeric)
+            The columns of numbers.
+        strings : sequence of iterable of str
+            The columns of sequences.
+
+        Returns
+        -------
+        table : ndarray of shape (n_samples, n_packed)
+
+        Raises
+        ------
+        ValueError
+            If something is no string, or an empty one.
+        """
+        blocks = []
+        for column, values in zip(self.sequences, strings, strict=True):
+            where = f" of column {self.label(column)}" * (self.features.number > 1)
+            sequences = from_texts(values, where)
+            empty = np.flatnonzero(sequences.lengths == 0)
+            if empty.size:
+                raise ValueError(
+                    f"Sequence {empty[0]}{where} is empty: leave such samples out."
+                )
+            blocks.append(pack(sequences))
+        width = max(block.shape[1] for block in blocks)
+        words = np.zeros((blocks[0].shape[0], width, len(blocks)))
+        for place, block in enumerate(blocks):
+            words[:, : block.shape[1], place] = block
+        return np.hstack([numbers, words.reshape(words.shape[0], -1)])
+
+    def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
+        """Return kernels that find their columns in a packed table.
+
+        Parameters
+        ----------
+        dictionary : KernelDictionary
+            Kernels as the user gave them, their columns those of the data. One that
+            names no columns sees all columns of its kind: a sequence kernel the one
+            with sequences, any other kernel all numeric ones.
+
+        Returns
+        -------
+        dictionary : ListDictionary
+
+        Raises
+        ------
+        ValueError
+            If a kernel stands on columns of another kind.
+        """
+        kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
+        given = dictionary.names if isinstance(dictionary, ListDictionary) else None
+        names = given or told_apart([kernel_name(kernel) for kernel in kernels])
+        return ListDictionary(kernels, names)
+
+    def check(self, dictionary: KernelDictionary, table: Array) -> None:
+        """Raise if a kernel does not take the sequences of its column.
+
+        Parameters
+        ----------
+        dictionary : KernelDictionary
+            Kernels from `resolve`.
+        table : ndarray of shape (n_samples, n_packed)
+            From `packed`, in the order of the user's rows, which messages count.
+
+        Raises
+        ------
+        ValueError
+            Naming the kernel and the sequence.
+        """
+        for m in range(len(dictionary)):
+            kernel, columns = dictionary[m], table
+            if isinstance(kernel, ColumnKernel):
+                columns = select_columns(table, kernel.columns)
+                kernel = kernel.kernel
+            if isinstance(kernel, SequenceKernel):
+                try:
+                    kernel.check(unpack(columns))
+                except ValueError as error:
+                    name = kernel_name(dictionary[m])
+                    raise ValueError(f"Kernel {m} ({name}): {error}") from error
+
+    def _resolve_one(self, kernel: Kernel, m: int) -> Kernel:
+        """Return one kernel on the columns of the packed table."""
+        chosen: Columns | None = None
+        inner, label, owner = kernel, None, f"Kernel {m} ({kernel_name(kernel)})"
+        if isinstance(kernel, ColumnKernel):
+            chosen, inner = kernel.columns, kernel.kernel
+            label = kernel.label
+        takes_strings = isinstance(inner, SequenceKernel)
+        mine = self.sequences if takes_strings else self.numeric
+        if chosen is None:
+            indices = mine
+        else:
+            indices = resolve_indices(chosen, self.features)
+            if label is None:
+                label = resolved_label(chosen, indices, self.features)
+        self._check_kinds(owner, indices, takes_strings)
+        if takes_strings:
+            place = self.sequences.index(indices[0])
+            first, step = len(self.numeric) + place, len(self.sequences)
+            if label is None and self.features.number > 1:
+                label = self.label(indices[0]).strip("'")
+            packed: Columns = slice(first, None, step)
+            if label is None:
+                return inner
+            return ColumnKernel(inner, packed, label)
+        position = {column: place for place, column in enumerate(self.numeric)}
+        if label is None:
+            label = "all numbers"
+        return ColumnKernel(inner, [position[c] for c in indices], label)
+
+    def _check_kinds(
+        self, owner: str, indices: tuple[int, ...], takes_strings: bool
+    ) -> None:
+        """Raise unless the columns are of the kind that a kernel takes."""
+        strings = set(self.sequences)
+        if takes_strings and len(indices) != 1:
+            labels = ", ".join(map(self.label, self.sequences))
+            raise ValueError(
+                f"{owner} takes one column of sequences, and these are "
+                f"{len(indices)}: choose one of {labels} by ColumnKernel."
+            )
+        if not indices:
+            raise ValueError(
+                f"{owner} takes numbers, and X holds sequences only: use sequence "
+                "kernels (multikernel.kernels.sequence)."
+            )
+        wrong = [c for c in indices if (c in strings) != takes_strings]
+        if wrong:
+            needed, found = ("sequences", "numbers")
+            if not takes_strings:
+                needed, found = found, needed
+            raise ValueError(
+                f"{owner} takes {needed}, but column {self.label(wrong[0])} holds "
+                f"{found}."
+            )
+
+
+def takes_sequences(kernels: object) -> bool:
+    """Return whether a kernel among those of an estimator takes sequences.
+
+    Parameters
+    ----------
+    kernels : object
+        The ``kernels`` parameter of an estimator, right or wrong. A dictionary of
+        another class than this package's takes none.
+
+    Returns
+    -------
+    takes : bool
+    """
+    if isinstance(kernels, ListDictionary | ParameterGrid):
+        kernels = kernels.kernels
+    if not isinstance(kernels, list | tuple):
+        return False
+    inner = (
+        kernel.kernel if isinstance(kernel, ColumnKernel) else kernel
+        for kernel in kernels
+    )
+    return any(isinstance(kernel, SequenceKernel) for kernel in inner)

@@ -1,0 +1,111 @@
+"""What hierarchical multiple kernel learning solves, and what comes back."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from multikernel._typing import Array
+from multikernel.kernels.graph.base import GraphSamples
+from multikernel.losses import Loss
+from multikernel.problem import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class HullProblem:
+    r"""A problem over a graph of kernels.
+
+    .. math::
+        \min_{f, b} \frac{1}{W} \sum_i \ell\Bigl(y_i, \sum_{v} f_v(x_i) + b\Bigr)
+        + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
+
+    Parameters
+    ----------
+    samples : GraphSamples
+        The graph on the training samples.
+    y : ndarray of shape (n_samples,)
+        Targets; -1.0 and +1.0 for classification losses.
+    loss : Loss
+        Summed over samples; sample weights are part of it.
+    alpha : float
+        Strength, the lambda of the paper.
+    total_weight : float
+        W, the sum of the sample weights.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        Sample weights; features are centred by them.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    """
+
+    samples: GraphSamples
+    y: Array
+    loss: Loss
+    alpha: float
+    total_weight: float
+    weights: Array | None = None
+    fit_intercept: bool = True
+
+
+class HullStatus(Enum):
+    """Why a search stopped; the value is the sentence shown to the user."""
+
+    CERTIFIED = "The total duality gap, over all nodes of the graph, is below tol."
+    NOISE_LIMITED = (
+        "The kernels left out could not be proven useless: what their sums amount to "
+        "does not stand out from noise. certify=True and a larger weight_base go on."
+    )
+    MAX_KERNELS = (
+        "The hull has max_kernels nodes and its optimality is not proven: raise "
+        "max_kernels, alpha or the weight_base of the graph."
+    )
+    MAX_ITER = "The iteration limit was reached: raise max_iter or loosen tol."
+    STOPPED = "A callback asked to stop."
+    STALLED = (
+        "No further progress is possible in floating-point arithmetic: loosen tol, or "
+        "check the scaling of features and targets."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HullSolution:
+    """A model over a hull, with its certificate.
+
+    Parameters
+    ----------
+    nodes : tuple of nodes
+        The hull, parents before children.
+    coefs : tuple of ndarray of shape (n_columns,)
+        Coefficients of the centred features of every node.
+    means : tuple of ndarray of shape (n_columns,)
+        What centred them.
+    intercept : float
+        The intercept.
+    dual : ndarray of shape (n_samples,)
+        A dual feasible point of the summed loss, at its best scale.
+    objective : float
+        Primal value.
+    duality_gap : float
+        The total relative gap, over all nodes of the graph.
+    reduced_gap : float
+        The relative gap of the problem on the active set alone.
+    n_searched : int
+        Nodes of the active set, those without a part in the model included.
+    n_iter : int
+        Rounds of the search.
+    status : HullStatus
+        Why it stopped.
+    history : tuple of Progress
+        One line per round.
+    """
+
+    nodes: tuple[Any, ...]
+    coefs: tuple[Array, ...]
+    means: tuple[Array, ...]
+    intercept: float
+    dual: Array
+    objective: float
+    duality_gap: float
+    reduced_gap: float
+    n_searched: int
+    n_iter: int
+    status: HullStatus
+    history: tuple[Progress, ...] = field(default=())

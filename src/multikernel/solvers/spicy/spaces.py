@@ -1,0 +1,427 @@
+r"""What SpicyMKL's inner iteration makes of vectors: their images under every kernel.
+
+A kernel in memory makes K v of a vector v, of n_samples numbers. One that is held as a
+factor, :math:`K = Z Z^\top`, makes :math:`Z^\top v`, of as many numbers as its rank:
+norms are those of these numbers, and with total active rank R a system
+
+.. math:: \Bigl(\sum_m Z_m B_m Z_m^\top + D\Bigr) x = r, \qquad
+    B_m = w_m I + u_m u_m^\top,
+
+costs :math:`n R^2` by the Woodbury identity, or the cube of n where n is less than R.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.factors import low_rank_form
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.metered import MeteredStack
+from multikernel.gram.products import combined_rows, images_of_sparse
+from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.weighted import gathered, weighted_gram
+from multikernel.solvers.spicy.quadratic_model import Hessian
+from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
+
+
+class KernelSpaces(Protocol):
+    """The spaces of some kernels; images are arrays that only they understand."""
+
+    def images(self, v: Array) -> Array:
+        """Return what every kernel makes of one vector, shape (n_samples,)."""
+        ...
+
+    def images_of_each(self, coefs: Array) -> Array:
+        """Return what every kernel makes of its own row."""
+        ...
+
+    def inner(self, images: Array, v: Array, v_images: Array) -> Array:
+        """Return inner products with v, one for all kernels or a row for each.
+
+        Images must be those of one row for each, or `v` one vector for all.
+        """
+        ...
+
+    def scaled(self, images: Array, factors: Array) -> Array:
+        """Return images, those of every kernel multiplied by a factor."""
+        ...
+
+    def values(self, images: Array, shares: Array) -> Array:
+        """Return the decision values of shares of what the images stand for."""
+        ...
+
+    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+        r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
+
+        Parameters
+        ----------
+        weights, bends : ndarray of shape (n_kernels,)
+            The weights w, and the multiples b; these are zero where w is.
+        images : ndarray
+            Of a vector v for each kernel.
+        """
+        ...
+
+
+def kernel_spaces(gram: GramStack) -> KernelSpaces:
+    """Return the spaces of the kernels of a stack.
+
+    Parameters
+    ----------
+    gram : GramStack
+        Few kernels, of which much is asked.
+
+    Returns
+    -------
+    spaces : KernelSpaces
+        By ranks where the stack holds factors.
+    """
+    factors = low_rank_form(gram.stack if isinstance(gram, MeteredStack) else gram)
+    return ImageSpaces(gram) if factors is None else FactorSpaces(gram, factors)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSpaces:
+    """Spaces that are met through images K_m v, shape (n_kernels, n_samples).
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    """
+
+    gram: GramStack
+
+    def images(self, v: Array) -> Array:
+        """Return K_m v; only some columns are looked at if v has few entries."""
+        entries = np.flatnonzero(v)
+        if entries.size <= FEW_IN_STEP * v.size:
+            return images_of_sparse(self.gram, entries, v[entries])
+        return self.gram.matvec(v)
+
+    def images_of_each(self, coefs: Array) -> Array:
+        """Return K_m coefs[m]."""
+        return self.gram.block_matvec(coefs)
+
+    def inner(self, images: Array, v: Array, v_images: Array) -> Array:
+        """Return v^T K_m v' from the images K_m v'."""
+        if v.ndim == 1:
+            return np.asarray(images @ v)
+        return np.asarray(np.einsum("mi,mi->m", images, v))
+
+    def scaled(self, images: Array, factors: Array) -> Array:
+        """Multiply the rows."""
+        return factors[:, None] * images
+
+    def values(self, images: Array, shares: Array) -> Array:
+        """Add up the rows."""
+        return np.asarray(shares @ images)
+
+    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+        """Return the weighted sum of the kernels; it is added up where it is used."""
+        bent = np.flatnonzero(weights)
+        low_rank = (bends[bent, None] * images[bent]).T if bent.size else None
+        return SummedHessian(self.gram, weights, low_rank)
+
+
+@dataclass(frozen=True, eq=False)
+class SummedHessian:
+    """A weighted sum of kernels, and a product U U^T.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    weights : ndarray of shape (n_kernels,)
+        Their weights.
+    low_rank : ndarray of shape (n_samples, rank) or None
+        The factor U.
+    """
+
+    gram: GramStack
+    weights: Array
+    low_rank: Array | None
+
+    @property
+    def cost(self) -> float:
+        """Return the cube of the number of samples."""
+        return float(self.gram.shape[1]) ** 3
+
+    @cached_property
+    def _matrix(self) -> GramMatrix:
+        return self.gram.combine(self.weights)
+
+    def solve(self, rhs: Array, shift: Array) -> Array:
+        """Solve (H + diag(shift)) x = rhs."""
+        return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows of H."""
+        rows = combined_rows(self.gram, self.weights, indices)
+        if self.low_rank is not None:
+            rows += self.low_rank[indices] @ self.low_rank.T
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSpaces:
+    """Spaces that are met through coordinates Z_m^T v, all in one row.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels; if it is metered it counts what is read.
+    factors : LowRankStack
+        The same kernels.
+    """
+
+    gram: GramStack
+    factors: LowRankStack
+
+    @cached_property
+    def _products(self) -> "ColumnProducts":
+        return ColumnProducts(self.factors.left)
+
+    def images(self, v: Array) -> Array:
+        """Return Z^T v."""
+        self._count()
+        return np.asarray(v @ self.factors.left)
+
+    def images_of_each(self, coefs: Array) -> Array:
+        """Return Z_m^T coefs[m], one after another."""
+        self._count()
+        images, ends = np.zeros(self.factors.left.shape[1]), self.factors.offsets
+        for m in np.flatnonzero(coefs.any(axis=1)):
+            part = slice(ends[m], ends[m + 1])
+            images[part] = coefs[m] @ self.factors.left[:, part]
+        return images
+
+    def inner(self, images: Array, v: Array, v_images: Array) -> Array:
+        """Return sums of products over the columns of every kernel."""
+        return self._sums(images * v_images)
+
+    def scaled(self, images: Array, factors: Array) -> Array:
+        """Multiply the entries of every kernel."""
+        return self._repeated(factors) * images
+
+    def values(self, images: Array, shares: Array) -> Array:
+        """Return Z times the coordinates."""
+        return np.asarray(self.factors.left @ self.scaled(images, shares))
+
+    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+        """Return the sum as a product of the active columns with themselves."""
+        self._count(int(np.count_nonzero(weights)))
+        active = np.flatnonzero(self._repeated(weights))
+        columns = BlockColumns(
+            np.repeat(np.arange(weights.size), self.factors.ranks)[active],
+            self._repeated(weights)[active],
+            (self._repeated(bends) * images)[active],
+        )
+        return ProductHessian(self._products, active, columns)
+
+    def _count(self, kernels: int | None = None) -> None:
+        """Count a product with some kernels, of which Z^T v is the dear half."""
+        if isinstance(self.gram, MeteredStack):
+            n_kernels, n_samples, _ = self.gram.shape
+            self.gram.count(n_kernels if kernels is None else kernels, n_samples)
+
+    def _sums(self, values: Array) -> Array:
+        return np.asarray(np.add.reduceat(values, self.factors.offsets[:-1]))
+
+    def _repeated(self, values: Array) -> Array:
+        return np.asarray(np.repeat(values, self.factors.ranks))
+
+
+@dataclass(frozen=True, eq=False)
+class BlockColumns:
+    """A matrix of blocks w I + u u^T, one for each kernel, and its root.
+
+    Parameters
+    ----------
+    kernels : ndarray of shape (rank,)
+        The kernel of every column, ascending.
+    weights : ndarray of shape (rank,)
+        The weight w of its kernel, positive.
+    bend : ndarray of shape (rank,)
+        The vectors u, one after another.
+    """
+
+    kernels: Indices
+    weights: Array
+    bend: Array
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Return the first column of every kernel."""
+        return np.flatnonzero(np.diff(self.kernels, prepend=-1))
+
+    @cached_property
+    def _own(self) -> Indices:
+        """Return the place of every column's kernel among those that have one."""
+        return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
+
+    def some(self, columns: Indices) -> "BlockColumns":
+        """Return the blocks of some columns only."""
+        return BlockColumns(
+            self.kernels[columns], self.weights[columns], self.bend[columns]
+        )
+
+    def times(self, matrix: Array) -> Array:
+        """Return the product with a matrix of as many rows as there are columns."""
+        along = self._along(matrix) * self.bend[:, None]
+        return np.asarray(self.weights[:, None] * matrix + along)
+
+    def root_times(self, matrix: Array) -> Array:
+        """Return the product of the root, r I + t u u^T, with a matrix.
+
+        Here r is the root of w, and t = 1 / (r + (w + |u|^2)^(1/2)).
+        """
+        roots = np.sqrt(self.weights)
+        squares = np.add.reduceat(self.bend**2, self.starts)[self._own]
+        along = self._along(matrix)
+        along *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
+        return np.asarray(roots[:, None] * matrix + along)
+
+    def _along(self, matrix: Array) -> Array:
+        """Return u^T times the rows of its block, for every column."""
+        inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
+        return np.asarray(inner[self._own])
+
+
+@dataclass(frozen=True, eq=False)
+class ProductHessian:
+    """A matrix A B A^T, where A is some columns of a tall Z and B of small blocks.
+
+    Parameters
+    ----------
+    products : ColumnProducts
+        Of the columns of all kernels.
+    columns : ndarray of shape (rank,)
+        Those of active ones.
+    blocks : BlockColumns
+        The matrix B.
+    """
+
+    products: "ColumnProducts"
+    columns: Indices
+    blocks: BlockColumns
+
+    @property
+    def cost(self) -> float:
+        """Return what the smaller of the two systems costs."""
+        n_samples, rank = self.products.Z.shape[0], self.columns.size
+        return float(n_samples * rank * min(n_samples, rank))
+
+    def solve(self, rhs: Array, shift: Array) -> Array:
+        """Solve (H + diag(shift)) x = rhs, nearly, by the smaller system.
+
+        Columns that all together hardly count beside the shift are left out. With
+        C the matrix of the others, and T the root of their blocks,
+        x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
+        """
+        n_samples, rank = self.products.Z.shape[0], self.columns.size
+        if rank == 0 or not np.all(shift > 0.0):
+            return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
+        inverse = 1.0 / shift
+        counting = self._counting(inverse)
+        columns, blocks = self.columns[counting], self.blocks.some(counting)
+        if columns.size >= n_samples:
+            return solve_shifted(self._sum(columns, blocks), rhs, shift, None)
+        sides = rhs if rhs.ndim == 2 else rhs[:, None]
+        G, inner = self.products(inverse, columns, sides)
+        # T G T is symmetric, so either side may come first.
+        system = blocks.root_times(blocks.root_times(G).T)
+        ones = np.ones(columns.size)
+        solved = solve_shifted(system, blocks.root_times(inner), ones, None)
+        x = sides - self._expanded(columns, blocks.root_times(solved))
+        x *= inverse[:, None]
+        return np.asarray(x.reshape(rhs.shape))
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows of H."""
+        some = gathered(self.products.Z[indices], self.columns)
+        return self._expanded(self.columns, self.blocks.times(some.T)).T
+
+    def _counting(self, inverse: Array) -> Indices:
+        """Return the columns without which the rest is below a share of the shift."""
+        traces = self.products.squares(inverse)[self.columns]
+        # Of the block w I + u u^T the diagonal is what counts of a column.
+        traces = traces * (self.blocks.weights + self.blocks.bend**2)
+        order = np.argsort(traces)
+        left_out = np.cumsum(traces[order]) <= UNCOUNTED
+        return np.sort(order[~left_out])
+
+    def _sum(self, columns: Indices, blocks: BlockColumns) -> Array:
+        """Return the product of the columns, of shape (n_samples, n_samples)."""
+        Z, every = self.products.Z, np.arange(self.products.Z.shape[0])
+        weights = np.zeros(Z.shape[1])
+        weights[columns] = blocks.weights
+        total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        bends = np.zeros((Z.shape[1], blocks.starts.size))
+        bends[columns, np.cumsum(np.diff(blocks.kernels, prepend=-1) != 0) - 1] = (
+            blocks.bend
+        )
+        low_rank = Z @ bends
+        total += low_rank @ low_rank.T
+        return total
+
+    def _expanded(self, columns: Indices, coordinates: Array) -> Array:
+        """Return the product of columns of Z with a matrix."""
+        every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
+        every[columns] = coordinates
+        return np.asarray(self.products.Z @ every)
+
+
+@dataclass(eq=False)
+class ColumnProducts:
+    """Products of columns under weights, kept while the weights stay the same.
+
+    Those of the squared loss always do: then all columns are multiplied once.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns)
+        The columns.
+    """
+
+    Z: Array
+    _last: Array = field(init=False)  # weights, the largest of which is one
+    _kept: Array | None = None
+
+    def __post_init__(self) -> None:
+        self._last = np.ones(self.Z.shape[0])
+
+    def squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
+        return np.asarray(np.einsum("i,ij,ij->j", weights, self.Z, self.Z))
+
+    def __call__(
+        self, weights: Array, columns: Indices, sides: Array
+    ) -> tuple[Array, Array]:
+        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            The weights w.
+        columns : ndarray of shape (rank,)
+            The columns of A.
+        sides : ndarray of shape (n_samples, n_sides)
+            The matrix B.
+        """
+        largest = float(weights.max())
+        scaled = weights / largest
+        if not np.array_equal(scaled, self._last):
+            self._last, self._kept = scaled, None
+            return weighted_gram(self.Z, weights, columns, sides)
+        every = np.arange(self.Z.shape[1])
+        if every.size > KEPT * columns.size:
+            return weighted_gram(self.Z, weights, columns, sides)
+        if self._kept is None:
+            self._kept, _ = weighted_gram(self.Z, scaled, every, sides)
+        inner = (self.Z.T @ (weights[:, None] * sides))[columns]
+        return largest * self._kept[np.ix_(columns, columns)], inner

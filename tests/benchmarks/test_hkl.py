@@ -1,0 +1,42 @@
+"""The benchmarks of HKL run, on tiny sizes, and go on where they were stopped."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "hkl"
+
+
+def start(script, results, *options):
+    line = [sys.executable, FOLDER / f"{script}.py", "--quick", "--results", results]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*line, *options], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_table_goes_on_where_it_was_stopped(tmp_path):
+    results = tmp_path / "table2.jsonl"
+    start("table2", results, "--kernels", "pol4", "--methods", "L2")
+    assert len(results.read_text().splitlines()) == 1
+    page = start("table2", results, "--kernels", "pol4", "--methods", "L2", "HKL")
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [row["method"] for row in rows] == ["L2", "HKL"]
+    assert all(0.0 <= row["error"] < 40.0 for row in rows)
+    assert "| twonorm | pol4 |" in page
+    assert "2.9±0.5" in page  # what the paper prints
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["table1", "table2", "figure2"])
+def test_all_methods_run(script, tmp_path):
+    if script == "table1" and "MULTIKERNEL_DATA" not in os.environ:
+        pytest.skip("the Delve sets are in the data folder")
+    page = start(script, tmp_path / "rows.jsonl")
+    assert "HKL" in page

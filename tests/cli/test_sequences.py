@@ -1,0 +1,118 @@
+"""Sequences on the command line: FASTA files, and columns beside numbers."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel.persistence import load
+
+
+@pytest.fixture
+def sites():
+    rng = np.random.default_rng(0)
+    letters = rng.choice(list("ACGT"), size=(60, 30))
+    kind = np.where(np.arange(60) % 2 == 0, "site", "decoy")
+    letters[kind == "site", 14], letters[kind == "site", 15] = "A", "G"
+    letters[kind == "site", 20] = "T"
+    frame = pd.DataFrame({"dna": ["".join(row) for row in letters], "kind": kind})
+    frame["depth"] = rng.normal(size=60)
+    return frame
+
+
+@pytest.fixture
+def fasta(sites, tmp_path):
+    path = tmp_path / "sites.fasta"
+    records = (
+        f">s{i} kind={row.kind} depth={row.depth}\n{row.dna[:20]}\n{row.dna[20:]}\n"
+        for i, row in enumerate(sites.itertuples())
+    )
+    path.write_text("".join(records))
+    return path
+
+
+def answer(result):
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_fasta_end_to_end(run, fasta, tmp_path):
+    model = tmp_path / "model.skops"
+    options = ("--target", "kind", "--drop", "depth", "--sequence-kernels", "dna")
+    report = answer(
+        run("fit", fasta, *options, "--method", "lp", "-o", model, "--json")
+    )
+    assert report["n_kernels"] == 7
+    assert report["training_score"] > 0.9
+    assert "weighted_degree(degree=20)[sequence]" in {
+        kernel["name"] for kernel in report["kernels"]
+    }
+    told = answer(
+        run("predict", model, fasta, "-t", "kind", "--drop", "depth", "--json")
+    )
+    assert told["score"] == report["training_score"]
+    assert set(told["prediction"]) == {"site", "decoy"}
+    assert run("inspect", model).exit_code == 0
+
+
+def test_columns_beside_numbers(run, sites, tmp_path):
+    path, model = tmp_path / "sites.csv", tmp_path / "model.skops"
+    sites.to_csv(path, index=False)
+    options = ("--target", "kind", "--sequence", "dna", "--method", "lp")
+    report = answer(run("fit", path, *options, "-o", model, "--json"))
+    names = load(model)["model"].kernel_names_
+    assert names[0] == "spectrum(k=1)[dna]"
+    assert sum(name.endswith("[dna]") for name in names) == 6
+    assert sum(name.endswith("[depth]") for name in names) == 5
+    told = answer(run("predict", model, path, "-t", "kind", "--json"))
+    assert told["score"] == report["training_score"]
+    # The numbers are standardised, and the strings handed on.
+    scaler = load(model)["scale"]
+    assert scaler.fit_transform(sites[["dna", "depth"]])["depth"].mean() == (
+        pytest.approx(0.0, abs=1e-12)
+    )
+
+
+def test_path_on_sequences(run, fasta):
+    options = ("--target", "kind", "--n-alphas", 3, "--kernels", "linear")
+    report = answer(run("path", fasta, *options, "--json"))
+    assert report["n_kernels"] == 7
+    assert len(report["path"]) == 3
+
+
+def test_letters(run, sites, tmp_path):
+    path = tmp_path / "sites.csv"
+    options = ("--target", "kind", "--sequence", "dna", "--drop", "depth")
+    sites["dna"] = sites["dna"].str.lower()
+    sites.to_csv(path, index=False)
+    result = run("fit", path, *options)
+    assert result.exit_code == 1
+    assert "--ignore-case" in " ".join(result.stderr.split())
+    assert run("fit", path, *options, "--ignore-case").exit_code == 0
+    sites["dna"] = [text.upper()[:-1] + "-" for text in sites["dna"]]
+    sites.to_csv(path, index=False)
+    assert run("fit", path, *options).exit_code == 1
+    assert run("fit", path, *options, "--alphabet", "dna").exit_code == 1
+    skip = ("--alphabet", "dna", "--skip-letters")
+    assert run("fit", path, *options, *skip).exit_code == 0
+    result = run("fit", path, *options, "--alphabet", "klingon")
+    assert "dna, rna, protein" in " ".join(result.stderr.split())
+
+
+def test_a_column_of_words_is_no_sequence_unless_told(run, sites, tmp_path):
+    path = tmp_path / "sites.csv"
+    sites.to_csv(path, index=False)
+    result = run("fit", path, "--target", "kind")
+    assert result.exit_code == 1
+    assert "--sequence" in " ".join(result.stderr.split())
+    result = run("fit", path, "--target", "kind", "--sequence", "rna")
+    assert "has no 'rna'" in " ".join(result.stderr.split())
+
+
+def test_damaged_fasta_is_one_sentence(run, tmp_path):
+    path = tmp_path / "sites.fa"
+    path.write_text("ACGT\n")
+    result = run("fit", path, "--target", "kind")
+    assert result.exit_code == 1
+    assert "no FASTA file" in " ".join(result.stderr.split())

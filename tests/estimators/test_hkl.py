@@ -1,0 +1,221 @@
+"""HKL as an estimator: what it says, what it refuses, what it equals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_score
+
+from multikernel.estimators import (
+    HKLClassifier,
+    HKLClassifierCV,
+    HKLRegressor,
+    HKLRegressorCV,
+    SpicyMKLRegressor,
+    regularization_path,
+)
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.kernels import ColumnKernel, GaussianKernel
+from multikernel.kernels.graph import (
+    AnovaGrid,
+    DictionaryGraph,
+    HermiteGrid,
+    PolynomialGrid,
+)
+
+
+@pytest.fixture(name="data")
+def make_data():
+    X = np.random.default_rng(0).standard_normal((200, 5)) * [1.0, 10.0, 0.1, 1.0, 3.0]
+    X[:, 1] += 100.0
+    y = X[:, 0] + 0.3 * (X[:, 1] - 100.0) * X[:, 3]
+    return X, y + 0.1 * np.random.default_rng(1).standard_normal(200)
+
+
+def test_names_of_data_frames_name_interactions(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["age", "dose", "bmi", "bp", "sex"])
+    model = HKLRegressor(PolynomialGrid(3), alpha=1e-3).fit(frame, y)
+    assert next(iter(model.selected_nodes_)) == "dose * bp"
+    assert model.kernel_names_[0] == "1"
+    assert set(model.selected_nodes_) <= set(model.kernel_names_)
+    assert model.score(frame, y) > 0.95
+    np.testing.assert_allclose(
+        model.selected_nodes_["dose * bp"], model.node_norms_.max()
+    )
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
+def test_contributions_sum_to_decision_values(data, loss):
+    X, y = data
+    model = HKLClassifier(PolynomialGrid(2), alpha=1e-3, loss=loss).fit(X, y > 0.0)
+    terms = model.contributions(X)
+    assert terms.shape == (200, model.active_kernels_.size)
+    total = terms.sum(axis=1) + model.intercept_
+    np.testing.assert_allclose(total, model.decision_function(X), rtol=1e-10)
+    np.testing.assert_allclose(terms.mean(axis=0), 0.0, atol=1e-9)
+    assert model.score(X, y > 0.0) > 0.85
+
+
+def test_several_classes_are_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    model = HKLClassifier(PolynomialGrid(2), alpha=1e-3).fit(X, y)
+    assert model.kernel_weights_.shape == (3, len(model.hull_))
+    assert model.duality_gap_.shape == model.reduced_gap_.shape == (3,)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert model.score(X, y) > 0.93
+    first = HKLClassifier(PolynomialGrid(2), alpha=1e-3).fit(X, y == 1)
+    np.testing.assert_allclose(
+        model.decision_function(X)[:, 1], first.decision_function(X), atol=1e-2
+    )
+
+
+def test_weights_are_copies(data):
+    X, y = data
+    counts = np.random.default_rng(0).integers(0, 3, 200)
+    spec = HermiteGrid(4, bandwidth=0.2)
+    weighted = HKLRegressor(spec, alpha=1e-2).fit(X, y, sample_weight=counts)
+    copied = HKLRegressor(spec, alpha=1e-2).fit(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    )
+    np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-8)
+
+
+def test_probabilities_are_those_of_the_problem(data):
+    X, y = data
+    model = HKLClassifier(PolynomialGrid(2), alpha=1e-3, tol=1e-6, certify=True)
+    model.fit(X, y > 0.0)
+    mean_loss = log_loss(y > 0.0, model.predict_proba(X)[:, 1])
+    norms = dict(zip(model.hull_, model.node_norms_, strict=True))
+    graph = PolynomialGrid(2).bind(X)
+    omega = sum(
+        graph.weight(v)
+        * np.sqrt(sum(norms[w] ** 2 for w in norms if dict(v).items() <= below(v, w)))
+        for v in norms
+    )
+    np.testing.assert_allclose(model.objective_, mean_loss + 5e-4 * omega**2, rtol=1e-9)
+
+
+def below(v, w):
+    """Return the levels of v if w descends from it, and otherwise nothing."""
+    levels = dict(w)
+    descends = all(levels.get(i, 0) >= level for i, level in v)
+    return dict(v).items() if descends else {-1: -1}.items() if v else {}.items()
+
+
+def test_flat_graphs_are_plain_mkl_in_squared_form(data):
+    X, y = data
+    kernels = [ColumnKernel(GaussianKernel(2.0), k) for k in range(5)]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    flat = DictionaryGraph({f"k{m}": kernel for m, kernel in enumerate(kernels)})
+    hkl = HKLRegressor(flat, alpha=0.1, tol=1e-8, certify=True).fit(scaled, y)
+    # The block 1-norm problem at strength alpha times its sum of norms.
+    total = hkl.node_norms_.sum()
+    spicy = SpicyMKLRegressor(kernels, alpha=0.1 * total, normalize=None, tol=1e-8)
+    spicy.fit(scaled, y)
+    np.testing.assert_allclose(hkl.predict(scaled), spicy.predict(scaled), atol=2e-3)
+    squared = 0.5 * 0.1 * total**2
+    np.testing.assert_allclose(hkl.objective_ + squared, spicy.objective_, rtol=1e-6)
+    order = [hkl.kernel_names_.index(f"k{m}") for m in spicy.active_kernels_]
+    shares = hkl.node_norms_[order] / total
+    np.testing.assert_allclose(
+        shares, spicy.kernel_weights_[spicy.active_kernels_], atol=1e-3
+    )
+
+
+def test_kernel_weights_reproduce_the_norm(data):
+    X, y = data
+    model = HKLRegressor(PolynomialGrid(2, weight_base=2.0), alpha=0.05).fit(X, y)
+    used = model.node_norms_ > 0.0
+    # Omega^2 = sum ||f_w||^2 / zeta_w at the optimal combination.
+    omega = sum(model.node_norms_[used] ** 2 / model.kernel_weights_[used])
+    loss = 0.5 * np.mean((y - model.predict(X)) ** 2)
+    np.testing.assert_allclose(model.objective_, loss + 0.025 * omega, rtol=1e-10)
+
+
+def test_an_unproven_fit_is_never_called_certified():
+    X = np.random.default_rng(0).standard_normal((100, 10))
+    y = np.random.default_rng(1).standard_normal(100)
+    model = HKLRegressor(PolynomialGrid(4), alpha=1e-3).fit(X, y)
+    assert model.duality_gap_ > model.tol >= model.reduced_gap_
+    assert "could not be proven" in model.status_ or "max_kernels" in model.status_
+    asked = HKLRegressor(PolynomialGrid(4), alpha=1e-3, certify=True, max_kernels=30)
+    with pytest.warns(ConvergenceWarning, match="larger weight_base"):
+        asked.fit(X, y)
+    assert asked.duality_gap_ > asked.tol
+
+
+def test_cross_validation_chooses_what_single_fits_score(data):
+    X, y = data
+    alphas = [1.0, 0.1, 0.01]
+    grid, cv = PolynomialGrid(2), [(np.arange(100), np.arange(100, 200))]
+    search = HKLRegressorCV(grid, alphas=alphas, cv=cv, tol=1e-6, certify=True)
+    with pytest.warns(UserWarning, match="smallest of those tried"):
+        search.fit(X, y)
+    for alpha, score in zip(alphas, search.cv_results_["mean_test_score"], strict=True):
+        alone = HKLRegressor(grid, alpha=alpha, tol=1e-6, certify=True)
+        (expected,) = cross_val_score(alone, X, y, cv=cv)
+        np.testing.assert_allclose(score, expected, atol=1e-4)
+    path = search.hull_path_
+    assert path.norms.shape == (1, 3, len(path.names))
+    assert (path.duality_gaps <= 1e-6).all()
+    assert search.alpha_ == search.best_params_["alpha"]
+
+
+def test_a_stopped_search_keeps_what_is_done(data):
+    X, y = data
+    lines = []
+
+    def stop(line):
+        lines.append(line)
+        return len(lines) > 12
+
+    search = HKLClassifierCV(PolynomialGrid(2), n_alphas=5, cv=2)
+    with pytest.warns(UserWarning, match="HKLClassifierCV"):
+        search.fit(X, y > 0.0, callback=stop)
+    assert search.alpha_ in search.alphas_
+    assert search.predict(X).shape == (200,)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernels": "precomputed"}, "kernels must be None or a KernelGraph"),
+        ({"kernels": PolynomialGrid}, "kernels must be None or a KernelGraph"),
+        ({"kernels": [GaussianKernel(1.0)]}, "kernels must be None or a KernelGraph"),
+        ({"alpha": 0.0}, "alpha must be"),
+        ({"max_kernels": 0}, "max_kernels must be"),
+        ({"certify": 1}, "certify must be"),
+        ({"standardize": None}, "standardize must be"),
+    ],
+)
+def test_wrong_parameters_are_named(data, parameters, message):
+    X, y = data
+    with pytest.raises(ValueError, match=f"HKLRegressor: {message}"):
+        HKLRegressor(**parameters).fit(X, y)
+
+
+def test_features_that_overflow_are_refused(data):
+    X, y = data
+    X = X.copy()
+    X[0, 0] = 1e100
+    model = HKLRegressor(PolynomialGrid(4), standardize=False)
+    with pytest.raises(ValueError, match="too large for floating-point"):
+        model.fit(X, y)
+    assert np.isfinite(HKLRegressor(PolynomialGrid(2)).fit(X, y).duality_gap_)
+
+
+def test_constant_columns_and_subsets(data):
+    X, y = data
+    X = np.column_stack([X, np.full(200, 7.0)])
+    model = HKLRegressor(AnovaGrid(GaussianKernel(2.0)), alpha=1e-3).fit(X, y)
+    assert not any("x6" in name for name in model.selected_nodes_)
+    assert "x2 * x4" in model.selected_nodes_
+
+
+def test_paths_are_those_of_the_search(data):
+    X, y = data
+    with pytest.raises(ValueError, match="hull_path_"):
+        regularization_path(HKLRegressor(), X, y)

@@ -1,0 +1,317 @@
+"""Estimators on strings, alone and beside numbers in a data frame."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from multikernel import load, save
+from multikernel.estimators import (
+    GroupOMPClassifier,
+    LpMKLClassifier,
+    LpMKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+)
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+    ParameterGrid,
+    PrecomputedKernel,
+)
+from multikernel.kernels.sequence import (
+    Alphabet,
+    MotifKernel,
+    ProfileKernel,
+    SpectrumKernel,
+    WeightedDegreeKernel,
+    WindowKernel,
+    per_window,
+)
+
+PARTS = {"before": (0, 15), "after": (15, 30)}
+KERNELS = [
+    WeightedDegreeKernel(4, shift=2),
+    SpectrumKernel(3),
+    ProfileKernel("twist"),
+    WindowKernel(MotifKernel("x.x", alphabet="dna"), 0, 20, "start"),
+]
+
+
+def splice_sites(n, seed=0):
+    """Random DNA; in one class, A and G stand in the middle."""
+    rng = np.random.default_rng(seed)
+    letters = rng.choice(list("ACGT"), size=(n, 30))
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    letters[y == 1, 14], letters[y == 1, 15] = "A", "G"
+    return ["".join(row) for row in letters], y
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SpicyMKLClassifier(kernels=KERNELS, alpha=0.02),
+        LpMKLClassifier(kernels=KERNELS, p=2),
+        GroupOMPClassifier(kernels=KERNELS, max_kernels=2),
+        SpicyMKLClassifierCV(kernels=KERNELS, cv=2, n_alphas=3),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_end_to_end(estimator, tmp_path):
+    X, y = splice_sites(120)
+    model = clone(estimator).fit(X[:80], y[:80])
+    assert model.score(X[80:], y[80:]) >= 0.8
+    assert model.n_features_in_ == 1
+    assert model.sequence_features_.tolist() == [0]
+    assert "spectrum(k=3)" in model.kernel_names_
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(
+        again.decision_function(X[80:]), model.decision_function(X[80:])
+    )
+
+
+def test_precomputed_says_the_same():
+    X, y = splice_sites(60)
+    model = LpMKLClassifier(kernels=KERNELS, p=2, tol=1e-6).fit(X, y)
+    grams = [kernel(X) for kernel in KERNELS]
+    other = LpMKLClassifier(
+        kernels="precomputed", p=2, tol=1e-6, normalize=model.normalize
+    ).fit(np.stack(grams, axis=-1), y)
+    np.testing.assert_allclose(model.kernel_weights_, other.kernel_weights_, atol=1e-4)
+    assert model.objective_ == pytest.approx(other.objective_, rel=1e-5)
+
+
+def test_forms_of_one_column():
+    X, y = splice_sites(40)
+    model = SpicyMKLClassifier(kernels=KERNELS, alpha=0.02).fit(X, y)
+    expected = model.decision_function(X)
+    forms = (np.array(X), np.array(X, dtype=object)[:, None], pd.Series(X), tuple(X))
+    for form in forms:
+        np.testing.assert_array_equal(model.decision_function(form), expected)
+        again = clone(model).fit(form, y)
+        np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
+
+
+def mixed(n, seed=0):
+    X, y = splice_sites(n, seed)
+    rng = np.random.default_rng(seed)
+    table = {
+        "age": rng.normal(size=n) + y,
+        "site": X,
+        "dose": rng.normal(size=n),
+        "tail": [x[: 10 + i % 5] for i, x in enumerate(X)],
+    }
+    return pd.DataFrame(table), y
+
+
+MIXED = [
+    ColumnKernel(WeightedDegreeKernel(4), "site"),
+    ColumnKernel(SpectrumKernel(2), "tail"),
+    ColumnKernel(LinearKernel(), "age"),
+    GaussianKernel(1.0),
+]
+
+
+def test_sequences_beside_numbers(tmp_path):
+    frame, y = mixed(120)
+    train, test = frame[:80], frame[80:]
+    model = LpMKLClassifier(kernels=MIXED, p=2).fit(train, y[:80])
+    assert model.kernel_names_ == [
+        "weighted_degree(degree=4)[site]",
+        "spectrum(k=2)[tail]",
+        "linear()[age]",
+        "gaussian(sigma=1)[all numbers]",
+    ]
+    # Each kernel sees its column and no other: the terms are those of the parts.
+    numbers = frame[["age", "dose"]].to_numpy()
+    grams = [
+        WeightedDegreeKernel(4)(frame["site"]),
+        SpectrumKernel(2)(frame["tail"]),
+        LinearKernel()(numbers[:, :1]),
+        GaussianKernel(1.0)(numbers),
+    ]
+    parts = LpMKLClassifier(
+        kernels=[PrecomputedKernel(K) for K in grams], p=2, normalize=model.normalize
+    )
+    rows = np.arange(120.0)[:, None]
+    parts.fit(rows[:80], y[:80])
+    np.testing.assert_allclose(
+        model.decision_function(test), parts.decision_function(rows[80:]), atol=1e-3
+    )
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    for form in (test, pl.from_pandas(test)):
+        np.testing.assert_array_equal(
+            again.decision_function(form), model.decision_function(test)
+        )
+
+
+def test_polars_and_arrays_of_objects():
+    frame, y = mixed(60)
+    model = LpMKLClassifier(kernels=MIXED, p=2).fit(frame, y)
+    other = clone(model).fit(pl.from_pandas(frame), y)
+    np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
+    by_place = [
+        ColumnKernel(WeightedDegreeKernel(4), 1),
+        ColumnKernel(SpectrumKernel(2), -1),
+        ColumnKernel(LinearKernel(), 0),
+        GaussianKernel(1.0),
+    ]
+    other = clone(model).set_params(kernels=by_place).fit(frame.to_numpy(), y)
+    np.testing.assert_array_equal(other.dual_coef_, model.dual_coef_)
+    assert other.kernel_names_[1] == "spectrum(k=2)[x3]"
+
+
+def test_grids_and_names():
+    frame, y = mixed(30)
+    grid = ParameterGrid([SpectrumKernel(1), SpectrumKernel(2)], ["site", "tail"])
+    model = LpMKLClassifier(kernels=grid, p=2).fit(frame, y)
+    assert model.kernel_names_[1:3] == ["spectrum(k=2)[site]", "spectrum(k=1)[tail]"]
+    named = ListDictionary([MIXED[0], MIXED[1]], ["by place", "by word"])
+    model = LpMKLClassifier(kernels=named, p=2).fit(frame, y)
+    assert model.kernel_names_ == ["by place", "by word"]
+    twice = [SpectrumKernel(2), SpectrumKernel(2)]
+    model = LpMKLClassifier(kernels=twice, p=2).fit(frame["site"], y)
+    assert model.kernel_names_ == ["spectrum(k=2) #0", "spectrum(k=2) #1"]
+
+
+def test_new_sequences_may_be_longer():
+    frame, y = mixed(60)
+    kernels = [ColumnKernel(SpectrumKernel(2), "tail"), *MIXED[2:]]
+    model = LpMKLClassifier(kernels=kernels, p=2).fit(frame, y)
+    longer = frame.assign(tail=[t + "ACGT" * 30 for t in frame["tail"]])
+    values = model.decision_function(longer)
+    K = SpectrumKernel(2)(longer["tail"], frame["tail"])
+    assert not np.allclose(values, model.decision_function(frame))
+    # One by one says the same: no row depends on the width of others.
+    single = [model.decision_function(longer[i : i + 1])[0] for i in range(5)]
+    np.testing.assert_allclose(values[:5], single, rtol=1e-12)
+    assert K.shape == (60, 60)
+
+
+def test_searches_slice_strings():
+    X, y = splice_sites(60)
+    model = LpMKLClassifier(kernels=KERNELS, p=2)
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.7
+    search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2).fit(pd.Series(X), y)
+    assert search.best_score_ > 0.6
+
+
+def test_copies_and_weights_of_sequences():
+    X, y = splice_sites(40)
+    weights = np.ones(40)
+    weights[:5] = 2.0
+    weighted = SpicyMKLClassifier(kernels=KERNELS, alpha=0.02).fit(X, y, weights)
+    copied = clone(weighted).fit(X + X[:5], np.append(y, y[:5]))
+    np.testing.assert_allclose(
+        weighted.decision_function(X), copied.decision_function(X), rtol=1e-10
+    )
+
+
+def test_factors_and_matrices_are_one_model():
+    X, y = splice_sites(60)
+    kernels = per_window(PARTS, [SpectrumKernel(2), ProfileKernel("stacking")])
+    dense = LpMKLClassifier(kernels=kernels, p=2, storage="dense").fit(X, y)
+    thin = LpMKLClassifier(kernels=kernels, p=2, storage="low_rank").fit(X, y)
+    np.testing.assert_allclose(
+        thin.decision_function(X), dense.decision_function(X), atol=1e-3
+    )
+    lazy = LpMKLClassifier(kernels=kernels, p=2, storage="lazy").fit(X, y)
+    np.testing.assert_allclose(
+        lazy.decision_function(X), dense.decision_function(X), atol=1e-3
+    )
+
+
+def test_regression_on_strings():
+    X, _ = splice_sites(60)
+    share = np.array([10.0 * x.count("A") / len(x) for x in X])
+    model = LpMKLRegressor(kernels=[SpectrumKernel(1), SpectrumKernel(2)], p=2)
+    assert model.fit(X[:40], share[:40]).score(X[40:], share[40:]) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("kernels", "X", "message"),
+    [
+        ([SpectrumKernel(2)], ["ACG", "", "ACC", "A"], "Sequence 1 is empty"),
+        ([SpectrumKernel(2)], ["ACG", None, "AC", "A"], "Sequence 1 is None"),
+        ([SpectrumKernel(2)], ["ACG", 3.0, "AC", "A"], "Sequence 1 is 3.0"),
+        ([SpectrumKernel(2)], ["ACG", "AC", "ANC", "A"], "2 has the letter 'N' at po"),
+        ([SpectrumKernel(2)], ["ACG", "AC", "ac", "A"], "lower='upper'. reads"),
+        ([SpectrumKernel(2)], ["ACG", "A\u0416", "AC", "A"], "'\u0416' at position 1"),
+        ([WeightedDegreeKernel(2)], ["AC", "ACG", "GG", "TT"], "align='start'"),
+        ([SpectrumKernel(2)], np.eye(4), "X has no strings"),
+        ([GaussianKernel(1.0)], ["AC", "CA", "GG", "TT"], "kernels that take seq"),
+        (None, ["AC", "CA", "GG", "TT"], "multikernel.kernels.sequence"),
+        (
+            [GaussianKernel(1.0), SpectrumKernel(2)],
+            ["AC", "CA", "GG", "TT"],
+            "X holds sequences only",
+        ),
+    ],
+)
+def test_sentences_at_fit(kernels, X, message):
+    with pytest.raises(ValueError, match=message):
+        LpMKLClassifier(kernels=kernels).fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("kernels", "message"),
+    [
+        ([SpectrumKernel(2)], "choose one of 'site', 'tail'"),
+        ([ColumnKernel(SpectrumKernel(2), "age")], "'age' holds numbers"),
+        (
+            [ColumnKernel(LinearKernel(), ["age", "site"]), MIXED[0]],
+            "'site' holds sequences",
+        ),
+        ([ColumnKernel(SpectrumKernel(2), "sight")], "Did you mean 'site'"),
+    ],
+)
+def test_sentences_about_columns(kernels, message):
+    frame, y = mixed(8)
+    with pytest.raises(ValueError, match=message):
+        LpMKLClassifier(kernels=kernels).fit(frame, y)
+
+
+def test_missing_values_beside_sequences():
+    frame, y = mixed(8)
+    frame.loc[3, "age"] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 3, column 'age'"):
+        LpMKLClassifier(kernels=MIXED).fit(frame, y)
+    frame, y = mixed(8)
+    frame.loc[3, "tail"] = None
+    with pytest.raises(ValueError, match="Sequence 3 of column 'tail'"):
+        LpMKLClassifier(kernels=MIXED).fit(frame, y)
+
+
+def test_other_kinds_of_columns_at_prediction():
+    frame, y = mixed(20)
+    model = LpMKLClassifier(kernels=MIXED, p=2).fit(frame, y)
+    with pytest.raises(ValueError, match="'site' held sequences in fit"):
+        model.predict(frame.assign(site=1.0))
+    with pytest.raises(ValueError, match="'dose' held numbers in fit"):
+        model.predict(frame.assign(dose="ACGT"))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["age", "site"]])
+
+
+def test_options_for_other_letters():
+    X, y = splice_sites(40)
+    X = [x.lower() if i % 3 else x[:5] + "N" + x[6:] for i, x in enumerate(X)]
+    alphabet = Alphabet("dna", unknown="skip", lower="upper")
+    model = LpMKLClassifier(kernels=[WeightedDegreeKernel(4, alphabet=alphabet)], p=2)
+    assert model.fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
+def test_a_fit_on_numbers_forgets_the_sequences():
+    X, y = splice_sites(20)
+    model = LpMKLClassifier(kernels=[SpectrumKernel(2)]).fit(X, y)
+    model.set_params(kernels=[LinearKernel()]).fit(np.eye(20), y)
+    assert not hasattr(model, "sequence_features_")
+    model.predict(np.eye(20))

@@ -1,0 +1,204 @@
+"""Closed forms of graphs of kernels against enumeration."""
+
+import numpy as np
+import pytest
+from reference.hull import reachable
+
+from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels.graph import (
+    AnovaGrid,
+    DictionaryGraph,
+    EmpiricalGrid,
+    HermiteGrid,
+    PolynomialGrid,
+    ancestors,
+    descendants,
+    frontier,
+    hull,
+)
+
+DIAMOND = DictionaryGraph(
+    {
+        "top": GaussianKernel(2.0),
+        "left": GaussianKernel(1.0),
+        "right": ColumnKernel(LinearKernel(), [0]),
+        "bottom": LinearKernel(),
+    },
+    [("top", "left"), ("top", "right"), ("left", "bottom"), ("right", "bottom")],
+    {"top": 0.5, "left": 1.0, "right": 2.0, "bottom": 3.0},
+)
+GRAPHS = (
+    PolynomialGrid(3, weight_base=2.0),
+    PolynomialGrid(1, weight_base=0.5, root_weight=3.0),
+    HermiteGrid(3, bandwidth=0.3),
+    HermiteGrid(4, weight_base=2.0),
+    EmpiricalGrid(n_components=3),
+    AnovaGrid(weight_base=1.5),
+    DIAMOND,
+)
+
+
+@pytest.fixture(name="X")
+def samples():
+    return np.random.default_rng(0).standard_normal((30, 3))
+
+
+def enumerated(graph, X, t):
+    """Return the weighted sum of the kernels of all descendants of a node."""
+    below = set(reachable(graph, [t]))
+    total = np.zeros((len(X), len(X)))
+    for w in below:
+        above = set(reachable_up(graph, w)) & below
+        total += graph.kernel(w)(X) / sum(graph.weight(v) for v in above) ** 2
+    return total
+
+
+def reachable_up(graph, node):
+    found, waiting = set(), [node]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting.extend(graph.parents(one))
+    return found
+
+
+@pytest.mark.parametrize("spec", GRAPHS, ids=repr)
+def test_descendant_sums_of_all_nodes_at_once(spec, X):
+    graph = spec.bind(X)
+    samples, a = graph.sample(X), np.random.default_rng(1).standard_normal(len(X))
+    roots = graph.roots()
+    nodes = [v for v in reachable(graph, roots) if v not in roots]
+    assert len(nodes) > 2
+    forms, noise = samples.descendant_forms(nodes, a)
+    for node, form, expected in zip(nodes, forms, noise, strict=True):
+        K = enumerated(graph, X, node)
+        # Raised for the rounding of single precision, and never below.
+        exact = a @ K @ a
+        assert exact * (1.0 - 1e-9) <= form <= exact + 3e-5 * (exact + expected)
+        np.testing.assert_allclose(expected, a**2 @ np.diag(K), rtol=1e-5)
+        closed = graph.descendant_kernel(node)
+        np.testing.assert_allclose(closed(X), K, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(closed.diag(X), np.diag(K), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("spec", GRAPHS, ids=repr)
+def test_the_sum_of_a_root_is_never_too_small(spec, X):
+    graph = spec.bind(X)
+    for root in graph.roots():
+        over = graph.descendant_kernel(root)(X) - enumerated(graph, X, root)
+        size = np.abs(enumerated(graph, X, root)).max()
+        assert np.linalg.eigvalsh(over)[0] > -1e-9 * size
+
+
+@pytest.mark.parametrize("spec", GRAPHS, ids=repr)
+def test_nodes_sum_to_the_full_kernel_and_have_features(spec, X):
+    graph = spec.bind(X)
+    new = np.random.default_rng(2).standard_normal((5, 3))
+    nodes = reachable(graph, graph.roots())
+    total = sum(graph.kernel(node)(X) for node in nodes)
+    np.testing.assert_allclose(graph.full_kernel()(X), total, rtol=1e-9, atol=1e-9)
+    for node in nodes:
+        features, others = graph.features(node, X), graph.features(node, new)
+        K = graph.kernel(node)
+        np.testing.assert_allclose(features @ features.T, K(X), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(others @ features.T, K(new, X), rtol=1e-6, atol=1e-5)
+
+
+def test_weights_of_grids():
+    grid = PolynomialGrid(4, weight_base=4.0, root_weight=0.1).bind(np.zeros((1, 40)))
+    assert grid.weight(()) == 0.1
+    assert grid.weight(((3, 2), (7, 1))) == 64.0
+    assert grid.n_nodes == 5**40
+
+
+@pytest.mark.parametrize("spec", GRAPHS, ids=repr)
+def test_hulls_and_frontiers(spec, X):
+    graph = spec.bind(X)
+    nodes = reachable(graph, graph.roots())
+    for node in nodes:
+        above = ancestors(graph, node)
+        assert above == reachable_up(graph, node)
+        assert set(descendants(graph, node)) == set(reachable(graph, [node]))
+        inside = hull(graph, [node])
+        outside = [v for v in nodes if v not in inside]
+        sources = {v for v in outside if not set(graph.parents(v)) - inside}
+        assert set(frontier(graph, inside)) == sources
+        assert all(set(graph.parents(v)) <= above for v in above)
+
+
+def test_names_say_what_a_node_is(X):
+    grid = PolynomialGrid(4).bind(X)
+    node = ((0, 2), (2, 1))
+    assert grid.name(node) == "x1^2 * x3"
+    assert grid.name(node, ["age", "bmi", "bp"]) == "age^2 * bp"
+    assert grid.name(()) == "1"
+    hermite = HermiteGrid(3).bind(X)
+    assert hermite.name(((0, 1), (1, 2))) == "x1[1] * x2[rest]"
+    assert AnovaGrid().bind(X).name(((1, 1), (2, 1))) == "x2 * x3"
+
+
+def test_hermite_functions_converge_to_the_gaussian(X):
+    exact = np.exp(-0.2 * (X[:, None, 0] - X[None, :, 0]) ** 2)
+    errors = []
+    for n_components in (2, 4, 8, 16):
+        grid = HermiteGrid(n_components, bandwidth=0.2).bind(X[:, :1])
+        kept = grid.levels[0].columns(X[:, 0])[:, : n_components - 1]
+        errors.append(np.abs(kept @ kept.T - exact).max())
+        np.testing.assert_allclose(grid.full_kernel()(X[:, :1]), exact, atol=1e-11)
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] > 1e-2
+    assert errors[-1] < 1e-5
+
+
+def test_outliers_do_not_overflow_the_sums():
+    X = np.random.default_rng(0).standard_normal((60, 30))
+    X[0] = 60.0
+    X[1] = -40.0
+    graph = PolynomialGrid(4).bind(X)
+    samples, a = graph.sample(X), np.full(60, 1e-3)
+    a[:2] = 1e-130, 1e-110
+    nodes = [((0, 1),), ((1, 2), (3, 1))]
+    forms, noise = samples.descendant_forms(nodes, a)
+    for node, form, expected in zip(nodes, forms, noise, strict=True):
+        K = graph.descendant_kernel(node)(X)
+        np.testing.assert_allclose(form, a @ K @ a, rtol=1e-3)
+        np.testing.assert_allclose(expected, a**2 @ np.diag(K), rtol=1e-3)
+
+
+def test_sums_are_right_where_factors_vanish():
+    # Weights that grow slowly let a negative product cancel the constant.
+    X = np.linspace(-3.0, 3.0, 40)[:, None] * np.ones((1, 3))
+    graph = PolynomialGrid(3, weight_base=0.2).bind(X)
+    levels, shares = graph.levels[0].columns(X[:, 0]), graph.shares(0, 0)
+    factor = (levels * shares) @ levels.T
+    assert factor.min() < 0.0 < factor.max()
+    a = np.random.default_rng(0).standard_normal(40)
+    nodes = [((0, 1),), ((0, 1), (1, 2)), ((0, 1), (1, 1), (2, 1))]
+    forms, noise = graph.sample(X).descendant_forms(nodes, a)
+    exact = np.array([a @ graph.descendant_kernel(node)(X) @ a for node in nodes])
+    assert (np.abs(forms - exact) <= 2e-5 * (exact + noise)).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PolynomialGrid(0), "degree must be an integer"),
+        (lambda: PolynomialGrid(2, weight_base=-1.0), "weight_base must be a finite"),
+        (lambda: HermiteGrid(1), "n_components must be"),
+        (lambda: DictionaryGraph({}), "at least one kernel"),
+        (lambda: DictionaryGraph({"a": LinearKernel()}, [("a", "b")]), "no kernel"),
+        (
+            lambda: DictionaryGraph(
+                {"a": LinearKernel(), "b": LinearKernel()}, [("a", "b"), ("b", "a")]
+            ),
+            "cycle",
+        ),
+        (lambda: DictionaryGraph({"a": LinearKernel()}, weights={}), "no entry"),
+        (lambda: PolynomialGrid(2).bind(np.array([[np.nan]])), "finite"),
+        (lambda: PolynomialGrid(2).bind(np.zeros(3)), "shape"),
+    ],
+)
+def test_wrong_graphs_are_refused_in_a_sentence(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,40 @@
+"""Products of columns under weights: those of NumPy, however the matrix is held."""
+
+import numpy as np
+import pytest
+
+import multikernel.linalg.weighted as module
+from multikernel.linalg.weighted import gathered, weighted_gram
+
+CHOICES = {
+    "all": np.arange(12),
+    "a run": np.arange(3, 9),
+    "runs": np.array([0, 1, 2, 7, 8, 11]),
+    "scattered": np.array([0, 2, 5, 11]),
+    "one": np.array([4]),
+}
+
+
+@pytest.mark.parametrize("columns", CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("scattered", [1, 8])
+@pytest.mark.parametrize("without", [0, 40])
+def test_products(columns, order, scattered, without, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_BYTES", 800)  # several blocks
+    monkeypatch.setattr(module, "SCATTERED", scattered)
+    rng = np.random.default_rng(0)
+    Z = np.asarray(rng.normal(size=(101, 12)), order=order)
+    weights, sides = rng.uniform(size=101), rng.normal(size=(101, 2))
+    weights[rng.permutation(101)[:without]] = 0.0
+    A = Z[:, columns]
+    np.testing.assert_array_equal(gathered(Z, columns), A)
+    gram, inner = weighted_gram(Z, weights, columns, sides)
+    np.testing.assert_allclose(gram, A.T @ (weights[:, None] * A), atol=1e-12)
+    np.testing.assert_allclose(inner, A.T @ (weights[:, None] * sides), atol=1e-12)
+    again, _ = weighted_gram(Z, weights, columns, sides)
+    np.testing.assert_array_equal(gram, again)
+
+
+def test_a_run_of_columns_is_a_view():
+    Z = np.ones((5, 6))
+    assert np.shares_memory(gathered(Z, np.array([2, 3, 4])), Z)
