@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sets import generated
 
+from multikernel.estimators import LocalRademacherMKLClassifier, LpMKLClassifier
 from multikernel.gram import DenseStack, LowRankStack, tail_sums
 from multikernel.kernels import GaussianKernel, LinearKernel, PolynomialKernel
 from multikernel.losses import HingeLoss
@@ -60,6 +61,27 @@ def fits(n: int, repeats: int) -> None:
                     )
                     row.append(f"{took:.2f} ({took / base:.2f})")
                 print("| " + " | ".join([*row, str(found.n_iter)]) + " |", flush=True)
+
+
+def estimators(n: int) -> None:
+    """Compare fits of estimators, Gram matrices included."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 10))
+    y = np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0, 1, 0)
+    kernels = [GaussianKernel(width) for width in (0.5, 1.0, 2.0, 4.0, 8.0)]
+    print(f"\nfits of estimators, n = {n}, 5 Gaussian kernels\n")
+    print("| theta | LpMKL | conv | dc |\n|---|---|---|---|")
+    for theta in (1, 4, 16):
+        plain = LpMKLClassifier(kernels, p=1.0, normalize="trace")
+        base, _ = seconds(lambda m=plain: m.fit(X, y), 2)
+        cells = [f"{base:.2f}"]
+        for method in ("conv", "dc"):
+            model = LocalRademacherMKLClassifier(
+                kernels, p=1.0, theta=theta, method=method, n_starts=1
+            )
+            took, _ = seconds(lambda m=model: m.fit(X, y), 2)
+            cells.append(f"{took:.2f} ({took / base:.2f})")
+        print(f"| {theta} | " + " | ".join(cells) + " |", flush=True)
 
 
 def spectra(n: int, n_kernels: int) -> None:
@@ -109,12 +131,16 @@ def spectra(n: int, n_kernels: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--smoke", action="store_true")
-    parser.add_argument("--part", choices=("fits", "spectra"))
+    parser.add_argument("--part", choices=("fits", "spectra", "estimators"))
     options = parser.parse_args()
-    if options.part != "fits":
-        spectra(*((200, 2) if options.smoke else (2000, 50)))
-    if options.part != "spectra":
-        fits(*((80, 1) if options.smoke else (1000, 1)))
+    wanted = ("spectra", "fits", "estimators")
+    for part in wanted if options.part is None else (options.part,):
+        if part == "spectra":
+            spectra(*((200, 2) if options.smoke else (2000, 50)))
+        elif part == "fits":
+            fits(*((80, 1) if options.smoke else (1000, 1)))
+        else:
+            estimators(80 if options.smoke else 1000)
 
 
 if __name__ == "__main__":
