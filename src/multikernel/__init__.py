@@ -2,11 +2,13 @@
 
 from multikernel.display import (
     ConvergenceDisplay,
+    CutOffDisplay,
     HullDisplay,
     HullPathDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
     SparsityPathDisplay,
+    TailSpectrumDisplay,
 )
 from multikernel.estimators import (
     GroupOMPClassifier,
@@ -44,6 +46,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "ConvergenceDisplay",
+    "CutOffDisplay",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -71,6 +74,7 @@ __all__ = [
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "TailSpectrumDisplay",
     "UniformMKLClassifier",
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",
