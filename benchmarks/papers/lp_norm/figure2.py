@@ -150,10 +150,10 @@ def measure(name: str, setting: Task, rows: Rows, cache: Path) -> Iterator[Any]:
     done = {(r["task"], r["n"], r["repeat"], r["p"]) for r in rows if "auc" in r}
     wanted = [
         (n, repeat, p)
+        for repeat in range(max(setting.repeats.values()))
         for n, repeats in sorted(setting.repeats.items())
-        for repeat in range(repeats)
         for p in NORMS
-        if (name, n, repeat, p) not in done
+        if repeat < repeats and (name, n, repeat, p) not in done
     ]
     if not wanted:
         return
@@ -256,7 +256,7 @@ def curves(rows: Rows, name: str) -> dict[str, list[tuple[int, float, float]]]:
         for n in sorted({r["n"] for r in mine}):
             values = np.array([r["auc"] for r in mine if (r["n"], r["p"]) == (n, p)])
             if values.size:
-                spread = values.std(ddof=1) if values.size > 1 else 0.0
+                spread = values.std(ddof=1) if values.size > 1 else np.nan
                 error = float(spread / np.sqrt(values.size))
                 found.setdefault(p, []).append((n, float(values.mean()), error))
     return found
@@ -298,7 +298,8 @@ def table(rows: Rows) -> list[str]:
         ]
         for p, points in found.items():
             cells = [
-                f"{100 * mean:.2f} ± {100 * error:.2f}" for _, mean, error in points
+                f"{100 * mean:.2f}" + f" ± {100 * error:.2f}" * bool(np.isfinite(error))
+                for _, mean, error in points
             ]
             lines.append(f"| p = {p} | " + " | ".join(cells) + " |")
         n, weights = mixtures(rows, name)

@@ -15,7 +15,7 @@ and not scaled further: weighted degree (20) with shifts to 32 on the whole wind
 spectra of four letters on both sides of the signal, twist angles and stacking energies
 averaged over five places. Disjoint training sets; C of 0.01, 0.1, ..., 100 by AUC on
 hold-out samples, above 2000 samples the choice of 2000; relative duality gap 1e-3. Mean
-and standard error."""
+and standard error; where there is none, one training set was measured."""
 
 TABLE1 = """1000 proteins of MultiLoc (of 5959, 11 places in the cell, stratified), 64
 motif kernels (Jensen-Shannon) and spectra of one to three residues, one class against

@@ -60,7 +60,7 @@ def read_mixed(
     for place, column in enumerate(numeric):
         numbers[:, place] = _numbers(columns[column], layout.label(column))
     if numeric:
-        check_finite_table(numbers, [layout.label(c).strip("'") for c in numeric])
+        check_finite_table(numbers, [layout.name(c) for c in numeric])
     return layout.packed(numbers, [columns[c] for c in strings]), layout
 
 

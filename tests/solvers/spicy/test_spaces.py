@@ -150,6 +150,14 @@ def test_memory_is_a_few_times_the_factors(loss):
     assert peak < 20 * factors.left.nbytes
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_same_problem_has_the_same_bits(order):
+    problem = make_problem(make_factors(order=order), "hinge", 0.05)
+    first, second = (SpicyMKL(tol=1e-6).solve(problem) for _ in range(2))
+    np.testing.assert_array_equal(first.coefs, second.coefs)
+    np.testing.assert_array_equal(first.dual, second.dual)
+
+
 def test_an_elastic_net_and_a_fit_without_an_intercept():
     factors = make_factors(order="F")
     thin = make_problem(factors, "squared_error", 0.1, intercept=False)

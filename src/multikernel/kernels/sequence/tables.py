@@ -47,10 +47,14 @@ class Layout:
         strings = set(self.sequences)
         return tuple(c for c in range(self.features.number) if c not in strings)
 
+    def name(self, column: int) -> str:
+        """Return what a column is called in a kernel's name."""
+        names = self.features.names
+        return f"x{column}" if names is None else names[column]
+
     def label(self, column: int) -> str:
         """Return what a column is called in a message."""
-        names = self.features.names
-        return repr(column if names is None else names[column])
+        return repr(column if self.features.names is None else self.name(column))
 
     def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
         """Return a table of numbers alone.
@@ -158,7 +162,7 @@ class Layout:
             place = self.sequences.index(indices[0])
             first, step = len(self.numeric) + place, len(self.sequences)
             if label is None and self.features.number > 1:
-                label = self.label(indices[0]).strip("'")
+                label = self.name(indices[0])
             packed: Columns = slice(first, None, step)
             if label is None:
                 return inner

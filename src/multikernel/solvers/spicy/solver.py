@@ -39,7 +39,9 @@ class SpicyMKL:
     Notes
     -----
     An outer step costs one pass, M matrix-vector products. A Newton step costs
-    n_samples^3 / 3 flops and reads the kernels of the working set twice.
+    n_samples^3 / 3 flops and reads the kernels of the working set twice. On kernels
+    in factors it costs n_samples R^2 flops, where R <= n_samples is the rank of the
+    active ones together, and no matrix of n_samples^2 numbers is made.
 
     References
     ----------

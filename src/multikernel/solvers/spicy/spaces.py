@@ -260,7 +260,7 @@ class BlockColumns:
         return np.flatnonzero(np.diff(self.kernels, prepend=-1))
 
     @cached_property
-    def _own(self) -> Indices:
+    def own(self) -> Indices:
         """Return the place of every column's kernel among those that have one."""
         return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
 
@@ -281,7 +281,7 @@ class BlockColumns:
         Here r is the root of w, and t = 1 / (r + (w + |u|^2)^(1/2)).
         """
         roots = np.sqrt(self.weights)
-        squares = np.add.reduceat(self.bend**2, self.starts)[self._own]
+        squares = np.add.reduceat(self.bend**2, self.starts)[self.own]
         along = self._along(matrix)
         along *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
         return np.asarray(roots[:, None] * matrix + along)
@@ -289,7 +289,7 @@ class BlockColumns:
     def _along(self, matrix: Array) -> Array:
         """Return u^T times the rows of its block, for every column."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
-        return np.asarray(inner[self._own])
+        return np.asarray(inner[self.own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,8 +352,12 @@ class ProductHessian:
         # Of the block w I + u u^T the diagonal is what counts of a column.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
-        left_out = np.cumsum(traces[order]) <= UNCOUNTED
-        return np.sort(order[~left_out])
+        counts = np.cumsum(traces[order]) > UNCOUNTED
+        last = np.zeros(self.blocks.starts.size, dtype=np.intp)
+        np.maximum.at(last, self.blocks.own[order[counts]], order[counts] + 1)
+        # Factors begin with what counts most: up to the last column that does they are
+        # copied in one piece.
+        return np.flatnonzero(np.arange(order.size) < last[self.blocks.own])
 
     def _sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the product of the columns, of shape (n_samples, n_samples)."""
@@ -362,9 +366,7 @@ class ProductHessian:
         weights[columns] = blocks.weights
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
         bends = np.zeros((Z.shape[1], blocks.starts.size))
-        bends[columns, np.cumsum(np.diff(blocks.kernels, prepend=-1) != 0) - 1] = (
-            blocks.bend
-        )
+        bends[columns, blocks.own] = blocks.bend
         low_rank = Z @ bends
         total += low_rank @ low_rank.T
         return total

@@ -75,8 +75,7 @@ the samples stay the same, as for the squared loss."""
 UNCOUNTED = 0.1
 """Of the shift, that columns left out of a Newton system may add up to (their trace).
 Factors' last columns are tiny: of 882 (4000 samples, 100 kernels, logistic, alpha =
-0.02) 479 are enough, at a third of the cost, and steps are within a tenth of
-Newton's."""
+0.02) 479 do at a third of the cost, and steps are within a tenth of Newton's."""
 
 # Sides: interior steps and corners.
 
