@@ -37,20 +37,20 @@ TOL = 1e-3
 
 
 def models(
-    problem: Problem, methods: tuple[str, ...], thetas: tuple[int, ...]
+    problem: Problem, Cs: tuple[float, ...], thetas: tuple[int, ...]
 ) -> Iterator[tuple[str, float, int, float, Solution]]:
     """Yield method, p, theta, C and solution, each from its neighbour's solution."""
     lp = InterleavedNewton(tol=TOL)
     sums = tail_sums(problem.gram, max(thetas))
     for method, p in (("l1", 1.0), ("l2", 2.0), ("unif", np.inf)):
         start = None
-        for C in CS if method in methods else ():
+        for C in Cs:
             penalty = SquaredBlockNorm(1.0 / C, p)
             step = Problem(problem.gram, problem.y, problem.loss, penalty)
             start = lp.solve(step, start)
             yield method, p, 0, C, start
     for method in ("conv", "dc"):
-        for p in (1.0, 2.0) if method in methods else ():
+        for p in (1.0, 2.0):
             for theta in thetas:
                 tails, start = sums.bounded(theta), None
                 solver = (
@@ -58,7 +58,7 @@ def models(
                     if method == "conv"
                     else TailDC(lp, theta, tol=TOL, n_starts=1, tails=tails)
                 )
-                for C in CS:
+                for C in Cs:
                     penalty = SquaredBlockNorm(1.0 / C, p)
                     step = Problem(problem.gram, problem.y, problem.loss, penalty)
                     start = solver.solve(step, start)
@@ -66,7 +66,11 @@ def models(
 
 
 def run_split(
-    data: KernelSet, n: int, split: int, methods: tuple[str, ...] = METHODS
+    data: KernelSet,
+    n: int,
+    split: int,
+    Cs: tuple[float, ...] = CS,
+    thetas: tuple[int, ...] = THETAS,
 ) -> dict:
     """Return the figures of one split: n training samples, two halves of the rest."""
     rng = np.random.default_rng(1000 * n + split)
@@ -79,7 +83,7 @@ def run_split(
     problem = Problem(stack, data.y[train], HingeLoss(), SquaredBlockNorm(1.0))
     cross = [data.grams[:, side][:, :, train] * scales[:, None, None] for side in sides]
     began, seconds, rows = time.perf_counter(), {}, []
-    for method, p, theta, C, found in models(problem, methods, THETAS):
+    for method, p, theta, C, found in models(problem, Cs, thetas):
         seconds[method] = seconds.get(method, 0.0) + time.perf_counter() - began
         weights = found.kernel_weights
         scores = []
@@ -124,7 +128,8 @@ def measure(options: argparse.Namespace) -> None:
         for split in range(options.splits):
             if (n, split) in done:
                 continue
-            row = run_split(data, n, split) | {"names": list(data.names)}
+            grid = ((0.1, 1.0), (1, 4)) if options.smoke else (CS, THETAS)
+            row = run_split(data, n, split, *grid) | {"names": list(data.names)}
             with path.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             print(options.set, n, split, row["seconds"], flush=True)
@@ -191,6 +196,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--samples", type=int, default=2200)
+    parser.add_argument("--smoke", action="store_true", help="a small grid")
     parser.add_argument("--output", type=Path, default=HERE)
     options = parser.parse_args()
     # A path may meet a problem that no digits are left for; its gap is small anyway.
