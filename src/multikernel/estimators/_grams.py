@@ -427,7 +427,9 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             DegenerateKernelWarning,
             stacklevel=5,
         )
-    for step in grams.built.normalization.steps:
+    built = grams.built
+    # The nodes of a graph of kernels are no stack, and nothing scales them.
+    for step in built.normalization.steps if isinstance(built, BuiltStack) else ():
         if isinstance(step, TailStep):
             warn_short(owner, grams, step.short, step.theta)
 
