@@ -114,6 +114,23 @@ def test_fit_of_lp_norm_models(run, csv):
     assert "C chosen" in shown.stdout
 
 
+def test_fit_of_local_rademacher_models(run, csv):
+    ours = ("--method", "rademacher", "--set", "theta=2", "-C", 2)
+    conv = answer(run("fit", csv, *FIT, *ours, "--json"))
+    assert conv["estimator"] == "LocalRademacherMKLClassifier"
+    assert conv["parameters"]["theta"] == 2
+    assert conv["duality_gap"] <= conv["tol"]
+    dc = answer(run("fit", csv, *FIT, *ours, "--set", "method=dc", "--json"))
+    assert dc["duality_gap"] is None
+    assert "no certificate" in dc["status"]
+    grid = ("--set", "Cs=[1, 10]", "--set", "thetas=[0, 2]")
+    search = ("--method", "rademacher", "--cv", 2, "-p", 1, *grid)
+    chosen = answer(run("fit", csv, *FIT, *search, "--json"))
+    assert chosen["estimator"] == "LocalRademacherMKLClassifierCV"
+    assert chosen["theta"] in (0, 2)
+    assert chosen["parameters"]["p"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

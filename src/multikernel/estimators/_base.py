@@ -1,7 +1,7 @@
 """The fit sequence of all estimators; a new one adds parameters and `_build`."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar, Self
@@ -43,6 +43,7 @@ from multikernel.estimators._solve import (
     warn_unfinished,
 )
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
 
@@ -73,7 +74,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     # Parameters that every subclass has.
     kernels: Any
     loss: Any
-    normalize: str | Sequence[str] | None
+    normalize: Steps
     fit_intercept: bool
     storage: str | LowRank
     max_bytes: int | None

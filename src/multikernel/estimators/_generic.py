@@ -83,10 +83,11 @@ class MKLClassifier(ClassifierMKL):
         depend on the number of samples. None stands for ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     class_weight : dict, "balanced" or None, default=None
@@ -232,10 +233,11 @@ class MKLRegressor(RegressorMKL):
         depend on the number of samples. None stands for ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     storage : str or LowRank, default="auto"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
@@ -45,6 +46,7 @@ from multikernel.gram.memorising import memorising_kernels
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import CenterStep, check_steps
 from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.tail import TailStep
 from multikernel.kernels import (
     ColumnKernel,
     KernelDictionary,
@@ -492,6 +494,43 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             f"{owner} leaves out {degenerate.size} of {grams.stack.shape[0]} kernels, "
             "which are zero or constant on the training data: "
             f"{listed(names, degenerate.size)}.",
+            DegenerateKernelWarning,
+            stacklevel=5,
+        )
+    built = grams.built
+    # The nodes of a graph of kernels are no stack, and nothing scales them.
+    for step in built.normalization.steps if isinstance(built, BuiltStack) else ():
+        if isinstance(step, TailStep):
+            warn_short(owner, grams, step.short, step.theta)
+
+
+def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -> None:
+    """Name the kernels whose spectrum ends before the tail that is to bound them.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+    short : ndarray of bool of shape (n_kernels,)
+        Which kernels have no tail.
+    theta : int
+        How many leading eigenvalues are free.
+
+    Warns
+    -----
+    DegenerateKernelWarning
+        If there is such a kernel.
+    """
+    found = np.flatnonzero(short)
+    if found.size:
+        names = grams.names(found[:5].tolist())
+        warnings.warn(
+            f"{owner}: {found.size} of {short.size} kernels have rank {theta} or less "
+            "and no tail beyond it, so that 1e-6 of their trace stands for one and "
+            f"they are nearly free: {listed(names, found.size)}. Lower theta, or leave "
+            "them out.",
             DegenerateKernelWarning,
             stacklevel=5,
         )

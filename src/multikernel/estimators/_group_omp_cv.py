@@ -65,10 +65,11 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     class_weight : dict, "balanced" or None, default=None
@@ -258,10 +259,11 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
         float, or a number of kernels if an int.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     storage : str or LowRank, default="auto"

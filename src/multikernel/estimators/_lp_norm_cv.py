@@ -72,10 +72,11 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -270,10 +271,11 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3

@@ -1,6 +1,5 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from multikernel.gram import BuiltStack, DenseStack, GramStack, LowRank
 from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
 from multikernel.gram.census import take_census
 from multikernel.gram.definite import ROUNDING
-from multikernel.gram.normalization import CosineStep, empty_normalization
+from multikernel.gram.normalization import CosineStep, Steps, empty_normalization
 from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
@@ -48,7 +47,7 @@ class GramOptions:
         Which kernels of a fitted model are looked at, as in `check_definite`.
     """
 
-    normalize: str | Sequence[str] | None
+    normalize: Steps
     storage: str | LowRank
     max_bytes: int | None
     random_state: Any = None

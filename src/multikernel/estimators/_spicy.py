@@ -77,10 +77,11 @@ class SpicyMKLClassifier(ClassifierMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -234,10 +235,11 @@ class SpicyMKLRegressor(RegressorMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3

@@ -73,10 +73,11 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -254,10 +255,11 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         absolute error beyond ``epsilon``, or a loss object.
     epsilon : float, default=0.1
         Error that costs nothing, in units of y; for "epsilon_insensitive" only.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3

@@ -1,6 +1,5 @@
 """From a dictionary and data to a stack of Gram matrices."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -23,6 +22,9 @@ from multikernel.gram.normalization import (
     BuiltStack,
     CenterStep,
     Normalization,
+    StepName,
+    Steps,
+    check_steps,
     empty_normalization,
 )
 from multikernel.gram.part import PartStack
@@ -44,7 +46,7 @@ def build_stack(
     dictionary: KernelDictionary,
     X: Array,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
     storage: str | LowRank = "auto",
     max_bytes: int | None = None,
@@ -140,7 +142,7 @@ def build_part(
     whole: GramStack,
     samples: Indices,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
     max_bytes: int | None = None,
     n_copies: int = 1,

@@ -10,7 +10,7 @@ from multikernel.gram.factors import kernel_features, known_ranks
 from multikernel.gram.growth import Goal, grow, kernel_columns, start
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.memory import byte_limit, readable_bytes
-from multikernel.gram.normalization import check_steps
+from multikernel.gram.normalization import StepName, Steps, check_steps
 from multikernel.kernels.base import KernelDictionary, kernel_name
 from multikernel.linalg.threads import available_threads
 
@@ -73,7 +73,7 @@ class Choice:
 def choose_storage(
     dictionary: KernelDictionary,
     X: Array,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     storage: str | LowRank = "auto",
     max_bytes: int | None = None,
 ) -> Choice:
@@ -146,7 +146,7 @@ def readable_seconds(seconds: float) -> str:
     return f"some {seconds / 3600.0:.0f} hours"
 
 
-def divides_centred(steps: tuple[str, ...]) -> bool:
+def divides_centred(steps: tuple[StepName, ...]) -> bool:
     """Return whether kernels are divided by the diagonal of what has been centred."""
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 

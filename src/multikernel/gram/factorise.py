@@ -1,6 +1,5 @@
 """Stacks of low rank from landmarks: how they are built, cut to folds, and refined."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
@@ -18,6 +17,8 @@ from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
     Normalization,
+    StepName,
+    Steps,
     check_steps,
     empty_normalization,
 )
@@ -29,7 +30,7 @@ def build_low_rank(
     dictionary: KernelDictionary,
     X: Array,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
     options: LowRank | None = None,
     max_bytes: int | None = None,
@@ -113,7 +114,7 @@ def cut_low_rank(
     whole: BuiltStack,
     samples: Indices,
     *,
-    normalize: str | Sequence[str] | None = None,
+    normalize: Steps = None,
     sample_weight: Array | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
@@ -160,7 +161,7 @@ def cut_low_rank(
     return pieces.assembled()
 
 
-def check_order(steps: tuple[str, ...]) -> None:
+def check_order(steps: tuple[StepName, ...]) -> None:
     """Raise where steps need whole kernels."""
     if divides_centred(steps):
         raise ValueError(
