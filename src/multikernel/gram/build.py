@@ -22,9 +22,7 @@ from multikernel.gram.normalization import (
     BuiltStack,
     CenterStep,
     Normalization,
-    StepName,
     Steps,
-    check_steps,
     empty_normalization,
 )
 from multikernel.gram.part import PartStack

@@ -1,6 +1,5 @@
 """Which storage a dictionary gets where the user leaves it open, and why."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
