@@ -26,6 +26,7 @@ from multikernel.exceptions import (
     DegenerateKernelWarning,
     StackTooLargeError,
 )
+from multikernel.kernels.graph import PolynomialGrid
 
 DOCUMENTED = (ValueError, TypeError, StackTooLargeError)
 
@@ -378,10 +379,12 @@ def base(random):
         "max_kernels": 3,
     }
     names = kind().get_params(deep=False)
-    settings |= {name: value for name, value in grids.items() if name in names}
+    settings = {k: v for k, v in (settings | grids).items() if k in names}
     if random.random() < 0.25 and "loss" in names:
         settings["loss"] = _other_loss(kind, random)
-    if random.random() < 0.25:
+    if "HKL" in kind.__name__:
+        made = PolynomialGrid(2)
+    elif random.random() < 0.25:
         X = estimators.stack_grams([kernel(X) for kernel in made])
         made = "precomputed"
     return kind(made, **settings), X, y
