@@ -97,6 +97,10 @@ OF_THE_METHOD = {
     "refit",
     "max_kernels",
     "C",
+    "p",
+    "normalize",
+    "n_starts",
+    "random_state",
 }
 
 

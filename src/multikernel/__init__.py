@@ -2,11 +2,13 @@
 
 from multikernel.display import (
     ConvergenceDisplay,
+    CutOffDisplay,
     HullDisplay,
     HullPathDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
     SparsityPathDisplay,
+    TailSpectrumDisplay,
 )
 from multikernel.estimators import (
     GroupOMPClassifier,
@@ -17,6 +19,10 @@ from multikernel.estimators import (
     HKLClassifierCV,
     HKLRegressor,
     HKLRegressorCV,
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLClassifierCV,
+    LocalRademacherMKLRegressor,
+    LocalRademacherMKLRegressorCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressor,
@@ -40,6 +46,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "ConvergenceDisplay",
+    "CutOffDisplay",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -51,6 +58,10 @@ __all__ = [
     "HullDisplay",
     "HullPathDisplay",
     "KernelWeightsDisplay",
+    "LocalRademacherMKLClassifier",
+    "LocalRademacherMKLClassifierCV",
+    "LocalRademacherMKLRegressor",
+    "LocalRademacherMKLRegressorCV",
     "LpMKLClassifier",
     "LpMKLClassifierCV",
     "LpMKLRegressor",
@@ -63,6 +74,7 @@ __all__ = [
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "TailSpectrumDisplay",
     "UniformMKLClassifier",
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",

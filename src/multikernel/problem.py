@@ -55,6 +55,9 @@ class Status(Enum):
         "larger max_rank, see LowRank, or loosen tol."
     )
     SELECTED = "The requested number of kernels is selected."
+    STATIONARY = (
+        "The weights are stationary: the problem is not convex, and has no certificate."
+    )
     PRECISE = "No kernel that is left improves the fit by more than the tolerance."
 
 

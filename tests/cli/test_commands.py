@@ -53,6 +53,18 @@ def test_fit_json_is_the_model(run, csv):
     assert report["parameters"]["alpha"] == 0.02
 
 
+def test_fit_and_path_on_landmarks(run, csv):
+    thin = ("--storage", "low_rank", "--max-rank", 50, "--tol", 1e-6, "--json")
+    report = answer(run("fit", csv, *FIT, "--alpha", 0.02, *thin))
+    whole = answer(run("fit", csv, *FIT, "--alpha", 0.02, "--tol", 1e-6, "--json"))
+    assert (report["storage"], whole["storage"]) == ("low_rank", "dense")
+    assert report["objective"] == pytest.approx(whole["objective"], rel=1e-5)
+    assert answer(run("path", csv, *FIT, *thin))["n_kernels"] == 12
+    result = run("fit", csv, *FIT, "--max-rank", 50)
+    assert result.exit_code == 1
+    assert "--max-rank is for --storage low_rank" in result.stderr
+
+
 def test_fit_regression_with_further_settings(run, csv):
     options = ("--target", "amount", "--drop", "outcome", "--kernels", "columns")
     report = answer(run("fit", csv, *options, "--set", "l1_ratio=0.5", "--json"))
@@ -100,6 +112,23 @@ def test_fit_of_lp_norm_models(run, csv):
     assert chosen["C"] > 0.0
     shown = run("fit", csv, *FIT, *lp, "--cv", 2, "-p", 2, "--set", "Cs=[1]")
     assert "C chosen" in shown.stdout
+
+
+def test_fit_of_local_rademacher_models(run, csv):
+    ours = ("--method", "rademacher", "--set", "theta=2", "-C", 2)
+    conv = answer(run("fit", csv, *FIT, *ours, "--json"))
+    assert conv["estimator"] == "LocalRademacherMKLClassifier"
+    assert conv["parameters"]["theta"] == 2
+    assert conv["duality_gap"] <= conv["tol"]
+    dc = answer(run("fit", csv, *FIT, *ours, "--set", "method=dc", "--json"))
+    assert dc["duality_gap"] is None
+    assert "no certificate" in dc["status"]
+    grid = ("--set", "Cs=[1, 10]", "--set", "thetas=[0, 2]")
+    search = ("--method", "rademacher", "--cv", 2, "-p", 1, *grid)
+    chosen = answer(run("fit", csv, *FIT, *search, "--json"))
+    assert chosen["estimator"] == "LocalRademacherMKLClassifierCV"
+    assert chosen["theta"] in (0, 2)
+    assert chosen["parameters"]["p"] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ METHODS: Mapping[str, Method] = {
     "gomp": Method("MKL-GOMP", "GroupOMP"),
     "hkl": Method("HKL", "HKL", graphs=True),
     "lp": Method("lp-norm MKL", "LpMKL"),
+    "rademacher": Method("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Method("the unweighted sum", "UniformMKL"),
 }
 

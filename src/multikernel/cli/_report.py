@@ -61,6 +61,8 @@ def model_report(
         "tol": model.tol,
         "n_iter": model.n_iter_,
         "status": model.status_,
+        "storage": getattr(model, "storage_", None),
+        "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
     }
 

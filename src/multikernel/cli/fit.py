@@ -15,7 +15,7 @@ from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, fit_live, with_scaling
 from multikernel.persistence import check_place, save
 
-CHOSEN = ("alpha", "C", "p")
+CHOSEN = ("alpha", "C", "p", "theta")
 """What cross-validation may have chosen."""
 
 
@@ -48,6 +48,8 @@ def fit(
         ),
     ] = None,
     tol: options.Tolerance = None,
+    storage: options.Storage = None,
+    max_rank: options.MaxRank = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -59,12 +61,20 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
-    strength = _strength({"alpha": alpha, "C": C, "p": p}, cv)
+    strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, method)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
     training = Training(
-        find_method(method), task, loss, kernels, tol, settings or [], strings
+        find_method(method),
+        task,
+        loss,
+        kernels,
+        tol,
+        settings or [],
+        strings,
+        storage,
+        max_rank,
     )
     table = read_table(data, target, drop or [], sequence or [])
     estimator = training.estimator(table, strength, cv=cv is not None)
@@ -82,7 +92,9 @@ def fit(
         _show(report)
 
 
-def _strength(given: Mapping[str, float | None], cv: int | None) -> dict[str, Any]:
+def _strength(
+    given: Mapping[str, float | None], cv: int | None, method: str
+) -> dict[str, Any]:
     """Return the parameters that say how strong to regularize, or how to choose it."""
     fixed = {name: value for name, value in given.items() if value is not None}
     if cv is None:
@@ -91,7 +103,10 @@ def _strength(given: Mapping[str, float | None], cv: int | None) -> dict[str, An
     for name in fixed:
         option = "--alpha" if name == "alpha" else f"-{name}"
         raise ValueError(f"{option} and --cv exclude each other: --cv chooses {name}.")
-    return {"cv": cv} if p is None else {"cv": cv, "ps": [p]}
+    if p is None:
+        return {"cv": cv}
+    # Only lp-norm searches choose p, from a list.
+    return {"cv": cv, "ps": [p]} if method == "lp" else {"cv": cv, "p": p}
 
 
 def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:

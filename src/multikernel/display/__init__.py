@@ -4,13 +4,16 @@ from multikernel.display.convergence import ConvergenceDisplay
 from multikernel.display.hull import HullDisplay, HullPathDisplay
 from multikernel.display.path import RegularizationPathDisplay
 from multikernel.display.sparsity import SparsityPathDisplay
+from multikernel.display.spectrum import CutOffDisplay, TailSpectrumDisplay
 from multikernel.display.weights import KernelWeightsDisplay
 
 __all__ = [
     "ConvergenceDisplay",
+    "CutOffDisplay",
     "HullDisplay",
     "HullPathDisplay",
     "KernelWeightsDisplay",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",
+    "TailSpectrumDisplay",
 ]

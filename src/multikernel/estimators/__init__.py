@@ -11,6 +11,14 @@ from multikernel.estimators._group_omp_cv import (
 )
 from multikernel.estimators._hkl import HKLClassifier, HKLRegressor
 from multikernel.estimators._hkl_cv import HKLClassifierCV, HKLRegressorCV
+from multikernel.estimators._local_rademacher import (
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLRegressor,
+)
+from multikernel.estimators._local_rademacher_cv import (
+    LocalRademacherMKLClassifierCV,
+    LocalRademacherMKLRegressorCV,
+)
 from multikernel.estimators._lp_norm import LpMKLClassifier, LpMKLRegressor
 from multikernel.estimators._lp_norm_cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators._path import RegularizationPath
@@ -32,6 +40,10 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     HKLClassifierCV,
     HKLRegressor,
     HKLRegressorCV,
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLClassifierCV,
+    LocalRademacherMKLRegressor,
+    LocalRademacherMKLRegressorCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressor,
@@ -59,6 +71,10 @@ __all__ = [
     "HKLClassifierCV",
     "HKLRegressor",
     "HKLRegressorCV",
+    "LocalRademacherMKLClassifier",
+    "LocalRademacherMKLClassifierCV",
+    "LocalRademacherMKLRegressor",
+    "LocalRademacherMKLRegressorCV",
     "LpMKLClassifier",
     "LpMKLClassifierCV",
     "LpMKLRegressor",

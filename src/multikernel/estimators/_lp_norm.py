@@ -21,6 +21,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import LowRank
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
@@ -67,10 +68,11 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -80,9 +82,11 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -125,6 +129,8 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`, the worst one of
         all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -178,7 +184,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -231,19 +237,22 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Outer iterations at most; the default of the solver when None.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -284,6 +293,8 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -335,7 +346,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.problem import Solution, Status
 
-FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE)
+FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
 """Ends that a solver was asked for; any other one deserves a warning."""
 
 # From best to worst: the worst of several problems is what a fit reports.

@@ -24,17 +24,21 @@ from multikernel.estimators._losses import (
 from multikernel.gram import LowRank
 from multikernel.gram.build import STORAGE
 from multikernel.gram.definite import CHOICES
-from multikernel.gram.normalization import STEPS
+from multikernel.gram.normalization import STEPS, Normalizer
 
 
 def normalization_steps(value: Any) -> str | None:
     """Check a ``normalize`` parameter: None, a step, or a sequence of steps."""
-    steps = (value,) if isinstance(value, str) else value
+    steps = (value,) if isinstance(value, str | Normalizer) else value
     if value is None or (
-        isinstance(steps, list | tuple) and all(step in STEPS for step in steps)
+        isinstance(steps, list | tuple)
+        and all(isinstance(step, Normalizer) or step in STEPS for step in steps)
     ):
         return None
-    return f"None, one of {', '.join(map(repr, STEPS))}, or a sequence of these"
+    return (
+        f"None, one of {', '.join(map(repr, STEPS))}, a normaliser such as "
+        "TailNormalizer(4), or a sequence of these"
+    )
 
 
 def storage_choice(value: Any) -> str | None:

@@ -1,7 +1,6 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,11 @@ from multikernel._typing import Array
 from multikernel._validation import ASYMMETRY
 from multikernel.estimators._finite import check_finite_grams
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack
+from multikernel.gram import BuiltStack, DenseStack, GramStack, LowRank
 from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
 from multikernel.gram.census import take_census
 from multikernel.gram.definite import ROUNDING
-from multikernel.gram.normalization import CosineStep, empty_normalization
+from multikernel.gram.normalization import CosineStep, Steps, empty_normalization
 from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
@@ -38,7 +37,7 @@ class GramOptions:
     ----------
     normalize : str, sequence of str, or None
         Steps, as in `build_stack`.
-    storage : str
+    storage : str or LowRank
         Storage, as in `build_stack`.
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
@@ -48,11 +47,18 @@ class GramOptions:
         Which kernels of a fitted model are looked at, as in `check_definite`.
     """
 
-    normalize: str | Sequence[str] | None
-    storage: str
+    normalize: Steps
+    storage: str | LowRank
     max_bytes: int | None
     random_state: Any = None
     check_psd: str | bool = "active"
+
+    def with_all_landmarks(self) -> "GramOptions":
+        """Return options by which factors are at once as fine as they may be."""
+        storage = LowRank() if self.storage == "low_rank" else self.storage
+        if not isinstance(storage, LowRank):
+            return self
+        return replace(self, storage=replace(storage, first=storage.max_rank))
 
 
 def stack_grams(grams: Any) -> Array:

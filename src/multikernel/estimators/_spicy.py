@@ -14,6 +14,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import LowRank
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
@@ -76,10 +77,11 @@ class SpicyMKLClassifier(ClassifierMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
@@ -89,9 +91,11 @@ class SpicyMKLClassifier(ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -133,6 +137,8 @@ class SpicyMKLClassifier(ClassifierMKL):
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`, the worst one of
         all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -178,7 +184,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -229,19 +235,22 @@ class SpicyMKLRegressor(RegressorMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
-    normalize : str, list of str or None, default="variance"
+    normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center";
-        several are applied in order. Factors are learnt on the training data.
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Outer iterations, each of which passes over all kernels, at most.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -281,6 +290,8 @@ class SpicyMKLRegressor(RegressorMKL):
         duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -322,7 +333,7 @@ class SpicyMKLRegressor(RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

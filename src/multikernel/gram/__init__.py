@@ -14,7 +14,9 @@ from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack
 from multikernel.gram.products import traces
 from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.gram.stacks import STACKS
+from multikernel.gram.tail import TailNormalizer
 
 __all__ = [
     "STACKS",
@@ -31,6 +33,8 @@ __all__ = [
     "NormalizedStack",
     "PartStack",
     "ScaledStack",
+    "TailNormalizer",
+    "TailSums",
     "build_low_rank",
     "build_part",
     "build_stack",
@@ -40,5 +44,6 @@ __all__ = [
     "kernel_features",
     "lazy_stack",
     "repair_gram",
+    "tail_sums",
     "traces",
 ]

@@ -8,7 +8,7 @@ equal repeated samples.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -122,6 +122,29 @@ class Moments:
         self.mean = np.zeros_like(self.mean)
 
 
+@runtime_checkable
+class Normalizer(Protocol):
+    """A normalisation with settings of its own, in place of the name of a step."""
+
+    def empty(self, weights: Array, n_kernels: int) -> Step:
+        """Return a step with room for what it will learn.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_train,)
+            Sample weights that sum to one.
+        n_kernels : int
+            How many kernels it is for.
+        """
+        ...
+
+
+StepName = str | Normalizer
+
+Steps = StepName | Sequence[StepName] | None
+"""What a ``normalize`` parameter may be."""
+
+
 @dataclass(frozen=True, eq=False)
 class ScaleStep(ABC):
     """A factor for every kernel.
@@ -138,33 +161,21 @@ class ScaleStep(ABC):
     factors: Array
 
     @abstractmethod
-    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
-        """Return what is to be one, of mean diagonals and forms of the weights."""
-
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
         """Store the factors of some kernels; see `Step.learn`.
 
-        Quadratic forms of the weights are computed unless they are given.
+        Quadratic forms of the weights are computed where they are needed and not
+        given.
         """
-        means = stack.diagonals() @ self.weights
-        known = forms
-        self._store(
-            kernels,
-            means,
-            lambda: stack.quadratic_forms(self.weights) if known is None else known,
-        )
 
+    @abstractmethod
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
-        mean = moments.mean
-        one = np.array([moments.size])
-        self._store(slice(m, m + 1), one, lambda: np.array([mean @ mean]))
-        moments.multiply(float(self.factors[m]))
 
-    def _store(self, kernels: slice, means: Array, forms: Callable[[], Array]) -> None:
-        sizes = self.sizes(means, forms)
+    def store(self, kernels: slice, sizes: Array) -> None:
+        """Store one over the sizes of some kernels."""
         positive = sizes >= TINY  # the inverse of less is no number
         self.factors[kernels] = np.where(
             positive, 1.0 / np.where(positive, sizes, 1), 0
@@ -179,7 +190,34 @@ class ScaleStep(ABC):
         _scale(self.factors[m], K, row_diagonal, diagonal)
 
 
-class TraceStep(ScaleStep):
+class MomentStep(ScaleStep):
+    """A factor that the diagonal of a kernel and its mean decide."""
+
+    @abstractmethod
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
+        """Return what is to be one, of mean diagonals and forms of the weights."""
+
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
+        """Store the factors of some kernels; see `ScaleStep.learn`."""
+        means = stack.diagonals() @ self.weights
+        known = forms
+        sizes = self.sizes(
+            means,
+            lambda: stack.quadratic_forms(self.weights) if known is None else known,
+        )
+        self.store(kernels, sizes)
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+        mean = moments.mean
+        one = np.array([moments.size])
+        self.store(slice(m, m + 1), self.sizes(one, lambda: np.array([mean @ mean])))
+        moments.multiply(float(self.factors[m]))
+
+
+class TraceStep(MomentStep):
     """Scale to a (weighted) mean diagonal of one: tr K = n."""
 
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
@@ -187,7 +225,7 @@ class TraceStep(ScaleStep):
         return means
 
 
-class VarianceStep(ScaleStep):
+class VarianceStep(MomentStep):
     """Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
 
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
@@ -389,17 +427,17 @@ class BuiltStack:
     landmarks: Landmarks | None = None
 
 
-def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of normalisation steps as a tuple.
+def check_steps(normalize: Steps) -> tuple[StepName, ...]:
+    """Return normalisation steps as a tuple.
 
     Parameters
     ----------
-    normalize : str, sequence of str, or None
+    normalize : str, Normalizer, sequence of these, or None
         One step, several in order, or none.
 
     Returns
     -------
-    names : tuple of str
+    steps : tuple of str or Normalizer
 
     Raises
     ------
@@ -408,18 +446,21 @@ def check_steps(normalize: str | Sequence[str] | None) -> tuple[str, ...]:
     """
     if normalize is None:
         return ()
-    names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
-    for name in names:
-        if name not in STEPS:
+    if isinstance(normalize, str | Normalizer):
+        normalize = (normalize,)
+    steps = tuple(normalize)
+    for step in steps:
+        if not (isinstance(step, Normalizer) or step in STEPS):
             raise ValueError(
-                f"normalize must be None, one of {', '.join(map(repr, STEPS))}, or a "
-                f"sequence of these, got {name!r}."
+                f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
+                "normaliser such as TailNormalizer(4), or a sequence of these, got "
+                f"{step!r}."
             )
-    return names
+    return steps
 
 
 def empty_normalization(
-    normalize: str | Sequence[str] | None,
+    normalize: Steps,
     n_kernels: int,
     n_samples: int,
     sample_weight: Array | None = None,
@@ -428,7 +469,7 @@ def empty_normalization(
 
     Parameters
     ----------
-    normalize : str, sequence of str, or None
+    normalize : str, Normalizer, sequence of these, or None
         The steps.
     n_kernels, n_samples : int
         Shape of the training stack.
@@ -442,12 +483,14 @@ def empty_normalization(
     weights = np.ones(n_samples) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
 
-    def empty(name: str) -> Step:
-        if name == "trace":
+    def empty(step: StepName) -> Step:
+        if isinstance(step, Normalizer):
+            return step.empty(weights, n_kernels)
+        if step == "trace":
             return TraceStep(weights, np.zeros(n_kernels))
-        if name == "variance":
+        if step == "variance":
             return VarianceStep(weights, np.zeros(n_kernels))
-        if name == "cosine":
+        if step == "cosine":
             return CosineStep()
         return CenterStep(
             weights,
@@ -456,7 +499,7 @@ def empty_normalization(
             np.zeros(n_kernels),
         )
 
-    return Normalization(tuple(empty(name) for name in check_steps(normalize)))
+    return Normalization(tuple(empty(step) for step in check_steps(normalize)))
 
 
 def cross_gram(

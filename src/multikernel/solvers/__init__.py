@@ -7,6 +7,7 @@ from multikernel.solvers.base import (
     SteppingSolver,
 )
 from multikernel.solvers.greedy import GreedyPath, GroupOMP
+from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
     SILP,
     Alternating,
@@ -26,6 +27,7 @@ __all__ = [
     "SPARSE_ONLY",
     "Alternating",
     "CuttingPlane",
+    "DCSolution",
     "FollowingSolver",
     "GreedyPath",
     "GroupOMP",
@@ -37,6 +39,8 @@ __all__ = [
     "SpicyMKL",
     "SquaredForm",
     "SteppingSolver",
+    "TailConv",
+    "TailDC",
     "alpha_grid",
     "choose_lp_solver",
     "solve_path",

@@ -1,0 +1,295 @@
+"""Pictures of spectra: tail sums of kernels, and where a cut-off lies."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._typing import Array
+from multikernel.diagnostics import cut_off_values
+from multikernel.display import _style
+from multikernel.display.fitted import final_estimator
+from multikernel.gram import GramStack, tail_sums
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+class TailSpectrumDisplay:
+    """Logarithms of tail sums against the cut-off, one labelled line a kernel.
+
+    Figure 2 (right) of Cortes, Kloft and Mohri (2013): a kernel whose line falls fast
+    is one that local Rademacher complexity favours.
+
+    Parameters
+    ----------
+    tails : array-like of shape (n_kernels, n_thetas)
+        Tail sums beyond theta = 0, 1, ... leading eigenvalues.
+    kernel_names : sequence of str, of length n_kernels
+        Names of the kernels.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the lines.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    lines_ : list of Line2D
+        One line per kernel that is drawn.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of tails and names disagree.
+
+    Examples
+    --------
+    >>> from multikernel.display import TailSpectrumDisplay
+    >>> display = TailSpectrumDisplay([[1.0, 0.1], [1.0, 0.5]], ["smooth", "rough"])
+    >>> [float(y) for y in display.plot().lines_[0].get_ydata()]
+    [0.0, -1.0]
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    lines_: "list[Line2D]"
+
+    def __init__(self, tails: ArrayLike, kernel_names: Sequence[str]) -> None:
+        self.tails = np.atleast_2d(np.asarray(tails, dtype=float))
+        self.kernel_names = tuple(kernel_names)
+        if len(self.tails) != len(self.kernel_names):
+            raise ValueError(
+                f"There are tail sums of {len(self.tails)} kernels but "
+                f"{len(self.kernel_names)} kernel names."
+            )
+
+    @classmethod
+    def from_stack(
+        cls,
+        stack: GramStack,
+        kernel_names: Sequence[str],
+        *,
+        theta: int = 100,
+        ax: "Axes | None" = None,
+        **line_kwargs: Any,
+    ) -> "TailSpectrumDisplay":
+        """Draw the tail sums of Gram matrices, over the number of samples.
+
+        Parameters
+        ----------
+        stack : GramStack
+            Square matrices.
+        kernel_names : sequence of str, of length n_kernels
+            Names of the kernels.
+        theta : int, default=100
+            The largest cut-off; that of all samples but one where there are fewer.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        **line_kwargs : dict
+            See `plot`.
+
+        Returns
+        -------
+        display : TailSpectrumDisplay
+        """
+        sums = tail_sums(stack, min(theta, stack.shape[1] - 1))
+        return cls(sums.tails, kernel_names).plot(ax=ax, **line_kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **line_kwargs: Any
+    ) -> "TailSpectrumDisplay":
+        """Draw the tail sums that a model was fitted by.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted `LocalRademacherMKLClassifier` or relative, or a pipeline or search
+            that ends in one.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        **line_kwargs : dict
+            See `plot`.
+
+        Returns
+        -------
+        display : TailSpectrumDisplay
+
+        Raises
+        ------
+        TypeError
+            If the model has no tail sums.
+        """
+        model = final_estimator(estimator)
+        if not hasattr(model, "tail_sums_"):
+            raise TypeError(
+                f"{type(model).__name__} has no tail_sums_: expected a fitted local "
+                "Rademacher model, or use TailSpectrumDisplay.from_stack."
+            )
+        display = cls(model.tail_sums_, model.kernel_names_)
+        return display.plot(ax=ax, **line_kwargs)
+
+    def plot(
+        self, ax: "Axes | None" = None, *, max_kernels: int = 12, **line_kwargs: Any
+    ) -> "TailSpectrumDisplay":
+        """Draw the lines; names stand at their ends.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure when None.
+        max_kernels : int, default=12
+            Most lines; of more kernels those whose tails differ least from the others
+            at the end are left out, evenly.
+        **line_kwargs : dict
+            Passed to ``ax.plot``.
+
+        Returns
+        -------
+        display : TailSpectrumDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 4.2))
+        self.ax_, self.figure_, self.lines_ = panel, _style.figure_of(panel), []
+        order = np.argsort(-self.tails[:, -1], kind="stable")
+        places = np.linspace(0, order.size - 1, min(max_kernels, order.size))
+        chosen = np.sort(order[np.unique(places.round().astype(int))])
+        thetas = np.arange(self.tails.shape[1])
+        for number, kernel in enumerate(chosen):
+            tails = self.tails[kernel]
+            # What has no tail has no logarithm: the line ends there.
+            logs = np.log10(tails, where=tails > 0, out=np.full(tails.shape, np.nan))
+            style: dict[str, Any] = {"color": _style.color(number)}
+            self.lines_ += panel.plot(thetas, logs, **(style | line_kwargs))
+        self._label(chosen.tolist())
+        return self
+
+    def _label(self, chosen: list[int]) -> None:
+        """Write axis labels, and names of kernels beside the ends of their lines."""
+        ax = self.ax_
+        _style.tidy(ax, grid="y")
+        ax.set_xlabel("eigenvalues left out, theta")
+        ax.set_ylabel("log10 of the tail sum")
+        if len(chosen) < len(self.kernel_names):
+            title = f"{len(chosen)} of {len(self.kernel_names)} kernels shown"
+            ax.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        low, high = ax.get_ylim()
+        ends = []
+        for line in self.lines_:
+            heights = np.asarray(line.get_ydata(), dtype=float)
+            seen = heights[np.isfinite(heights)]
+            ends.append(seen[-1] if seen.size else low)
+        wanted = (np.asarray(ends) - low) / (high - low)
+        for place, kernel, line in zip(
+            _style.spread(wanted, 0.06), chosen, self.lines_, strict=True
+        ):
+            _style.note(
+                ax,
+                _style.shorten(self.kernel_names[kernel], 28),
+                (1.0, float(place)),
+                ("axes fraction", "axes fraction"),
+                (6, 0),
+                color=line.get_color(),
+                va="center",
+                annotation_clip=False,
+            )
+
+
+class CutOffDisplay:
+    r"""The bound of theorem 3 as an area, for cut-offs too small, right and too large.
+
+    Figure 1 of Cortes, Kloft and Mohri (2013): the area is :math:`\theta r + \sum_{j >
+    \theta} \lambda_j`, least where theta eigenvalues exceed r.
+
+    Parameters
+    ----------
+    eigenvalues : array-like of shape (n_eigenvalues,)
+        Eigenvalues of a kernel's operator, or of K / n.
+    r : float
+        Bound on the second moment of functions.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One per cut-off.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    cut_off : int
+        The best theta.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.display import CutOffDisplay
+    >>> display = CutOffDisplay(0.5 ** np.arange(12), r=0.1)
+    >>> display.cut_off, len(display.plot().axes_)
+    (4, 3)
+    """
+
+    axes_: "list[Axes]"
+    figure_: "Figure"
+
+    def __init__(self, eigenvalues: ArrayLike, r: float) -> None:
+        values: Array = np.sort(np.asarray(eigenvalues, dtype=float))[::-1]
+        self.eigenvalues, self.r = values, float(r)
+        self.areas = cut_off_values(values, self.r)
+        self.cut_off = int(np.count_nonzero(values > self.r))
+
+    def plot(
+        self, ax: Any = None, *, cut_offs: Sequence[int] | None = None
+    ) -> "CutOffDisplay":
+        """Draw one panel a cut-off.
+
+        Parameters
+        ----------
+        ax : array-like of matplotlib Axes, default=None
+            Axes to draw on, one for each cut-off; a new figure when None.
+        cut_offs : sequence of int, default=None
+            What to draw; half of the best one, the best one and its double when None.
+
+        Returns
+        -------
+        display : CutOffDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        best, most = self.cut_off, self.eigenvalues.size
+        if cut_offs is None:
+            cut_offs = (best // 2, best, min(max(2 * best, best + 1), most))
+        if ax is None:
+            ax = _style.pyplot().subplots(
+                1, len(cut_offs), sharey=True, layout="constrained", figsize=(8.4, 2.6)
+            )[1]
+        self.axes_ = _style.axes_for(ax, len(cut_offs))
+        self.figure_ = _style.figure_of(self.axes_[0])
+        shown = min(most, max(3 * best, max(cut_offs) + 2, 8))
+        places = np.arange(1, shown + 1)
+        for panel, theta in zip(self.axes_, cut_offs, strict=True):
+            heights = np.where(places <= theta, self.r, self.eigenvalues[:shown])
+            panel.bar(places, heights, width=1.0, color=_style.BAND)
+            panel.step(
+                places, self.eigenvalues[:shown], where="mid", color=_style.color(0)
+            )
+            panel.axhline(self.r, **_style.DASHED)
+            _style.tidy(panel, grid="y")
+            panel.set_title(
+                f"theta = {theta}, area {self.areas[theta]:.3g}",
+                loc="left",
+                fontsize="medium",
+                color=_style.INK,
+            )
+            panel.set_xlabel("j")
+        self.axes_[0].set_ylabel("eigenvalue, and r (dashed)")
+        return self

@@ -1,0 +1,305 @@
+"""Leading eigenvalues and tail sums of kernel matrices, whatever their storage."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsymv
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
+from multikernel.gram.metered import MeteredStack
+from multikernel.gram.scaled import ScaledStack
+from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
+from multikernel.linalg.threads import run_blocks
+
+CROWDED = 4
+"""Of a matrix of order n, from n over this many eigenvalues on, all are computed. At
+n = 1000 Lanczos takes 0.06 s for 16, 0.9 s for 250 and 4 s for 500, LAPACK 0.4 s."""
+
+VANISHES = 1e-6
+"""Share of the trace below which a tail counts as none: that is how exact it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class TailSums:
+    r"""What the spectra of kernels leave beyond their leading eigenvalues.
+
+    Parameters
+    ----------
+    leading : ndarray of shape (n_kernels, theta)
+        The largest eigenvalues of every matrix over the number of samples, descending.
+    totals : ndarray of shape (n_kernels,)
+        Their traces over the number of samples.
+    errors : ndarray of shape (n_kernels,)
+        By how much tails may be too large.
+    residuals : ndarray of shape (n_kernels,)
+        By how much they may be too small: the trace of what factors leave of a kernel,
+        over the number of samples. Zero where matrices are held whole.
+    products : ndarray of shape (n_kernels,)
+        Products with each matrix that were made.
+    """
+
+    leading: Array
+    totals: Array
+    errors: Array
+    residuals: Array
+    products: Indices
+
+    @property
+    def tails(self) -> Array:
+        r"""Return :math:`\sum_{j > \theta} \lambda_j` for theta = 0, 1, ...
+
+        The shape is (n_kernels, theta + 1); what is rounding is zero.
+        """
+        leading = np.cumsum(self.leading, axis=1)
+        all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
+        return np.maximum(all_tails, 0.0)
+
+    @property
+    def short(self) -> NDArray[np.bool_]:
+        """Return which kernels have no tail beyond theta, shape (n_kernels,)."""
+        tails = self.tails[:, -1] + self.residuals
+        return (tails <= VANISHES * self.totals) & (self.totals > 0.0)
+
+    def bounded(self, theta: int) -> Array:
+        """Return the tails beyond theta, and 1e-6 of the trace where there are none.
+
+        Of kernels with a residual these are upper bounds.
+
+        Parameters
+        ----------
+        theta : int
+            The cut-off, at most that of the sums.
+
+        Returns
+        -------
+        tails : ndarray of shape (n_kernels,)
+            Zero for a kernel that is zero.
+        """
+        upper = self.tails[:, theta] + self.residuals
+        return np.maximum(upper, VANISHES * (self.totals + self.residuals))
+
+
+def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
+    """Return sample weights that sum to one; equal ones where there are none."""
+    given = np.ones(n_samples) if weights is None else weights
+    return np.asarray(given / given.sum())
+
+
+def leading_spectrum(
+    matrix: GramMatrix,
+    theta: int,
+    shares: Array,
+    *,
+    start: Array | None = None,
+    tol: float = TOLERANCE,
+) -> LeadingPairs:
+    r"""Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
+
+    With equal shares these are the eigenvalues of K over n. With others they are
+    what repeated samples would give.
+
+    Parameters
+    ----------
+    matrix : GramMatrix
+        K, positive semidefinite.
+    theta : int
+        How many; fewer than theta samples have no more.
+    shares : ndarray of shape (n_samples,)
+        Sample weights that sum to one.
+    start : ndarray of shape (n_samples, n_start), optional
+        Directions near the eigenvectors.
+    tol : float, default=1e-6
+        Error of their sum, over the trace.
+
+    Returns
+    -------
+    pairs : LeadingPairs
+        Exact where the matrix is held in factors of rank r below n, at a cost of
+        O(n r^2).
+    """
+    n, roots = matrix.shape[0], np.sqrt(shares)
+    count = min(theta, n)
+    if isinstance(matrix, LowRankMatrix) and matrix.left.shape[1] < n:
+        found = _from_factor(matrix, roots, count)
+    elif CROWDED * count > n:
+        whole = matrix.columns(np.arange(n)) * np.outer(roots, roots)
+        values, vectors = np.linalg.eigh(whole)
+        found = LeadingPairs(
+            np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count], 0.0, n
+        )
+    else:
+        trace = float(matrix.diagonal() @ shares)
+        times = _symmetric_product(matrix)
+
+        def product(v: Array) -> Array:
+            return roots * times(roots * v)
+
+        found = leading_pairs(product, n, count, trace, start=start, tol=tol)
+    if count == theta:
+        return found
+    more = theta - count
+    return LeadingPairs(
+        np.pad(found.values, (0, more)),
+        np.pad(found.vectors, ((0, 0), (0, more))),
+        found.error,
+        found.products,
+    )
+
+
+def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPairs:
+    """Return the leading eigenpairs of a matrix held in factors."""
+    factor = matrix.left * (roots[:, None] * np.sqrt(matrix.weights))
+    rank = factor.shape[1]
+    values, weights = np.linalg.eigh(factor.T @ factor)
+    found = min(count, rank)
+    largest, vectors = np.zeros(count), np.zeros((factor.shape[0], count))
+    largest[:found] = np.maximum(values[::-1][:found], 0.0)
+    used = np.flatnonzero(largest > np.finfo(np.float64).eps * largest.max(initial=0.0))
+    vectors[:, used] = factor @ weights[:, ::-1][:, used] / np.sqrt(largest[used])
+    return LeadingPairs(largest, vectors, 0.0, rank)
+
+
+def tail_sums(
+    stack: GramStack,
+    theta: int,
+    weights: Array | None = None,
+    *,
+    tol: float = TOLERANCE,
+) -> TailSums:
+    r"""Return leading eigenvalues and tail sums of every kernel, for all cut-offs.
+
+    One search for `theta` eigenvalues gives the tails of all smaller cut-offs as well.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    theta : int
+        The largest cut-off, not negative.
+    weights : ndarray of shape (n_samples,), optional
+        Sample weights; equal ones when left out.
+    tol : float, default=1e-6
+        Error of a tail, over the trace.
+
+    Returns
+    -------
+    sums : TailSums
+
+    Raises
+    ------
+    ValueError
+        If theta is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack, tail_sums
+    >>> stack = DenseStack(np.diag([4.0, 1.0, 1.0])[None])
+    >>> tail_sums(stack, 2).tails * 3
+    array([[6., 2., 1.]])
+    """
+    if theta < 0:
+        raise ValueError(f"theta must be at least 0, got {theta}.")
+    n_kernels, n_samples, _ = stack.shape
+    shares = equal_shares(n_samples, weights)
+    leading = np.zeros((n_kernels, theta))
+    errors, products = np.zeros(n_kernels), np.zeros(n_kernels, dtype=np.intp)
+
+    def search(m: int) -> None:
+        pairs = leading_spectrum(_alone(stack, m), theta, shares, tol=tol)
+        leading[m], errors[m], products[m] = pairs.values, pairs.error, pairs.products
+
+    if theta > 0:
+        run_blocks(search, range(n_kernels))
+    totals, residuals = stack.diagonals() @ shares, residual_traces(stack, shares)
+    return TailSums(leading, totals, errors, residuals, products)
+
+
+def _symmetric_product(matrix: GramMatrix) -> Callable[[Array], Array]:
+    """Return the product with a vector, from one triangle where a matrix is held.
+
+    At n = 1000 that takes 0.17 ms, and the product with the whole matrix 0.32 ms.
+    """
+    if isinstance(matrix, DenseMatrix) and matrix.array.flags.c_contiguous:
+        array = matrix.array.T
+        return lambda v: np.asarray(dsymv(1.0, array, v))
+    return matrix.matvec
+
+
+def _alone(stack: GramStack, m: int) -> GramMatrix:
+    """Return one matrix of a stack, without a copy where it is held as it is."""
+    if isinstance(stack, DenseStack) and stack.array.dtype == np.float64:
+        return DenseMatrix(np.asarray(stack.array[m], dtype=np.float64))
+    one = np.zeros(stack.shape[0])
+    one[m] = 1.0
+    return stack.combine(one)
+
+
+@singledispatch
+def residual_traces(stack: GramStack, shares: Array) -> Array:
+    """Return the weighted traces of what a stack leaves of its kernels.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    shares : ndarray of shape (n_samples,)
+        Sample weights that sum to one.
+
+    Returns
+    -------
+    traces : ndarray of shape (n_kernels,)
+    """
+    return np.zeros(stack.shape[0])
+
+
+@residual_traces.register
+def _(stack: LowRankStack, shares: Array) -> Array:
+    if stack.residual is None:
+        return np.zeros(stack.shape[0])
+    return np.asarray(stack.residual.roots**2 @ shares)
+
+
+@residual_traces.register
+def _(stack: ScaledStack, shares: Array) -> Array:
+    return stack.scales * residual_traces(stack.stack, shares)
+
+
+@residual_traces.register
+def _(stack: MeteredStack, shares: Array) -> Array:
+    return residual_traces(stack.stack, shares)
+
+
+def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
+    r"""Return what every kernel has outside the span of some directions.
+
+    .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
+
+    With the leading eigenvectors of a combination these are the derivatives of its
+    tail sum by the kernel weights.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+    vectors : ndarray of shape (n_samples, theta)
+        Orthonormal directions u.
+    shares : ndarray of shape (n_samples,)
+        Sample weights that sum to one, D their roots.
+
+    Returns
+    -------
+    tails : ndarray of shape (n_kernels,)
+        Upper bounds for kernels that have a residual beside their factors.
+    """
+    totals = stack.diagonals() @ shares + residual_traces(stack, shares)
+    if vectors.shape[1] == 0:
+        return np.asarray(totals)
+    held = stack.quadratic_forms(np.sqrt(shares)[:, None] * vectors)
+    return np.maximum(totals - held, 0.0)

@@ -1,0 +1,245 @@
+"""The algorithm "dc": the tail of the combined kernel, by convex problems in turn."""
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from multikernel._typing import Array
+from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum
+from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
+from multikernel.solvers.base import Solver, check_supported
+from multikernel.solvers.local_rademacher.conv import TailConv
+from multikernel.solvers.local_rademacher.scaled import (
+    exponent_of,
+    from_scaled,
+    inverse_sizes,
+    reason_against,
+    scaled_problem,
+    shares_of,
+    to_scaled,
+)
+from multikernel.solvers.recorder import Recorder, metered
+
+
+@dataclass(frozen=True, eq=False)
+class DCSolution(Solution):
+    """A stationary point, and what is known of it.
+
+    Its ``duality_gap`` is nan, as the problem is not convex.
+
+    Parameters
+    ----------
+    subproblem_gap : float
+        Relative duality gap of the last convex problem.
+    start_objectives : ndarray of shape (n_starts,)
+        Where each of the starting weights led to, the best one first.
+    derivatives : ndarray of shape (n_kernels,)
+        The v of the constraint at the kernel weights: their product has p-norm one.
+    """
+
+    subproblem_gap: float = np.nan
+    start_objectives: Array = field(default_factory=lambda: np.empty(0))
+    derivatives: Array = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class TailDC:
+    r"""Learn weights whose combined kernel has a bounded tail sum: "dc" of [1]_.
+
+    .. math::
+        \min_{f, b, \mu \ge 0} \sum_i \ell(y_i, z_i) + \frac{\alpha}{2}
+        \sum_m \frac{\|f_m\|^2}{\mu_m} \quad \text{subject to} \quad
+        \frac1n \sum_{j > \theta} \lambda_j\Bigl(\sum_m \mu_m K_m\Bigr) \le 1
+
+    The tail sum is concave in the weights. At weights of which the combined kernel has
+    the leading eigenvectors :math:`u_j`, it lies below :math:`\langle v, \mu \rangle`
+    with :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and
+    touches it there. So one solves the convex problem with
+    :math:`\langle v, \mu \rangle \le 1`, which is lp-norm learning with the kernels
+    :math:`K_m / v_m`, scales its weights up to the true constraint, and linearises
+    anew. The true objective falls in every iteration.
+
+    For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`, over the
+    v of all frames of theta directions and their averages; for p = 1 the minimum is the
+    tail sum. The directions that lower it most are leading eigenvectors of
+    :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves towards theirs as far as the norm
+    falls. With eigenvectors of :math:`\sum_m \mu_m K_m` in their place it may rise.
+
+    Parameters
+    ----------
+    solver : Solver
+        Any solver for `SquaredBlockNorm`; it solves the convex problems.
+    theta : int, default=1
+        How many leading eigenvalues are free.
+    tol : float, default=1e-3
+        Share of the true objective that an iteration must gain to be followed by
+        another.
+    max_iter : int, default=50
+        Convex problems for one start at most.
+    n_starts : int, default=3
+        Starting weights: those of "conv", equal ones, and then random ones.
+    seed : int, default=0
+        Draws the random ones.
+    tails : ndarray of shape (n_kernels,), optional
+        Tail sums of the kernels over n, where they are known.
+
+    References
+    ----------
+    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
+       complexity. NIPS 26.
+    """
+
+    solver: Solver
+    theta: int = 1
+    tol: float = 1e-3
+    max_iter: int = 50
+    n_starts: int = 3
+    seed: int = 0
+    tails: Array | None = None
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why this solver cannot treat the problem, or None if it can."""
+        reason = reason_against(problem, type(self).__name__)
+        if reason is None and np.isinf(exponent_of(problem)):
+            reason = f"{type(self).__name__} needs a finite p, got p = inf."
+        return reason or self.solver.unsupported(problem)
+
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> DCSolution:
+        """Solve from every start, and return the best stationary point.
+
+        Parameters
+        ----------
+        problem : Problem
+            One that is not `unsupported`.
+        init : Solution, optional
+            Takes the place of the first start.
+        callback : callable, optional
+            Called with a `Progress` after each convex problem: the true objective, and
+            the duality gap of the convex problem. True stops.
+
+        Returns
+        -------
+        solution : DCSolution
+        """
+        check_supported(self, problem)
+        problem, recorder = metered(problem, callback)
+        descent = _Descent(self, problem, recorder)
+        first = init
+        if first is None:
+            conv = TailConv(self.solver, self.theta, self.tails)
+            first = conv.solve(problem)
+        found = []
+        for weights in self._starts(descent.totals, first.kernel_weights):
+            found.append(descent.run(weights, first))
+            if found[-1].status is Status.STOPPED:
+                break
+        best = min(found, key=lambda solution: solution.objective)
+        return replace(
+            best,
+            start_objectives=np.sort([solution.objective for solution in found]),
+            history=tuple(recorder.history),
+            n_iter=len(recorder.history),
+        )
+
+    def _starts(self, totals: Array, first: Array) -> list[Array]:
+        """Return the weights to start from."""
+        scales = inverse_sizes(totals)
+        rng = np.random.default_rng(self.seed)
+        starts = [first, scales]
+        while len(starts) < self.n_starts:
+            starts.append(scales * rng.dirichlet(np.ones(scales.size)))
+        return starts[: self.n_starts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Descent:
+    """Convex problems in turn, each linearised at the solution of the one before."""
+
+    settings: TailDC
+    problem: Problem
+    recorder: Recorder
+
+    @cached_property
+    def shares(self) -> Array:
+        """Return the sample weights, which sum to one."""
+        return shares_of(self.problem)
+
+    @cached_property
+    def totals(self) -> Array:
+        """Return the mean diagonals: the derivatives of a frame of no directions."""
+        return np.asarray(self.problem.gram.diagonals() @ self.shares)
+
+    def run(self, weights: Array, init: Solution) -> DCSolution:
+        """Return where some weights lead to; `init` is a solution of any problem."""
+        settings = self.settings
+        best = self._step(self._derivatives(weights, self.totals), init)
+        status = self._record(best)
+        for _ in range(1, settings.max_iter):
+            if status is not None:
+                break
+            found = self._step(best.derivatives, best)
+            gain = best.objective - found.objective
+            # A convex solve may end above its start by rounding, and by that only.
+            best = found if gain >= 0.0 else best
+            status = self._record(best)
+            if status is None and gain <= settings.tol * abs(best.objective):
+                status = Status.STATIONARY
+        return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
+
+    def _step(self, v: Array, init: Solution) -> DCSolution:
+        """Solve the convex problem of a v, and linearise at its solution."""
+        penalty = self.problem.regularizer
+        assert isinstance(penalty, SquaredBlockNorm)
+        scales = inverse_sizes(v)
+        inner = scaled_problem(self.problem, scales)
+        found = self.settings.solver.solve(inner, to_scaled(init, scales, penalty.p))
+        weights = penalty.kernel_weights(found.norms) * scales
+        nearer = self._derivatives(weights, v)
+        # With weights on the true constraint the same functions cost less.
+        size = p_norm(weights * nearer, penalty.p) if weights.any() else 1.0
+        saved = (1.0 - size) * penalty.value(found.norms)
+        plain = from_scaled(found, scales)
+        known = {each.name: getattr(plain, each.name) for each in fields(Solution)}
+        known |= {
+            "kernel_weights": weights / size,
+            "objective": found.objective - saved,
+        }
+        return DCSolution(**known, subproblem_gap=found.duality_gap, derivatives=nearer)
+
+    def _derivatives(self, weights: Array, v: Array) -> Array:
+        """Return the v with the least norm at some weights, or one nearer to it."""
+        p, theta, gram = (
+            exponent_of(self.problem),
+            self.settings.theta,
+            self.problem.gram,
+        )
+        if theta == 0 or not weights.any():
+            return v
+        slopes = (weights * v) ** (p - 1.0) * weights
+        pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
+        held = frame_tails(gram, pairs.vectors, self.shares)
+        towards = np.maximum(held, VANISHES * self.totals)
+
+        def norm(step: float) -> float:
+            return p_norm(weights * (v + step * (towards - v)), p)
+
+        steps = [0.0, 1.0]
+        if p > 1.0:
+            steps += [float(minimize_scalar(norm, bounds=(0, 1), method="bounded").x)]
+        return np.asarray(v + min(steps, key=norm) * (towards - v))
+
+    def _record(self, best: DCSolution) -> Status | None:
+        """Add a line to the history; return a status where the callback stops."""
+        self.recorder.inner_steps += best.n_iter
+        stop = self.recorder.add(
+            best.objective, best.subproblem_gap, int(best.active.size)
+        )
+        return Status.STOPPED if stop else None
