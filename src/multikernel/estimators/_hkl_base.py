@@ -268,7 +268,7 @@ def kernel_weights(model: HullModel) -> Array:
     for k in range(n_outputs):
         norms = np.sqrt(above.T.astype(np.float64) @ own[:, k])
         omega = float(d @ norms)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             inverse = d * omega / norms
         reached = norms > 0.0
         sums = above[:, reached].astype(np.float64) @ inverse[reached]

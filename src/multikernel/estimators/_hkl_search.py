@@ -218,8 +218,11 @@ class HullSearchCV(BaseHKL, SearchCV):
 
     def _candidates(self, recipe: Any, training: Training) -> Candidates:
         """Return the strengths to try."""
-        grid = FIRST_ALPHA * np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
-        given = grid if self.alphas is None else np.asarray(self.alphas, dtype=float)
+        if self.alphas is None:
+            ratios = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
+            given = FIRST_ALPHA * ratios
+        else:
+            given = np.asarray(self.alphas, dtype=np.float64)
         return HullCandidates(type(self).__name__, recipe, np.unique(given)[::-1])
 
     def _fold(self, training: Training, split: Split, jobs: int) -> Fold:
