@@ -7,6 +7,7 @@ __all__ = [
     "DegenerateKernelWarning",
     "DictionaryWarning",
     "IndefiniteKernelError",
+    "LongFitWarning",
     "NotFittedError",
     "SearchWarning",
     "StackTooLargeError",
@@ -45,6 +46,10 @@ class DegenerateKernelWarning(UserWarning):
 
 class DictionaryWarning(UserWarning):
     """A dictionary was cut to size, or some of its kernels can only memorise."""
+
+
+class LongFitWarning(UserWarning):
+    """A fit that has begun is expected to take minutes or more."""
 
 
 class UntrustedTypesError(ValueError):

@@ -368,9 +368,10 @@ def base(random):
         kernels.GaussianKernel(1.0),
         kernels.ColumnKernel(kernels.GaussianKernel(0.5), [0, 2]),
     ]
-    settings = {"max_bytes": 10**7}
-    settings |= {"storage": str(random.choice(["auto", "dense", "dense32", "lazy"]))}
-    grids = {
+    storages = ["auto", "dense", "dense32", "lazy", "low_rank"]
+    settings = {
+        "max_bytes": 10**7,
+        "storage": str(random.choice(storages)),
         "alphas": [0.01, 0.1],
         "Cs": [0.5, 2.0],
         "ps": [1.0, 2.0],
@@ -378,10 +379,12 @@ def base(random):
         "max_kernels": 3,
     }
     names = kind().get_params(deep=False)
-    settings |= {name: value for name, value in grids.items() if name in names}
+    settings = {name: value for name, value in settings.items() if name in names}
     if random.random() < 0.25 and "loss" in names:
         settings["loss"] = _other_loss(kind, random)
-    if random.random() < 0.25:
+    if "storage" not in names:  # a method for graphs, which hold no matrices
+        made = random.choice([None, kernels.graph.PolynomialGrid(2)])
+    elif random.random() < 0.25:
         X = estimators.stack_grams([kernel(X) for kernel in made])
         made = "precomputed"
     return kind(made, **settings), X, y

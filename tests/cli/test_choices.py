@@ -17,6 +17,7 @@ from multikernel.cli._tables import Table
 from multikernel.cli._training import make_estimator
 from multikernel.estimators import SpicyMKLClassifier
 from multikernel.kernels import kernel_names
+from multikernel.kernels.graph import HermiteGrid
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,15 @@ def test_kernels_fit_the_table(choice, count):
     table = Table(pd.DataFrame(np.ones((2, 3))), None)
     names = kernel_names(find_kernels(choice, table))
     assert len(names) == len(set(names)) == count
+
+
+def test_methods_over_graphs_have_choices_of_their_own():
+    table = Table(pd.DataFrame(np.ones((2, 3))), None)
+    graph = find_kernels("hermite", table, graphs=True)
+    assert isinstance(graph, HermiteGrid)
+    with pytest.raises(ValueError, match="--kernels must be one of default, polynom"):
+        find_kernels("columns", table, graphs=True)
+    assert [name for name, method in METHODS.items() if method.graphs] == ["hkl"]
 
 
 def test_gram_matrices_need_no_kernels():

@@ -53,6 +53,18 @@ def test_fit_json_is_the_model(run, csv):
     assert report["parameters"]["alpha"] == 0.02
 
 
+def test_fit_and_path_on_landmarks(run, csv):
+    thin = ("--storage", "low_rank", "--max-rank", 50, "--tol", 1e-6, "--json")
+    report = answer(run("fit", csv, *FIT, "--alpha", 0.02, *thin))
+    whole = answer(run("fit", csv, *FIT, "--alpha", 0.02, "--tol", 1e-6, "--json"))
+    assert (report["storage"], whole["storage"]) == ("low_rank", "dense")
+    assert report["objective"] == pytest.approx(whole["objective"], rel=1e-5)
+    assert answer(run("path", csv, *FIT, *thin))["n_kernels"] == 12
+    result = run("fit", csv, *FIT, "--max-rank", 50)
+    assert result.exit_code == 1
+    assert "--max-rank is for --storage low_rank" in result.stderr
+
+
 def test_fit_regression_with_further_settings(run, csv):
     options = ("--target", "amount", "--drop", "outcome", "--kernels", "columns")
     report = answer(run("fit", csv, *options, "--set", "l1_ratio=0.5", "--json"))

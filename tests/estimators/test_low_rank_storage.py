@@ -18,6 +18,7 @@ from multikernel.estimators import (
     regularization_path,
 )
 from multikernel.estimators._solve import fitted_attributes
+from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank
 from multikernel.kernels import (
     ColumnKernel,
@@ -168,6 +169,15 @@ def test_a_model_keeps_landmarks_only(tmp_path):
     sizes = [landmarks.size for landmarks in held.grams.landmarks]
     assert sum(sizes) < 6 * 80
     assert held.coefs.size < 6 * 80
+
+
+@pytest.mark.parametrize("first", [5, 200])
+def test_kernels_that_memorise_are_named(first):
+    X, y, _ = problem(300)
+    kernels = [GaussianKernel(0.02), GaussianKernel(3.0)]
+    model = SpicyMKLClassifier(kernels, alpha=0.1, storage=LowRank(first=first))
+    with pytest.warns(DictionaryWarning, match=r"1 of 2 kernels .* 'gaussian.sigma=0"):
+        model.fit(X, y)
 
 
 LIMITED = """

@@ -228,6 +228,22 @@ def test_factors_and_matrices_are_one_model():
     )
 
 
+def test_factors_of_profiles_take_sequences_of_any_length():
+    X, y = splice_sites(60)
+    rows = [x[: 8 + 3 * (i % 5)] for i, x in enumerate(X)]
+    kernels = [ProfileKernel("stacking"), SpectrumKernel(2)]
+    new = [X[0][:5], X[1] + X[2][:7], X[3][:12]]
+    dense, thin = (
+        SpicyMKLClassifier(kernels, alpha=0.01, tol=1e-6, storage=storage).fit(rows, y)
+        for storage in ("dense", "low_rank")
+    )
+    assert 0 in thin.active_kernels_
+    for some in (new, new[:1], new[1:2]):
+        np.testing.assert_allclose(
+            thin.decision_function(some), dense.decision_function(some), atol=1e-3
+        )
+
+
 def test_regression_on_strings():
     X, _ = splice_sites(60)
     share = np.array([10.0 * x.count("A") / len(x) for x in X])

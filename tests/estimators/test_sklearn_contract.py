@@ -37,6 +37,7 @@ def instances():
             del short["alphas"]
         if "HKL" in estimator.__name__:
             short["kernels"] = PolynomialGrid(2)
+            short |= {"n_alphas": 2, "cv": 2} if "cv" in has else {}
         yield estimator(**short) if "cv" in has else estimator()
 
 

@@ -20,7 +20,11 @@ from multikernel.solvers.hull import HullProblem, HullSearch
 Array = NDArray[np.float64]
 
 GRIDS = {"pol4": PolynomialGrid(4), "rbf": HermiteGrid(9)}
-LAMBDAS = 10.0 ** np.arange(2.0, -5.3, -0.5)
+# Weights of Hermite grids fall with the level, so that less strength does the same.
+LAMBDAS = {
+    "pol4": 10.0 ** np.arange(2.0, -5.3, -0.5),
+    "rbf": 10.0 ** np.arange(2.0, -7.8, -0.5),
+}
 RIDGES = 10.0 ** np.arange(3.0, -7.5, -0.5)
 MOST_GREEDY = 100
 
@@ -55,8 +59,10 @@ def _hull_path(task: Task, graph: Any, samples: Any, new: Any) -> Path:
     loss: Any = LogisticLoss() if task.classify else SquaredLoss()
     problem = HullProblem(samples, task.y, loss, 1.0, float(len(task.y)))
     known: dict[Any, Array] = {}
-    path = HullSearch().path(problem, LAMBDAS.tolist())
-    for alpha, solution in zip(LAMBDAS, path, strict=False):
+    alphas = LAMBDAS[task.kernel].tolist()
+    for alpha, solution in zip(
+        alphas, HullSearch().path(problem, alphas), strict=False
+    ):
         f = np.full(new.n_samples, solution.intercept)
         for node, coefs, means in zip(
             solution.nodes, solution.coefs, solution.means, strict=True

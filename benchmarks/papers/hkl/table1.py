@@ -77,7 +77,8 @@ def best_of_path(method: str, task: Task, target: Array) -> dict[str, Any]:
 
 def by_cross_validation(task: Task, target: Array) -> dict[str, Any]:
     """Return the error at the lambda that five folds choose."""
-    search = HKLRegressorCV(GRIDS[task.kernel], alphas=LAMBDAS.tolist(), cv=5)
+    alphas = LAMBDAS[task.kernel].tolist()
+    search = HKLRegressorCV(GRIDS[task.kernel], alphas=alphas, cv=5)
     model = search.fit(task.X, task.y)
     error = float(np.mean((model.predict(task.new) - target) ** 2))
     strength = f"{model.alpha_:.1e}"

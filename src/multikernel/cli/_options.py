@@ -77,6 +77,17 @@ IgnoreCase = Annotated[
 Tolerance = Annotated[
     float | None, typer.Option("--tol", help="Relative duality gap to reach.")
 ]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        help="How kernels are held: auto, dense, dense32, lazy or low_rank.",
+        metavar="NAME",
+    ),
+]
+MaxRank = Annotated[
+    int | None,
+    typer.Option(help="Landmarks of a kernel at most, for --storage low_rank.", min=1),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

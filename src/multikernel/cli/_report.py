@@ -32,20 +32,23 @@ def model_report(
     report : dict
         ``estimator``, ``parameters``, ``n_kernels``, ``n_active``, ``objective``,
         ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
-        and weight of each active kernel, the largest first or, where kernels were
-        selected one after the other, in that order; for several classes also
-        ``class``. Diagnostics have one value per class then.
+        and weight of each active kernel (norm of each node of a hull), the largest
+        first or, where kernels were selected one after the other, in that order; for
+        several classes also ``class``. Diagnostics have one value per class then.
     """
     model = final_estimator(estimator)
     names = model.kernel_names_ if kernel_names is None else kernel_names
-    weights = np.atleast_2d(model.kernel_weights_)
+    # Weights of the nodes of a graph fall with depth, whatever their functions do.
+    graph = hasattr(model, "hull_")
+    weights = np.atleast_2d(model.node_norms_ if graph else model.kernel_weights_)
+    measure = "norm" if graph else "weight"
     kernels = []
     for output, row in enumerate(weights):
         label = {"class": model.classes_[output]} if len(weights) > 1 else {}
         # Selected kernels all weigh the same: theirs is the order of selection.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
-            label | {"name": names[index], "index": index, "weight": row[index]}
+            label | {"name": names[index], "index": index, measure: row[index]}
             for index in order[row[order] > 0]
         ]
     return {
@@ -58,6 +61,8 @@ def model_report(
         "tol": model.tol,
         "n_iter": model.n_iter_,
         "status": model.status_,
+        "storage": getattr(model, "storage_", None),
+        "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
     }
 
@@ -117,15 +122,16 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
         title_justify="left",
     )
     several = bool(kernels) and "class" in kernels[0]
+    measure = "norm" if kernels and "norm" in kernels[0] else "weight"
     if several:
         table.add_column("class")
     table.add_column("kernel", overflow="fold")
-    table.add_column("weight", justify="right")
+    table.add_column(measure, justify="right")
     table.add_column("", min_width=20, style="blue")
-    largest = max((kernel["weight"] for kernel in kernels), default=1.0)
+    largest = max((kernel[measure] for kernel in kernels), default=1.0)
     for kernel in kernels[:most]:
-        bar = "█" * max(1, round(20 * kernel["weight"] / largest))
-        cells = [kernel["name"], f"{kernel['weight']:.4f}", bar]
+        bar = "█" * max(1, round(20 * kernel[measure] / largest))
+        cells = [kernel["name"], f"{kernel[measure]:.4f}", bar]
         table.add_row(*([str(kernel["class"])] if several else []), *cells)
     console().print(table)
     if len(kernels) > most:

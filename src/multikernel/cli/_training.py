@@ -15,6 +15,7 @@ from multikernel.cli._methods import Method, find_task, label_keys, parse_settin
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
+from multikernel.gram import LowRank
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Training:
         Further parameters, ``name=value``.
     sequences : SequenceChoice
         The kernels on columns of sequences.
+    storage : str or None, default=None
+        How kernels are held; the estimator's default when None.
+    max_rank : int or None, default=None
+        Landmarks of a kernel at most, for low rank; its default when None.
     """
 
     method: Method
@@ -46,13 +51,15 @@ class Training:
     tol: float | None
     settings: list[str]
     sequences: SequenceChoice = SPECTRA
+    storage: str | None = None
+    max_rank: int | None = None
 
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
     ) -> Any:
         """Return the estimator for these data, with parameters for its strength."""
         task = find_task(self.task, self.loss, table.y)
-        wanted = {"loss": self.loss, "tol": self.tol}
+        wanted = {"loss": self.loss, "tol": self.tol, "storage": self._held()}
         given = {name: value for name, value in wanted.items() if value is not None}
         settings = parse_settings(self.settings)
         if "class_weight" in settings:
@@ -62,6 +69,14 @@ class Training:
         kernels = {"kernels": found}
         parameters = kernels | given | settings | dict(strength)
         return make_estimator(self.method.estimator(task, cv=cv), parameters)
+
+    def _held(self) -> str | LowRank | None:
+        """Return the storage with its rank."""
+        if self.max_rank is None:
+            return self.storage
+        if self.storage != "low_rank":
+            raise ValueError("--max-rank is for --storage low_rank.")
+        return LowRank(max_rank=self.max_rank)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

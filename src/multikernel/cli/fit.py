@@ -48,6 +48,8 @@ def fit(
         ),
     ] = None,
     tol: options.Tolerance = None,
+    storage: options.Storage = None,
+    max_rank: options.MaxRank = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -64,7 +66,15 @@ def fit(
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
     training = Training(
-        find_method(method), task, loss, kernels, tol, settings or [], strings
+        find_method(method),
+        task,
+        loss,
+        kernels,
+        tol,
+        settings or [],
+        strings,
+        storage,
+        max_rank,
     )
     table = read_table(data, target, drop or [], sequence or [])
     estimator = training.estimator(table, strength, cv=cv is not None)

@@ -40,6 +40,8 @@ def path(
         Path | None, typer.Option(help="Picture to write (PNG, PDF or SVG).")
     ] = None,
     tol: options.Tolerance = None,
+    storage: options.Storage = None,
+    max_rank: options.MaxRank = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -55,7 +57,15 @@ def path(
         off_screen()  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
     training = Training(
-        find_method(method), task, loss, kernels, tol, settings or [], strings
+        find_method(method),
+        task,
+        loss,
+        kernels,
+        tol,
+        settings or [],
+        strings,
+        storage,
+        max_rank,
     )
     table = read_table(data, target, drop or [], sequence or [])
     estimator = training.estimator(table, {})

@@ -25,6 +25,7 @@ from multikernel.estimators._grams import (
     Grams,
     build_grams,
     naming_the_kernel,
+    settle_storage,
     warn_degenerate,
     warn_memorising,
 )
@@ -41,6 +42,7 @@ from multikernel.estimators._solve import (
     solve_outputs,
     warn_unfinished,
 )
+from multikernel.gram import LowRank
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
@@ -63,6 +65,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     _checks: ClassVar[Mapping[str, Check]] = SHARED_CHECKS
 
+    # Whether factors of low rank are refined where a certificate asks for it.
+    _refines: ClassVar[bool] = True
+
     # Whether samples with the same data and label become one, with their weights.
     _merges_copies: ClassVar[bool] = True
 
@@ -71,7 +76,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: Steps
     fit_intercept: bool
-    storage: str
+    storage: str | LowRank
     max_bytes: int | None
     check_psd: str | bool
     verbose: int
@@ -169,6 +174,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.random_state,
             self.check_psd,
         )
+        verbose = bool(self.verbose)
+        options, stored = settle_storage(owner, dictionary, samples, options, verbose)
+        if not self._refines:
+            options = options.with_all_landmarks()
         grams = self._build_grams(dictionary, samples, options)
         if self.kernels is not None and grams.stack is not None:
             warn_memorising(owner, grams)
@@ -189,7 +198,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             has_probabilities=is_likelihood(self.loss),
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
-        return attributes | classes | vars(table.columns) | {"_state": state}
+        columns = vars(table.columns)
+        return attributes | classes | stored | columns | {"_state": state}
 
     def _check_parameters(self) -> None:
         """Raise a sentence for the first parameter that is wrong."""

@@ -7,15 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from multikernel._typing import Array
 from multikernel.estimators._data import is_precomputed
 from multikernel.estimators._samples import Samples
 from multikernel.kernels import (
+    GaussianKernel,
     KernelDictionary,
     ListDictionary,
+    NystroemKernel,
     kernel_names,
     median_dictionary,
     resolve_columns,
 )
+from multikernel.kernels.sampled import learnt_dictionary
+
+MANY_ROWS, MANY_COLUMNS = 10_000, 4
+"""Samples and columns from which on the default dictionary's kernels on all columns
+have landmarks: there their ranks are in the thousands, and one whole matrix of 10 000
+samples takes 800 MB."""
+
+COMPONENTS = 300
+"""Landmarks of such a kernel, which then costs what ten kernels on a column do."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +62,42 @@ class KernelNames:
         return {k: v for k, v in vars(self).items() if k != "everything"}
 
 
+def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
+    """Return the dictionary that ``kernels=None`` stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The training samples.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Their weights.
+
+    Returns
+    -------
+    dictionary : ListDictionary
+        That of `median_dictionary`; with many samples of many columns, its Gaussian
+        kernels on all columns together are seen through landmarks.
+    """
+    found = median_dictionary(X, sample_weight=sample_weight)
+    if X.shape[0] < MANY_ROWS or X.shape[1] < MANY_COLUMNS:
+        return found
+    return ListDictionary(
+        [
+            NystroemKernel(kernel, COMPONENTS)
+            if isinstance(kernel, GaussianKernel)
+            else kernel
+            for kernel in found.kernels
+        ]
+    )
+
+
 def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None:
     """Return the dictionary that a ``kernels`` parameter stands for.
 
     Parameters
     ----------
     kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
-        None stands for `median_dictionary`, made by the samples without their labels.
+        None stands for `default_dictionary`, made by the samples without their labels.
     samples : Samples
         The training samples.
 
@@ -74,9 +115,7 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
         return None
     X = samples.X
     if kernels is None:
-        chosen: KernelDictionary = median_dictionary(
-            X, sample_weight=samples.sample_weight
-        )
+        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
         if not kernels:
             raise ValueError("kernels is empty: at least one kernel is needed.")
@@ -98,4 +137,4 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
         return resolved
     given = samples.table.feature_names
     names = None if given is None else [str(name) for name in given]
-    return resolve_columns(chosen, X.shape[1], names)
+    return learnt_dictionary(resolve_columns(chosen, X.shape[1], names), X)

@@ -14,6 +14,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import LowRank
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.regularizers import BlockL1, BlockRegularizer
@@ -92,9 +93,11 @@ class MKLClassifier(ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -136,6 +139,8 @@ class MKLClassifier(ClassifierMKL):
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`, the worst one of
         all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -184,7 +189,7 @@ class MKLClassifier(ClassifierMKL):
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -235,9 +240,11 @@ class MKLRegressor(RegressorMKL):
         order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -277,6 +284,8 @@ class MKLRegressor(RegressorMKL):
         duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -323,7 +332,7 @@ class MKLRegressor(RegressorMKL):
         solver: Solver | None = None,
         normalize: str | Sequence[str] | None = NORMALIZE,
         fit_intercept: bool = True,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

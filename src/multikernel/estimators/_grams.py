@@ -1,5 +1,6 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,19 +27,23 @@ from multikernel.exceptions import (
     DegenerateKernelWarning,
     DictionaryWarning,
     IndefiniteKernelError,
+    LongFitWarning,
 )
 from multikernel.gram import (
     BuiltStack,
     DenseStack,
     GramStack,
+    LowRank,
     LowRankStack,
     build_part,
     build_stack,
     check_definite,
 )
+from multikernel.gram.choice import LONG, choose_storage, readable_seconds
 from multikernel.gram.factorise import cut_low_rank, refine
 from multikernel.gram.growth import on_its_columns
 from multikernel.gram.memorising import memorising_kernels
+from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import CenterStep, check_steps
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.tail import TailStep
@@ -227,12 +232,13 @@ class Grams:
 
         Returns
         -------
-        values : ndarray of shape (rank + 1, n_outputs)
+        values : ndarray of shape (rank[ + 1], n_outputs)
         """
         landmarks, stack = self.built.landmarks, self.stack
         assert landmarks is not None
         assert isinstance(stack, LowRankStack)
-        return np.vstack(landmarks.coefficients(stack, m, coefs))
+        values, constant = landmarks.coefficients(stack, m, coefs)
+        return np.vstack([values, constant]) if landmarks.centred else values
 
     def landmark_grams(self, active: Indices) -> LandmarkGrams:
         """Return kernels between new samples and their landmarks.
@@ -257,8 +263,14 @@ class Grams:
             kernels.append(inner)
             columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
             samples.append(own)
+        assert isinstance(self.stack, LowRankStack)
         return LandmarkGrams(
-            tuple(kernels), tuple(columns), tuple(samples), landmarks.cosine
+            tuple(kernels),
+            tuple(columns),
+            tuple(samples),
+            tuple(self.stack.ranks[active].tolist()),
+            landmarks.cosine,
+            landmarks.centred,
         )
 
     def images(self, X: Array, m: int, coefs: Array) -> Array:
@@ -337,6 +349,65 @@ def additive_model(
     return AdditiveModel(grams, expansion.coefs[:, kept], expansion.intercept)
 
 
+def settle_storage(
+    owner: str,
+    dictionary: KernelDictionary | None,
+    samples: Samples,
+    options: GramOptions,
+    verbose: bool,
+) -> tuple[GramOptions, dict[str, str]]:
+    """Choose the storage, and say what is to be expected of it.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    dictionary : KernelDictionary or None
+        From `choose_dictionary`; None for precomputed kernels.
+    samples : Samples
+        The training samples.
+    options : GramOptions
+        Normalisation, storage and limits.
+    verbose : bool
+        Whether the choice is written to standard error.
+
+    Returns
+    -------
+    options : GramOptions
+        With a storage other than "auto".
+    attributes : dict
+        ``storage_`` and ``storage_reason_``.
+
+    Warns
+    -----
+    LongFitWarning
+        If the fit may take minutes.
+    """
+    if dictionary is None:
+        given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}
+        return options, given
+    if not isinstance(dictionary, KernelDictionary):
+        # A graph of kernels, which are held as the search for them goes on.
+        return options, {}
+    choice = choose_storage(
+        dictionary, samples.X, options.normalize, options.storage, options.max_bytes
+    )
+    if verbose:
+        sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
+    if choice.seconds > LONG:
+        warnings.warn(
+            f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
+            f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
+            f"{readable_seconds(choice.seconds)} and {readable_bytes(choice.n_bytes)}. "
+            'The page "Large data" of the documentation says what is quicker when; '
+            "verbose=1 shows progress.",
+            LongFitWarning,
+            stacklevel=5,
+        )
+    attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
+    return replace(options, storage=choice.storage), attributes
+
+
 def build_grams(
     dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
 ) -> Grams:
@@ -375,12 +446,11 @@ def build_raw_grams(
     grams : Grams
         Not normalised: `Grams.part` normalises.
     """
-    plain = replace(options, normalize=None)
+    thin = isinstance(options.storage, LowRank) or options.storage == "low_rank"
+    # Factors are those of divided kernels, which learn nothing from the samples.
+    early = "cosine" if thin and "cosine" in check_steps(options.normalize) else None
+    plain = replace(options, normalize=early)
     built = _build(dictionary, samples.X, plain, samples.weights)
-    if built.landmarks is not None and "cosine" in check_steps(options.normalize):
-        # Factors are those of divided kernels, which learn nothing from the samples.
-        plain = replace(options, normalize="cosine")
-        built = _build(dictionary, samples.X, plain, samples.weights)
     return Grams(built, samples.X, samples.rows, dictionary, options)
 
 

@@ -38,6 +38,9 @@ LARGEST_SEED = 2**31 - 1
 class GreedyMKL(BaseMKL):
     """A model that grows by one kernel at a time; every prefix of it is a model."""
 
+    # There is no certificate that could ask for it.
+    _refines = False
+
     # Copies do not change a selection: there is no machine with corners to settle.
     _merges_copies: ClassVar[bool] = False
 

@@ -21,6 +21,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import LowRank
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
@@ -81,9 +82,11 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -126,6 +129,8 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`, the worst one of
         all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -179,7 +184,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -243,9 +248,11 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Outer iterations at most; the default of the solver when None.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -286,6 +293,8 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -337,7 +346,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

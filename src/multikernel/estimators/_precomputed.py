@@ -1,6 +1,6 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from multikernel._typing import Array
 from multikernel._validation import ASYMMETRY
 from multikernel.estimators._finite import check_finite_grams
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack
+from multikernel.gram import BuiltStack, DenseStack, GramStack, LowRank
 from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
 from multikernel.gram.census import take_census
 from multikernel.gram.definite import ROUNDING
@@ -37,7 +37,7 @@ class GramOptions:
     ----------
     normalize : str, sequence of str, or None
         Steps, as in `build_stack`.
-    storage : str
+    storage : str or LowRank
         Storage, as in `build_stack`.
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
@@ -48,10 +48,17 @@ class GramOptions:
     """
 
     normalize: Steps
-    storage: str
+    storage: str | LowRank
     max_bytes: int | None
     random_state: Any = None
     check_psd: str | bool = "active"
+
+    def with_all_landmarks(self) -> "GramOptions":
+        """Return options by which factors are at once as fine as they may be."""
+        storage = LowRank() if self.storage == "low_rank" else self.storage
+        if not isinstance(storage, LowRank):
+            return self
+        return replace(self, storage=replace(storage, first=storage.max_rank))
 
 
 def stack_grams(grams: Any) -> Array:

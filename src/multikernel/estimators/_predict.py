@@ -11,6 +11,7 @@ from multikernel.gram.growth import inverse_roots
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.columns import Columns, select_columns
+from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
 """New samples: their data, or their numbers where a model takes these."""
@@ -56,8 +57,8 @@ class KernelGrams:
 class LandmarkGrams:
     """Kernels between new samples and their own landmarks, or their features.
 
-    The last column is one, for a constant; coefficients are those of
-    `Landmarks.coefficients`.
+    Coefficients are those of `Landmarks.coefficients`; where kernels are centred, the
+    last column is one, for the constant.
 
     Parameters
     ----------
@@ -67,17 +68,23 @@ class LandmarkGrams:
         The columns of each; None for all.
     landmarks : tuple of ndarray of shape (rank, n_columns)
         On these columns; of no rows where a kernel is its features.
+    ranks : tuple of int
+        How many landmarks, or features, each kernel has.
     cosine : bool
         Whether values are divided by the roots of the diagonals.
+    centred : bool
+        Whether kernels are centred.
     """
 
     kernels: tuple[Kernel, ...]
     columns: tuple[Columns | None, ...]
     landmarks: tuple[Array, ...]
+    ranks: tuple[int, ...]
     cosine: bool
+    centred: bool
 
     def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, rank + 1)."""
+        """Return one active kernel's matrix, shape (n_samples, rank[ + 1])."""
         new = np.asarray(X, dtype=np.float64)
         columns = self.columns[position]
         if columns is not None:
@@ -90,10 +97,13 @@ class LandmarkGrams:
         else:
             features = kernel_features(kernel, new)
             assert features is not None
-            K = features
+            K = features[:, : self.ranks[position]]
+            # Shorter sequences have fewer features, the others of which are zero.
+            lacking = self.ranks[position] - K.shape[1]
+            K = np.pad(K, ((0, 0), (0, lacking))) if lacking else K
         if self.cosine:
             K = K * inverse_roots(kernel_diagonal(kernel, new))[:, None]
-        return np.column_stack([K, np.ones(new.shape[0])])
+        return np.column_stack([K, np.ones(new.shape[0])]) if self.centred else K
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,10 +186,13 @@ class AdditiveModel:
         """
         n_active, n_kept, _ = self.coefs.shape
         f = np.tile(self.intercept, (X.shape[0], 1))
-        for rows in row_chunks(X.shape[0], n_kept):
+
+        def add(rows: slice) -> None:
             for position in range(n_active):
                 K = self.grams(X[rows], position)
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
+
+        run_blocks(add, row_chunks(X.shape[0], n_kept))
         return f
 
 

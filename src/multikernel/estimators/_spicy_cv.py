@@ -15,6 +15,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._spicy import SPICY_CHECKS, sparse_regularizer
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import LowRank
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.solvers import SpicyMKL
@@ -79,9 +80,11 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -143,6 +146,8 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`, the worst one of
         all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -191,7 +196,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         tol: float = 1e-3,
         max_iter: int = 100,
         class_weight: Any = None,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -262,9 +267,11 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Outer iterations, each of which passes over all kernels, at most.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"}, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`;
-        precomputed ones are held as they come.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -324,6 +331,8 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
     n_features_in_ : int
         Number of columns; of training samples for precomputed kernels.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -370,7 +379,7 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
-        storage: str = "auto",
+        storage: str | LowRank = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

@@ -7,8 +7,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
+from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
-from multikernel.gram.factorise import build_low_rank, divides_centred
+from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.factors import known_ranks
 from multikernel.gram.fill import fill
 from multikernel.gram.landmarks import LowRank
@@ -21,9 +22,7 @@ from multikernel.gram.normalization import (
     BuiltStack,
     CenterStep,
     Normalization,
-    StepName,
     Steps,
-    check_steps,
     empty_normalization,
 )
 from multikernel.gram.part import PartStack
@@ -73,8 +72,8 @@ def build_stack(
         whenever they are needed; "low_rank" holds factors of kernels: their features
         where they have few (`kernel_features`), and otherwise their values at
         landmarks, with bounds on what these leave (`LowRank` says how many there may
-        be). "auto" is low rank where all kernels have features and these are at most
-        half as large as the matrices, else dense where that fits, else lazy.
+        be). "auto" takes what is predicted to be quickest of those that fit, see
+        `choose_storage`.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
         when left out.
@@ -114,8 +113,8 @@ def build_stack(
     normalization = partial(
         empty_normalization, normalize, n_kernels, n_samples, sample_weight
     )
-    if storage == "auto" and _is_thin(dictionary, X, check_steps(normalize)):
-        storage = "low_rank"
+    if storage == "auto":
+        storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
     if isinstance(storage, LowRank) or storage == "low_rank":
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(
@@ -126,8 +125,6 @@ def build_stack(
             options=None if isinstance(storage, str) else storage,
             max_bytes=max_bytes,
         )
-    if storage == "auto":
-        storage = "dense" if stack_bytes(shape, 8) <= byte_limit(max_bytes) else "lazy"
     if storage == "lazy":
         return _build_lazy(dictionary, X, normalization(), max_bytes)
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
@@ -254,16 +251,6 @@ def normalize_in_place(array: Stored, normalization: Normalization) -> None:
 
     if normalization.steps:
         run_blocks(treat, range(array.shape[0]))
-
-
-def _is_thin(
-    dictionary: KernelDictionary, X: Array, steps: tuple[StepName, ...]
-) -> bool:
-    """Return whether exact factors take at most half of what the matrices take."""
-    if divides_centred(steps):
-        return False
-    ranks = known_ranks(dictionary, X)
-    return ranks is not None and 2 * int(ranks.sum()) <= len(dictionary) * X.shape[0]
 
 
 def _check_factors(

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.lazy.stack import lazy_stack
+from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.radial import radial_form
@@ -42,18 +42,31 @@ class ComputedKernels:
     def forms(self, kernels: Indices, v: Array) -> Array:
         """Return v^T K_m v of some kernels, nan where they are divided."""
         forms = np.full(kernels.size, np.nan)
+        places, stack = self._stack(kernels)
+        if stack is not None:
+            if self.weights is not None:
+                v = v - np.multiply.outer(self.weights, v.sum(axis=0))
+            forms[places] = stack.quadratic_forms(v)
+        return np.asarray(self.scales[kernels] * forms)
+
+    def columns(self, kernels: Indices, samples: Indices) -> Array:
+        """Return columns of some kernels before they are centred, nan likewise."""
+        shape = kernels.size, self.samples.shape[0], samples.size
+        columns = np.full(shape, np.nan)
+        places, stack = self._stack(kernels)
+        if stack is not None:
+            columns[places] = stack.columns(samples)
+        return np.asarray(self.scales[kernels][:, None, None] * columns)
+
+    def _stack(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
+        """Return which kernels are not divided, and their matrices, not scaled."""
         members = [self.dictionary[int(m)] for m in self.chosen[kernels]]
         known = [not self.cosine or radial_form(one) is not None for one in members]
         places = np.flatnonzero(known)
-        if places.size:
-            if self.weights is not None:
-                v = v - np.multiply.outer(self.weights, v.sum(axis=0))
-            stack = lazy_stack(
-                ListDictionary([members[place] for place in places]), self.samples
-            )
-            scales = self.scales[kernels[places]]
-            forms[places] = scales * stack.quadratic_forms(v)
-        return forms
+        if not places.size:
+            return places, None
+        chosen = ListDictionary([members[place] for place in places])
+        return places, lazy_stack(chosen, self.samples)
 
     def take(self, kernels: Indices) -> Self:
         """Return the chosen kernels."""

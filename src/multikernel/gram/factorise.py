@@ -7,6 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
+from multikernel.gram.choice import divides_centred
 from multikernel.gram.computed import ComputedKernels
 from multikernel.gram.factors import kernel_features
 from multikernel.gram.growth import Factor, Goal, grow, inverse_roots, start
@@ -158,11 +159,6 @@ def cut_low_rank(
     pieces = Pieces(landmarks, normalization, max_bytes)
     run_blocks(lambda m: pieces.add(m, cut(m), old.triangles[m]), range(stack.shape[0]))
     return pieces.assembled()
-
-
-def divides_centred(steps: tuple[StepName, ...]) -> bool:
-    """Return whether kernels are divided by the diagonal of what has been centred."""
-    return "center" in steps and "cosine" in steps[steps.index("center") :]
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
@@ -320,7 +316,6 @@ class Pieces:
         self._count(rows.size)
         exact = factor.landmarks.size < rows.shape[0]
         whole = np.empty((0, 0)) if exact else grown_triangle(factor, triangle)
-        bound = np.zeros(rows.shape[1]) if exact else factor.bound
         if scale is None:
             learnt = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
             scale, shift = learnt.scale, learnt.shift
@@ -329,7 +324,8 @@ class Pieces:
             rows -= 0.0 if shift is None else shift[:, None]
             rows *= np.sqrt(scale)
         self._rows[m] = rows if rows.shape[0] else np.zeros((1, rows.shape[1]))
-        self._roots[m] = np.sqrt(scale * bound)
+        if not exact:
+            self._roots[m] = np.sqrt(scale * factor.bound)
         self._parts[m] = Piece(self._chosen(m, factor), whole, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
@@ -337,8 +333,8 @@ class Pieces:
         old = self.landmarks
         self._rows[m] = stack.left.T[stack.offsets[m] : stack.offsets[m + 1]]
         self._count(self._rows[m].size)
-        assert stack.residual is not None
-        self._roots[m] = stack.residual.roots[m]
+        if stack.residual is not None:
+            self._roots[m] = stack.residual.roots[m]
         self._parts[m] = Piece(
             old.chosen[m], old.triangles[m], float(old.scales[m]), old.shifts[m]
         )
@@ -375,9 +371,11 @@ class Pieces:
             array[offsets[m] : offsets[m + 1]] = self._rows.pop(m)
         parts = [self._parts[m] for m in places]
         shifts = tuple(part.shift for part in parts)
-        roots = np.array([self._roots.pop(m) for m in places])
         residual = None
-        if roots.any():
+        if self._roots:
+            roots = np.zeros((len(parts), n_samples))
+            for m in list(self._roots):
+                roots[m] = self._roots.pop(m)
             means = np.array([shift is not None for shift in shifts], dtype=float)
             residual = Residual(roots, means * (roots @ self.landmarks.weights))
         left = array.T

@@ -15,6 +15,7 @@ from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
 
 MOST_MONOMIALS = 64
@@ -53,6 +54,16 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 def _(kernel: LinearKernel, X: Array) -> Array | None:
     # A subclass may compute something else.
     return X if type(kernel) is LinearKernel else None
+
+
+@kernel_features.register
+def _(kernel: NystroemKernel, X: Array) -> Array | None:
+    return kernel.features(X) if type(kernel) is NystroemKernel else None
+
+
+@kernel_features.register
+def _(kernel: RandomFourierFeatures, X: Array) -> Array | None:
+    return kernel.features(X) if type(kernel) is RandomFourierFeatures else None
 
 
 @kernel_features.register

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import COUNT, NON_NEGATIVE, check_parameter
 from multikernel.gram.growth import (
     KernelColumns,
     inverse_roots,
@@ -33,6 +34,11 @@ class LowRank:
     first : int, default=200
         Landmarks of a kernel at first, at most.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
     Examples
     --------
     >>> from multikernel.gram import LowRank
@@ -43,6 +49,11 @@ class LowRank:
     max_rank: int = 2000
     tol: float = 1e-8
     first: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("max_rank", "first"):
+            check_parameter("LowRank", name, getattr(self, name), COUNT)
+        check_parameter("LowRank", "tol", self.tol, NON_NEGATIVE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +104,11 @@ class Landmarks:
         """Return the stack's samples, shape (n_samples, n_features)."""
         whole = self.rows.size == self.X.shape[0]
         return self.X if whole else self.X[self.rows]
+
+    @property
+    def centred(self) -> bool:
+        """Return whether kernels are centred."""
+        return any(shift is not None for shift in self.shifts)
 
     def restrict(self, samples: Indices, weights: Array) -> "Landmarks":
         """Return those of the same factors on some of the samples."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.dense import DenseMatrix
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.weighted import gathered
 
@@ -37,12 +38,13 @@ class LowRankMatrix:
 
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-        inner = self.right.T @ v
-        return np.asarray((self.left * self.weights) @ inner)
+        inner = (self.right.T @ v).T * self.weights
+        return np.asarray(self.left @ inner.T)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
-        return np.asarray((self.left * self.weights) @ self.right[indices].T)
+        # The weights go to the few rows: SMO asks for eight columns at a time.
+        return np.asarray(self.left @ (self.right[indices] * self.weights).T)
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
@@ -140,6 +142,10 @@ class FullKernels(Protocol):
 
     def forms(self, kernels: Indices, v: Array) -> Array:
         """Return v^T K_m v of some kernels, nan where that cannot be computed."""
+        ...
+
+    def columns(self, kernels: Indices, samples: Indices) -> Array:
+        """Return columns of some kernels before they are centred, nan likewise."""
         ...
 
     def take(self, kernels: Indices) -> Self:
@@ -242,11 +248,18 @@ class LowRankStack:
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix of low rank."""
+        """Return sum_m weights[m] K_m as one matrix.
+
+        Factors of as many columns as there are samples are multiplied out: one array
+        is smaller than these, and SMO and solves read its rows in place.
+        """
         chosen, columns = self._columns_of(np.flatnonzero(weights))
         repeated = np.repeat(weights[chosen], self.ranks[chosen])
         left = gathered(self.left, columns)
         right = left if self.right is self.left else gathered(self.right, columns)
+        if columns.size >= self.shape[1] and right is left and np.all(repeated >= 0.0):
+            scaled = left * np.sqrt(repeated)
+            return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
         return LowRankMatrix(left, right, repeated)
 
     def columns(self, indices: Indices) -> Array:

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from multikernel._typing import Indices
+from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack, Stored
+from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.memorising import MEMORISES, off_diagonal_ratio
 from multikernel.linalg.interrupts import compiled
@@ -16,6 +17,12 @@ side of `MEMORISES` as that of the whole matrix in 212 of 216 cases, the Gaussia
 ``benchmarks/defaults`` (memory)."""
 
 KERNELS_PER_TASK = 64
+
+NUMBERS_PER_TASK = 2**22
+"""Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
+
+FAR = 0.01
+"""Of a factor's trace: where it lacks more, its columns are not those of its kernel."""
 
 
 def memorising_kernels(stack: GramStack) -> Indices:
@@ -41,12 +48,16 @@ def memorising_kernels(stack: GramStack) -> Indices:
     sums = np.empty((n_kernels, 2))
     write = compiled("multikernel.gram.part_loops", "write_off_diagonal_sums")
 
+    step = KERNELS_PER_TASK
+    if not isinstance(stack, DenseStack):
+        step = max(1, min(step, NUMBERS_PER_TASK // (n_samples * rows.size)))
+
     def work(start: int) -> None:
-        chosen = np.arange(start, min(start + KERNELS_PER_TASK, n_kernels))
+        chosen = np.arange(start, min(start + step, n_kernels))
         array, places = _read(stack.take(chosen), rows)
         write(array, places, rows, sums[chosen[0] : chosen[-1] + 1])
 
-    run_blocks(work, range(0, n_kernels, KERNELS_PER_TASK))
+    run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * (n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
     ratios = off_diagonal_ratio(means, spreads, n_samples)
@@ -57,5 +68,20 @@ def _read(stack: GramStack, rows: Indices) -> tuple[Stored, Indices]:
     """Return an array that holds some rows of every matrix, and their places in it."""
     if isinstance(stack, DenseStack):
         return stack.array, rows
-    values = np.ascontiguousarray(np.moveaxis(stack.columns(rows), 1, 2))
+    columns = stack.columns(rows)
+    if isinstance(stack, LowRankStack) and stack.residual is not None:
+        _complete(stack, stack.residual, rows, columns)
+    values = np.ascontiguousarray(np.moveaxis(columns, 1, 2))
     return values, np.arange(rows.size)
+
+
+def _complete(
+    stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
+) -> None:
+    """Write columns of whole kernels where factors are far from them."""
+    left = np.einsum("mi,mi->m", residual.roots, residual.roots)
+    far = np.flatnonzero(left > FAR * stack.diagonals().sum(axis=1))
+    if far.size and stack.full is not None:
+        computed = stack.full.columns(far, rows)
+        known = np.isfinite(computed).all(axis=(1, 2))
+        columns[far[known]] = computed[known]

@@ -18,6 +18,7 @@ from multikernel.kernels.random_subsets import (
     RandomSubsetGaussians,
     random_subset_gaussians,
 )
+from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 
 __all__ = [
     "ColumnKernel",
@@ -26,9 +27,11 @@ __all__ = [
     "KernelDictionary",
     "LinearKernel",
     "ListDictionary",
+    "NystroemKernel",
     "ParameterGrid",
     "PolynomialKernel",
     "PrecomputedKernel",
+    "RandomFourierFeatures",
     "RandomSubsetGaussians",
     "kernel_name",
     "kernel_names",

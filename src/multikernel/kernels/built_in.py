@@ -5,6 +5,7 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import (
     MotifKernel,
     ProfileKernel,
@@ -13,7 +14,13 @@ from multikernel.kernels.sequence import (
     WindowKernel,
 )
 
-NUMBERS = (GaussianKernel, LinearKernel, PolynomialKernel)
+NUMBERS = (
+    GaussianKernel,
+    LinearKernel,
+    NystroemKernel,
+    PolynomialKernel,
+    RandomFourierFeatures,
+)
 SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
 PARTS = (ColumnKernel, WindowKernel)
 

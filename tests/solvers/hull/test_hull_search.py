@@ -184,6 +184,19 @@ def test_paths_agree_with_single_solves_and_select_hulls():
         assert not set(outside) & set(solution.nodes)
 
 
+def test_a_single_solve_is_led_to_its_strength():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 12))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4]
+    problem = problem_of(PolynomialGrid(4), X, y, "squared_error", 1e-4)
+    alone = HullSearch().solve(problem)
+    alphas = 10.0 ** np.arange(1.0, -4.1, -0.5)
+    along = list(HullSearch().path(problem, alphas))[-1]
+    np.testing.assert_allclose(alone.objective, along.objective, rtol=0.05)
+    errors = [np.mean((y - decision_values(problem, s)) ** 2) for s in (alone, along)]
+    assert max(errors) < 0.05 * y.var()
+
+
 def test_a_callback_stops_the_search():
     X, y = data(0)
     problem = problem_of(GRAPHS["grid"], X, y, "squared_error", 1e-3)

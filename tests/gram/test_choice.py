@@ -1,0 +1,96 @@
+"""What storage is chosen, and what is said of it."""
+
+import numpy as np
+import pytest
+
+from multikernel.estimators import (
+    GroupOMPClassifier,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+)
+from multikernel.exceptions import LongFitWarning
+from multikernel.gram import LowRank, LowRankStack, build_stack
+from multikernel.gram.choice import choose_storage
+from multikernel.kernels import (
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+    ParameterGrid,
+)
+
+THIN = ParameterGrid([GaussianKernel(1.0)], range(4))
+THICK = ListDictionary([GaussianKernel(0.3), GaussianKernel(0.5)])
+
+
+def samples(n):
+    return np.random.default_rng(0).standard_normal((n, 4))
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "n", "max_bytes", "expected"),
+    [
+        (THIN, 200, None, "dense"),  # a blink whatever the storage
+        (THIN, 4000, None, "low_rank"),
+        (THIN, 4000, 10**6, "lazy"),  # not even factors fit
+        (THICK, 5000, None, "dense"),  # ranks are as high as whole matrices
+        (THICK, 5000, 10**8, "lazy"),
+        (ListDictionary([LinearKernel()]), 200, None, "low_rank"),
+    ],
+)
+def test_what_is_chosen(dictionary, n, max_bytes, expected):
+    choice = choose_storage(dictionary, samples(n), max_bytes=max_bytes)
+    assert choice.name == expected
+    assert "MB" in choice.reason or "kB" in choice.reason
+
+
+def test_what_is_asked_for_is_kept():
+    for storage in ("dense", "dense32", "lazy", "low_rank", LowRank(max_rank=3)):
+        choice = choose_storage(THIN, samples(50), storage=storage)
+        assert choice.storage == storage
+        assert choice.reason == "it was asked for"
+
+
+def test_division_after_centring_needs_whole_matrices():
+    steps = ("center", "cosine")
+    assert choose_storage(THIN, samples(4000), steps).name == "dense"
+
+
+def test_the_choice_is_built():
+    stack = build_stack(THIN, samples(3000)).stack
+    assert isinstance(stack, LowRankStack)
+    predicted = choose_storage(THIN, samples(3000)).n_bytes
+    held = stack.left.nbytes + stack.residual.roots.nbytes
+    assert 0.5 < predicted / held < 2.0
+
+
+def test_fits_say_what_they_chose(capsys):
+    X = samples(60)
+    y = np.sign(X[:, 0])
+    model = SpicyMKLClassifier(THIN, alpha=0.1, verbose=1).fit(X, y)
+    assert model.storage_ == "dense"
+    assert model.storage_reason_ in capsys.readouterr().err
+    assert GroupOMPClassifier(THIN, storage="low_rank").fit(X, y).storage_ == "low_rank"
+    searched = SpicyMKLClassifierCV(THIN, n_alphas=3, cv=2, storage="lazy").fit(X, y)
+    assert searched.storage_ == "lazy"
+    grams = np.stack([kernel(X) for kernel in THIN.kernels], axis=-1)
+    given = SpicyMKLClassifier("precomputed", alpha=0.1).fit(grams, y)
+    assert given.storage_ == "precomputed"
+
+
+def test_a_long_fit_says_so_first(monkeypatch):
+    monkeypatch.setattr("multikernel.estimators._grams.LONG", 0.0)
+    X = samples(60)
+    message = r"4 kernels on 60 samples, with storage 'dense'.* kB.* \"Large data\""
+    with pytest.warns(LongFitWarning, match=message):
+        SpicyMKLClassifier(THIN, alpha=0.1).fit(X, np.sign(X[:, 0]))
+
+
+def test_a_greedy_selection_refines_nothing_and_begins_with_all_landmarks():
+    X = samples(400)
+    y = np.sign(X[:, 0] ** 2 - 1.0)
+    narrow = ListDictionary([GaussianKernel(0.8), GaussianKernel(1.2)])
+    thin = GroupOMPClassifier(narrow, storage=LowRank(first=5)).fit(X, y)
+    whole = GroupOMPClassifier(narrow, storage="dense").fit(X, y)
+    np.testing.assert_allclose(
+        thin.decision_function(X), whole.decision_function(X), atol=1e-3
+    )
