@@ -41,3 +41,9 @@ def test_targets_are_measured():
     shown = run("targets.py", "--smoke")
     assert "| Gaussian |" in shown
     assert "LpMKL" in shown
+
+
+@pytest.mark.slow
+def test_table_1_measures_and_reports(tmp_path):
+    run("table1.py", "measure", "--smoke", "--splits", 1, "--output", tmp_path)
+    assert "| conv | 59.6 ± 2.4 |" in run("table1.py", "report", "--output", tmp_path)

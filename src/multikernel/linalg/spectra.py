@@ -131,6 +131,7 @@ class _Search:
         self.trace, self.bound = trace, tol * trace
         self.rng = np.random.default_rng(0)
         self.size = 0
+        self.residual: Array | None = None
         # Rows, so that a new direction is one contiguous row.
         self.basis = np.empty((min(n, 2 * count + 32), n))
         self.images = np.empty_like(self.basis)
@@ -147,14 +148,19 @@ class _Search:
             small = pairs.error <= self.bound
             if self.size == self.n or (small and proved):
                 return pairs
-            if small and probed_at >= 0 and self.size >= probed_at + PROBES:
-                # What the second start adds is what the first one was blind to.
-                if pairs.values.sum() - settled <= self.bound:
-                    return pairs
+            # What a second start adds is what the first one was blind to.
+            done = probed_at >= 0 and self.size >= probed_at + PROBES
+            if done and small and pairs.values.sum() - settled <= self.bound:
+                return pairs
+            if done:
                 probed_at = -1
-            if small and probed_at < 0:
+            elif small and probed_at < 0:
                 probed_at, settled = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
+            if probed_at < 0 and self.residual is not None:
+                # Where a space has had one start only, that is the next direction of
+                # Lanczos; where it has had several, it is the one that is worth most.
+                self.extend(self.residual)
             for _ in range(CHECK_EVERY):
                 self.extend(self.images[self.size - 1])
 
@@ -198,6 +204,10 @@ class _Search:
         error, proved = left_over, True
         if found == self.count:
             residuals = images.T @ weights - vectors * largest
-            estimate = float(np.linalg.norm(residuals, axis=0).sum())
+            lengths = np.linalg.norm(residuals, axis=0)
+            self.residual, estimate = (
+                residuals[:, lengths.argmax()],
+                float(lengths.sum()),
+            )
             error, proved = min(left_over, estimate), left_over <= self.bound
         return LeadingPairs(largest, vectors, error, self.size), proved
