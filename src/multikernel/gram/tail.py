@@ -45,7 +45,6 @@ class TailNormalizer:
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> from multikernel.gram import TailNormalizer, build_stack
     >>> from multikernel.kernels import LinearKernel, ListDictionary
     >>> X = np.array([[3.0, 0.0], [0.0, 1.0]])
