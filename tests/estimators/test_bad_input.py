@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.sparse import csr_array
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel
 
@@ -131,6 +132,10 @@ SAMPLES = [
     (
         lambda X, y: (X, np.ma.array(y, mask=X[:, 0] > 1.0), None),
         "y is a masked array with masked values",
+    ),
+    (
+        lambda X, y: (np.array(sparse.coo_matrix(X), dtype=object), y, None),
+        "X is a NumPy array around one object, a coo_matrix: an array of numbers",
     ),
     (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
     (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),

@@ -258,6 +258,12 @@ def _refuse_other_arrays(values: Any, name: str) -> None:
             "multikernel.kernels.sequence."
         )
     kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "O" and getattr(values, "ndim", None) == 0:
+        wrapped = type(values[()]).__name__
+        raise ValueError(
+            f"{name} is a NumPy array around one object, a {wrapped}: an array of "
+            "numbers is needed."
+        )
     if kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     if kind == "V":

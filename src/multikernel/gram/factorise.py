@@ -325,7 +325,8 @@ class Pieces:
             rows *= np.sqrt(scale)
         self._rows[m] = rows if rows.shape[0] else np.zeros((1, rows.shape[1]))
         if not exact:
-            self._roots[m] = np.sqrt(scale * factor.bound)
+            # Scales of what is no kernel may be negative: such are left out later.
+            self._roots[m] = np.sqrt(np.maximum(scale * factor.bound, 0.0))
         self._parts[m] = Piece(self._chosen(m, factor), whole, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
