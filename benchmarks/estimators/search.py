@@ -63,7 +63,7 @@ def problem(quick: bool) -> tuple[Any, Any, Any]:
     return spicy_dictionary(X.shape[1]), X, y
 
 
-def measure(what: str, quick: bool) -> dict[str, float]:
+def measure(what: str, quick: bool, storage: str) -> dict[str, float]:
     """Run the search or the path in this process."""
     from multikernel.estimators import (
         SpicyMKLClassifier,
@@ -83,24 +83,25 @@ def measure(what: str, quick: bool) -> dict[str, float]:
     with Peak() as peak:
         if what == "search":
             search = SpicyMKLClassifierCV(
-                dictionary, n_alphas=n_alphas, cv=FOLDS, n_jobs=JOBS
+                dictionary, n_alphas=n_alphas, cv=FOLDS, n_jobs=JOBS, storage=storage
             )
             search.fit(X, y)
         elif what == "path":
-            model = SpicyMKLClassifier(dictionary)
+            model = SpicyMKLClassifier(dictionary, storage=storage)
             regularization_path(model, X, y, n_alphas=n_alphas)
         else:
             named = resolve_columns(dictionary, X.shape[1], None)
-            build_stack(named, X, normalize="variance")
+            build_stack(named, X, normalize="variance", storage=storage)
     row["seconds"] = time.perf_counter() - begin
     row["peak_bytes"] = float(peak.bytes)
     return row
 
 
-def child(what: str, threads: int, quick: bool) -> dict[str, float]:
+def child(what: str, threads: int, quick: bool, storage: str) -> dict[str, float]:
     """Return what a process with so many BLAS threads measures."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    line = [sys.executable, __file__, "--child", what, *["--quick"] * quick]
+    line = [sys.executable, __file__, "--child", what, "--storage", storage]
+    line += ["--quick"] * quick
     done = subprocess.run(
         line,
         capture_output=True,
@@ -116,16 +117,20 @@ def main() -> None:
     """Measure, and write results/search.json."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few kernels")
+    parser.add_argument("--storage", default="dense", help="of all three runs")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--child", choices=["search", "path", "build"])
     parser.add_argument("--output", type=Path, default=HERE)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(options.child, options.quick)))
+        print(json.dumps(measure(options.child, options.quick, options.storage)))
         return
     plan = {"search": 1, "path": 2, "build": 2}
     rows = [
-        {what: child(what, threads, options.quick) for what, threads in plan.items()}
+        {
+            what: child(what, threads, options.quick, options.storage)
+            for what, threads in plan.items()
+        }
         for _ in range(1 if options.quick else options.repeat)
     ]
     middle = {
