@@ -168,7 +168,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         dictionary = self._dictionary(samples)
         options = GramOptions(
-            self.normalize,
+            self._normalization(),
             self.storage,
             self.max_bytes,
             self.random_state,
@@ -213,6 +213,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def _dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return what the ``kernels`` stand for."""
         return choose_dictionary(self.kernels, samples)
+
+    def _normalization(self) -> Steps:
+        """Return the steps that kernels are normalised by."""
+        return self.normalize
 
     def _build_grams(
         self,

@@ -15,6 +15,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.regularizers import BlockL1, BlockRegularizer
@@ -186,7 +187,7 @@ class MKLClassifier(ClassifierMKL):
         *,
         regularizer: BlockRegularizer | None = None,
         solver: Solver | None = None,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str | LowRank = "auto",
@@ -330,7 +331,7 @@ class MKLRegressor(RegressorMKL):
         epsilon: float = 0.1,
         regularizer: BlockRegularizer | None = None,
         solver: Solver | None = None,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         storage: str | LowRank = "auto",
         max_bytes: int | None = None,

@@ -16,6 +16,7 @@ from multikernel.estimators._parameters import (
 )
 from multikernel.estimators._solve import Recipe
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
@@ -197,7 +198,7 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         tol: float = 1e-3,
         loss: str | Loss = "squared_error",
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
         storage: str | LowRank = "auto",
@@ -388,7 +389,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         subsample: float | int = 1.0,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         storage: str | LowRank = "auto",
         max_bytes: int | None = None,

@@ -9,12 +9,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
-from multikernel.estimators._grams import Grams, warn_short
+from multikernel.estimators._grams import warn_short
 from multikernel.estimators._lp_base import LpMKL, margin_recipe
 from multikernel.estimators._lp_solvers import lp_solver
-from multikernel.estimators._precomputed import GramOptions
 from multikernel.estimators._progress import Watch
-from multikernel.estimators._samples import Samples
 from multikernel.estimators._solve import (
     Recipe,
     Training,
@@ -23,9 +21,8 @@ from multikernel.estimators._solve import (
     solve_outputs,
     warn_unfinished,
 )
-from multikernel.gram.normalization import check_steps
+from multikernel.gram.normalization import Steps, check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.problem import Solution
 from multikernel.solvers import DCSolution, TailConv, TailDC
@@ -61,14 +58,9 @@ class LocalRademacherMKL(LpMKL):
                 f"{type(self).__name__}: method='dc' needs a finite p, got p=inf."
             )
 
-    def _build_grams(
-        self,
-        dictionary: KernelDictionary | None,
-        samples: Samples,
-        options: GramOptions,
-    ) -> Grams:
-        """Return Gram matrices of trace n, in which kernel weights are comparable."""
-        return super()._build_grams(dictionary, samples, with_trace(options))
+    def _normalization(self) -> Steps:
+        """Return steps that end at a trace of n: weights are comparable there."""
+        return (*check_steps(self.normalize), "trace")
 
     def _method_recipe(self, loss: Loss, C: float, theta: int) -> Recipe:
         """Return the recipe for one C and one theta; tails are yet to be computed."""
@@ -102,11 +94,6 @@ class LocalRademacherMKL(LpMKL):
         attributes = fitted_attributes(recipe, training, solutions)
         attributes |= method_attributes(recipe, solutions)
         return attributes | {"tail_sums_": sums.tails}
-
-
-def with_trace(options: GramOptions) -> GramOptions:
-    """Return options with a trace of n as the last step of normalisation."""
-    return replace(options, normalize=(*check_steps(options.normalize), "trace"))
 
 
 def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:

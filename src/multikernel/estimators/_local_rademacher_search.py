@@ -9,13 +9,11 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
-from multikernel.estimators._grams import Grams
 from multikernel.estimators._local_rademacher_base import (
     THETA,
     certified,
     method_attributes,
     with_tails,
-    with_trace,
 )
 from multikernel.estimators._lp_solvers import follow
 from multikernel.estimators._margin_search import (
@@ -25,9 +23,7 @@ from multikernel.estimators._margin_search import (
     scaled_recipe,
 )
 from multikernel.estimators._parameters import SequenceOf
-from multikernel.estimators._precomputed import GramOptions
 from multikernel.estimators._progress import Watch
-from multikernel.estimators._samples import Samples
 from multikernel.estimators._search import (
     Candidates,
     Refit,
@@ -37,7 +33,6 @@ from multikernel.estimators._search import (
 )
 from multikernel.estimators._solve import Recipe, Training, fitted_attributes, single
 from multikernel.gram.spectra import TailSums, tail_sums
-from multikernel.kernels import KernelDictionary
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 
@@ -182,15 +177,6 @@ class TailSearchCV(SearchCV):
 
     def _cut_offs(self) -> Sequence[int]:
         return [int(theta) for theta in self.thetas]
-
-    def _build_grams(
-        self,
-        dictionary: KernelDictionary | None,
-        samples: Samples,
-        options: GramOptions,
-    ) -> Grams:
-        """Return raw matrices; every fold scales its own to a trace of n."""
-        return super()._build_grams(dictionary, samples, with_trace(options))
 
     def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
         """Return the pairs to try."""

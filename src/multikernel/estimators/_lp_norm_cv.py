@@ -22,6 +22,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
@@ -205,7 +206,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         refit: bool = True,
         loss: str | Loss = "hinge",
         solver: str = "auto",
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -398,7 +399,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,

@@ -15,6 +15,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
@@ -179,7 +180,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         *,
         loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -329,7 +330,7 @@ class SpicyMKLRegressor(RegressorMKL):
         loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,

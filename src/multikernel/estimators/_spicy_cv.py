@@ -16,6 +16,7 @@ from multikernel.estimators._solve import Recipe
 from multikernel.estimators._spicy import SPICY_CHECKS, sparse_regularizer
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.solvers import SpicyMKL
@@ -191,7 +192,7 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         refit: bool = True,
         loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,
@@ -375,7 +376,7 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 100,

@@ -19,6 +19,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
@@ -158,7 +159,7 @@ class UniformMKLClassifier(ClassifierMKL):
         C: float = 1.0,
         *,
         loss: str | Loss = "hinge",
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -303,7 +304,7 @@ class UniformMKLRegressor(RegressorMKL):
         *,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,

@@ -20,6 +20,7 @@ from multikernel.estimators._parameters import (
 from multikernel.estimators._solve import Recipe
 from multikernel.estimators._tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
@@ -199,7 +200,7 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "hinge",
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -375,7 +376,7 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
-        normalize: str | Sequence[str] | None = NORMALIZE,
+        normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
