@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number
+from multikernel._validation import Check
+from multikernel.estimators._alpha_search import ALPHA_CHECKS
 from multikernel.estimators._folds import Fold, Split, part_of
 from multikernel.estimators._hkl_base import (
     HULL_CHECKS,
@@ -24,10 +25,8 @@ from multikernel.estimators._hkl_data import (
     hull_expansion,
     hull_model,
 )
-from multikernel.estimators._parameters import POSITIVE_SEQUENCE
 from multikernel.estimators._progress import Watch
 from multikernel.estimators._search import (
-    SEARCH_CHECKS,
     Candidates,
     Refit,
     SearchCV,
@@ -42,10 +41,7 @@ squared, so no alpha is so large that the model is constant."""
 
 HULL_SEARCH_CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in HULL_CHECKS.items() if name != "alpha"},
-    "alphas": AnyOf((NOTHING, POSITIVE_SEQUENCE)),
-    "n_alphas": COUNT,
-    "alpha_min_ratio": Number(0.0, 1.0, above=True),
-    **SEARCH_CHECKS,
+    **ALPHA_CHECKS,
 }
 
 
