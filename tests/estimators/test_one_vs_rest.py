@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multikernel.estimators._one_vs_rest import labels_to_signs, merge, worst_status
+from multikernel.estimators.fit.one_vs_rest import labels_to_signs, merge, worst_status
 from multikernel.problem import Solution, Status
 
 

@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from multikernel.estimators import ESTIMATORS
-from multikernel.estimators._greedy import GreedyMKL
+from multikernel.estimators.greedy.base import GreedyMKL
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.kernels.graph import PolynomialGrid
 

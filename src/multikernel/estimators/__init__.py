@@ -2,33 +2,42 @@
 
 from sklearn.base import BaseEstimator
 
-from multikernel.estimators._alpha_path import NamedPath, regularization_path
-from multikernel.estimators._generic import MKLClassifier, MKLRegressor
-from multikernel.estimators._group_omp import GroupOMPClassifier, GroupOMPRegressor
-from multikernel.estimators._group_omp_cv import (
+from multikernel.estimators.data.precomputed import stack_grams
+from multikernel.estimators.greedy.cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
 )
-from multikernel.estimators._hkl import HKLClassifier, HKLRegressor
-from multikernel.estimators._hkl_cv import HKLClassifierCV, HKLRegressorCV
-from multikernel.estimators._local_rademacher import (
-    LocalRademacherMKLClassifier,
-    LocalRademacherMKLRegressor,
+from multikernel.estimators.greedy.estimators import (
+    GroupOMPClassifier,
+    GroupOMPRegressor,
 )
-from multikernel.estimators._local_rademacher_cv import (
+from multikernel.estimators.hkl.cv import HKLClassifierCV, HKLRegressorCV
+from multikernel.estimators.hkl.estimators import HKLClassifier, HKLRegressor
+from multikernel.estimators.local_rademacher.cv import (
     LocalRademacherMKLClassifierCV,
     LocalRademacherMKLRegressorCV,
 )
-from multikernel.estimators._lp_norm import LpMKLClassifier, LpMKLRegressor
-from multikernel.estimators._lp_norm_cv import LpMKLClassifierCV, LpMKLRegressorCV
-from multikernel.estimators._path import RegularizationPath
-from multikernel.estimators._precomputed import stack_grams
-from multikernel.estimators._spicy import SpicyMKLClassifier, SpicyMKLRegressor
-from multikernel.estimators._spicy_cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
-from multikernel.estimators._uniform import UniformMKLClassifier, UniformMKLRegressor
-from multikernel.estimators._uniform_cv import (
+from multikernel.estimators.local_rademacher.estimators import (
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLRegressor,
+)
+from multikernel.estimators.lp.cv import LpMKLClassifierCV, LpMKLRegressorCV
+from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
+from multikernel.estimators.own.estimators import MKLClassifier, MKLRegressor
+from multikernel.estimators.search.alpha_path import NamedPath, regularization_path
+from multikernel.estimators.search.path import RegularizationPath
+from multikernel.estimators.spicy.cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
+from multikernel.estimators.spicy.estimators import (
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+)
+from multikernel.estimators.uniform.cv import (
     UniformMKLClassifierCV,
     UniformMKLRegressorCV,
+)
+from multikernel.estimators.uniform.estimators import (
+    UniformMKLClassifier,
+    UniformMKLRegressor,
 )
 
 ESTIMATORS: tuple[type[BaseEstimator], ...] = (

@@ -1,0 +1,240 @@
+"""The training samples of a fit: read, and how they stand to the rows of the input."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_weights
+from multikernel.estimators.data.read import Table, listed
+from multikernel.estimators.fit.one_vs_rest import labels_to_signs
+
+Labels = Array | Indices
+"""Targets of a regression, or class indices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Input rows, and the samples that they are copies of.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_copies,)
+        Positions in the input.
+    owners : ndarray of shape (n_copies,)
+        For each its sample.
+    shares : ndarray of shape (n_copies,)
+        For each its part of that sample's weight.
+    """
+
+    rows: Indices
+    owners: Indices
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The training samples that are left once those of weight zero are out.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, ...)
+        Their data; for precomputed kernels rows and columns are left out.
+    labels : ndarray of shape (n_samples,)
+        Class indices, or the targets of a regression.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights that the user gave, positive.
+    rows : ndarray of shape (n_samples,)
+        Their positions in the input.
+    table : Table
+        The whole input.
+    classes : ndarray of shape (n_classes,) or None
+        The class labels, ascending; None for a regression.
+    class_weight : dict, "balanced" or None
+        Factors of the weights by class.
+    copies : Copies or None
+        Which rows every sample stands for; None for ``rows``, one each.
+    groups : array-like of shape (n_rows,) or None
+        Groups of the input's rows that folds keep together.
+    """
+
+    X: Array
+    labels: Labels
+    sample_weight: Array | None
+    rows: Indices
+    table: Table
+    classes: Array | None = None
+    class_weight: Any = None
+    copies: Copies | None = None
+    groups: Any = None
+
+    @property
+    def y(self) -> Array:
+        """Return the targets of the whole input, shape (n_rows,)."""
+        return self.table.y
+
+    @cached_property
+    def weights(self) -> Array | None:
+        """Return the weights of the losses, shape (n_samples,), or None for ones."""
+        if self.class_weight is None or self.classes is None:
+            return self.sample_weight
+        own = self.sample_weight
+        own = np.ones(self.labels.shape[0]) if own is None else own
+        each = class_weights(self.class_weight, self.classes, self.labels, own)
+        weights: Array = own * each[self.labels]
+        return weights
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the weights of the losses."""
+        weights = self.weights
+        return float(self.labels.shape[0] if weights is None else weights.sum())
+
+    @property
+    def targets(self) -> Array:
+        """Return the targets of every output, shape (n_outputs, n_samples)."""
+        if self.classes is not None:
+            return labels_to_signs(self.labels, self.classes.size)
+        return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
+
+    def scatter(self, values: Array) -> Array:
+        """Return values per sample as values per input row, zero at rows left out."""
+        full = np.zeros((*values.shape[:-1], self.y.shape[0]))
+        if self.copies is None:
+            full[..., self.rows] = values
+        else:
+            copies = self.copies
+            full[..., copies.rows] = values[..., copies.owners] * copies.shares
+        return full
+
+    def rows_of(self, chosen: Indices) -> Indices:
+        """Return the input rows that some of the samples stand for, ascending."""
+        if self.copies is None:
+            return np.sort(self.rows[chosen])
+        return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
+
+    def subset(self, chosen: Indices) -> "Samples":
+        """Return some of the samples, without their X, which folds do not need."""
+        weights = None if self.sample_weight is None else self.sample_weight[chosen]
+        return replace(
+            self,
+            labels=self.labels[chosen],
+            sample_weight=weights,
+            rows=self.rows[chosen],
+        )
+
+
+def read_samples(
+    owner: str,
+    table: Table,
+    sample_weight: Any,
+    *,
+    classify: bool,
+    class_weight: Any = None,
+) -> Samples:
+    """Return the samples of non-zero weight, with encoded targets.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    table : Table
+        The checked data.
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights.
+    classify : bool
+        Whether targets are class labels.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights by class.
+
+    Returns
+    -------
+    samples : Samples
+
+    Raises
+    ------
+    ValueError
+        If fewer than two samples or two classes are left, or weights are wrong.
+    """
+    n_rows = table.X.shape[0]
+    weights = check_weights(sample_weight, n_rows)
+    rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+    if rows.size < 2:
+        raise ValueError(
+            f"{owner} needs at least two samples of non-zero weight, got "
+            f"n_samples={rows.size}."
+        )
+    X = table.X
+    if rows.size < n_rows:
+        X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
+    labels: Labels = table.y[rows]
+    classes = None
+    if classify:
+        labels, classes = _encoded(owner, table.y[rows])
+    return Samples(
+        X=X,
+        labels=labels,
+        sample_weight=None if weights is None else weights[rows],
+        rows=rows,
+        table=table,
+        classes=classes,
+        class_weight=class_weight,
+    )
+
+
+def _encoded(owner: str, y: Array) -> tuple[Labels, Array]:
+    """Return class indices and the classes, ascending."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            f"{owner} needs samples of at least two classes, got one class only: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return codes.astype(np.intp), classes
+
+
+def class_weights(
+    choice: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
+) -> Array:
+    """Return the weight of each class.
+
+    Parameters
+    ----------
+    choice : dict or "balanced"
+        "balanced" gives every class the same total weight, and all together their
+        own; a class that a dict does not name has weight one.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n_samples,)
+        Class indices of the samples.
+    weights : ndarray of shape (n_samples,)
+        Sample weights.
+
+    Returns
+    -------
+    class_weights : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If a dict names a label that is no class.
+    """
+    if isinstance(choice, Mapping):
+        known = classes.tolist()
+        unknown = [label for label in choice if label not in known]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {listed(unknown)}, but the classes are "
+                f"{listed(known)}."
+            )
+        return np.array([float(choice.get(label, 1.0)) for label in known])
+    totals = np.bincount(codes, weights, minlength=classes.size)
+    # A class that a fold does not hold has nothing to weigh.
+    held = np.count_nonzero(totals)
+    balanced: Array = weights.sum() / (held * np.where(totals > 0.0, totals, 1.0))
+    return balanced

@@ -1,0 +1,75 @@
+"""Which storage a fit takes for its Gram matrices, said before it starts."""
+
+import sys
+import warnings
+from dataclasses import replace
+
+from multikernel.estimators.data.precomputed import GramOptions
+from multikernel.estimators.data.samples import Samples
+from multikernel.exceptions import (
+    LongFitWarning,
+)
+from multikernel.gram.choice import LONG, choose_storage, readable_seconds
+from multikernel.gram.memory import readable_bytes
+from multikernel.kernels import (
+    KernelDictionary,
+)
+
+
+def settle_storage(
+    owner: str,
+    dictionary: KernelDictionary | None,
+    samples: Samples,
+    options: GramOptions,
+    verbose: bool,
+) -> tuple[GramOptions, dict[str, str]]:
+    """Choose the storage, and say what is to be expected of it.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    dictionary : KernelDictionary or None
+        From `choose_dictionary`; None for precomputed kernels.
+    samples : Samples
+        The training samples.
+    options : GramOptions
+        Normalisation, storage and limits.
+    verbose : bool
+        Whether the choice is written to standard error.
+
+    Returns
+    -------
+    options : GramOptions
+        With a storage other than "auto".
+    attributes : dict
+        ``storage_`` and ``storage_reason_``.
+
+    Warns
+    -----
+    LongFitWarning
+        If the fit may take minutes.
+    """
+    if dictionary is None:
+        given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}
+        return options, given
+    if not isinstance(dictionary, KernelDictionary):
+        # A graph of kernels, which are held as the search for them goes on.
+        return options, {}
+    choice = choose_storage(
+        dictionary, samples.X, options.normalize, options.storage, options.max_bytes
+    )
+    if verbose:
+        sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
+    if choice.seconds > LONG:
+        warnings.warn(
+            f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
+            f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
+            f"{readable_seconds(choice.seconds)} and {readable_bytes(choice.n_bytes)}. "
+            'The page "Large data" of the documentation says what is quicker when; '
+            "verbose=1 shows progress.",
+            LongFitWarning,
+            stacklevel=5,
+        )
+    attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
+    return replace(options, storage=choice.storage), attributes

@@ -1,0 +1,1 @@
+"""The fit sequence that every estimator goes through, and prediction after it."""

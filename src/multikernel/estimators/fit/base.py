@@ -1,0 +1,296 @@
+"""The fit sequence of all estimators; a new one adds parameters and `_build`."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import NoneType
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from multikernel._typing import Array
+from multikernel._validation import Check, InstanceOf, check_parameter
+from multikernel.estimators.data.copies import distinct
+from multikernel.estimators.data.dictionary import choose_dictionary
+from multikernel.estimators.data.grams import Grams, build_grams
+from multikernel.estimators.data.precomputed import GramOptions
+from multikernel.estimators.data.read import (
+    check_fit_data,
+    check_predict_data,
+    is_precomputed,
+)
+from multikernel.estimators.data.samples import Samples, read_samples
+from multikernel.estimators.data.storage import settle_storage
+from multikernel.estimators.data.warned import (
+    naming_the_kernel,
+    warn_degenerate,
+    warn_memorising,
+)
+from multikernel.estimators.fit.fitted import FittedModel, publish
+from multikernel.estimators.fit.losses import is_likelihood
+from multikernel.estimators.fit.parameters import SHARED_CHECKS
+from multikernel.estimators.fit.predict import AdditiveModel
+from multikernel.estimators.fit.progress import Watch, report
+from multikernel.estimators.fit.solve import (
+    Recipe,
+    Training,
+    fitted_attributes,
+    solve_outputs,
+    warn_unfinished,
+)
+from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
+from multikernel.kernels import KernelDictionary
+from multikernel.problem import Callback
+
+# mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
+CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
+
+
+Solve = Callable[[Recipe, Training, Watch], dict[str, Any]]
+"""From the method and all that it learns from to fitted attributes."""
+
+
+class BaseMKL(BaseEstimator, metaclass=ABCMeta):
+    """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
+
+    A subclass stores its parameters, extends `_checks` and implements `_build`. What
+    differs beyond that is two steps of the fit: which samples are kept (`_arrange`)
+    and how a recipe becomes attributes (`_solve`).
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = SHARED_CHECKS
+
+    # Whether factors of low rank are refined where a certificate asks for it.
+    _refines: ClassVar[bool] = True
+
+    # Whether samples with the same data and label become one, with their weights.
+    _merges_copies: ClassVar[bool] = True
+
+    # Parameters that every subclass has.
+    kernels: Any
+    loss: Any
+    normalize: Steps
+    fit_intercept: bool
+    storage: str | LowRank
+    max_bytes: int | None
+    check_psd: str | bool
+    verbose: int
+    random_state: Any
+
+    # What a fit leaves: the model, and what its answers depend on.
+    _state: FittedModel
+
+    @abstractmethod
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the method for training samples of this total weight."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        An exception on the way, such as an interrupt from the keyboard, leaves the
+        estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        callback : callable, default=None
+            Called with a `Progress` once per outer iteration, its objective in the
+            summed scale of `Problem`; the fit stops where it returns True.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong; the message says which and how.
+        multikernel.exceptions.StackTooLargeError
+            If the Gram matrices would need more than ``max_bytes``.
+        multikernel.exceptions.IndefiniteKernelError
+            If a Gram matrix is not positive semidefinite, see ``check_psd``.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped above the tolerance; the message gives the gap.
+        """
+        publish(self, self._learn(X, y, sample_weight, callback))
+        return self
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        callback: Callback | None,
+        groups: Any = None,
+        solve: Solve | None = None,
+    ) -> dict[str, Any]:
+        """Check, read, encode, build the Gram matrices, solve: all that `fit` does.
+
+        Returns the fitted attributes, and leaves the estimator as it is.
+        """
+        owner, parameters = type(self).__name__, self.get_params(deep=False)
+        self._check_parameters()
+        check_parameter(owner, "callback", callback, CALLBACK)
+
+        table = check_fit_data(self, X, y)
+        samples = read_samples(
+            owner,
+            table,
+            sample_weight,
+            classify=is_classifier(self),
+            class_weight=parameters.get("class_weight"),
+        )
+        samples = self._arrange(replace(samples, groups=groups))
+        recipe = self._build(samples.total_weight)
+
+        dictionary = self._dictionary(samples)
+        options = GramOptions(
+            self._normalization(),
+            self.storage,
+            self.max_bytes,
+            self.random_state,
+            self.check_psd,
+        )
+        verbose = bool(self.verbose)
+        options, stored = settle_storage(owner, dictionary, samples, options, verbose)
+        if not self._refines:
+            options = options.with_all_landmarks()
+        grams = self._build_grams(dictionary, samples, options)
+        if self.kernels is not None and grams.stack is not None:
+            warn_memorising(owner, grams)
+
+        callbacks = [] if callback is None else [callback]
+        if self.verbose:
+            callbacks.insert(0, report(owner, recipe.objective_scale))
+        training = Training(samples, grams, self.fit_intercept)
+        with naming_the_kernel(grams):
+            attributes = (solve or self._solve)(recipe, training, Watch(callbacks))
+
+        state = FittedModel(
+            model=attributes.pop("_model", None),
+            stages=attributes.pop("_stages", None),
+            names=attributes.pop("_names", grams.names),
+            precomputed=dictionary is None,
+            loss=repr(self.loss),
+            has_probabilities=is_likelihood(self.loss),
+        )
+        classes = {} if samples.classes is None else {"classes_": samples.classes}
+        columns = vars(table.columns)
+        return attributes | classes | stored | columns | {"_state": state}
+
+    def _check_parameters(self) -> None:
+        """Raise a sentence for the first parameter that is wrong."""
+        for name, check in self._checks.items():
+            check_parameter(type(self).__name__, name, getattr(self, name), check)
+
+    def _arrange(self, samples: Samples) -> Samples:
+        """Return the samples to learn from."""
+        return distinct(samples) if self._merges_copies else samples
+
+    def _dictionary(self, samples: Samples) -> KernelDictionary | None:
+        """Return what the ``kernels`` stand for."""
+        return choose_dictionary(self.kernels, samples)
+
+    def _normalization(self) -> Steps:
+        """Return the steps that kernels are normalised by."""
+        return self.normalize
+
+    def _build_grams(
+        self,
+        dictionary: KernelDictionary | None,
+        samples: Samples,
+        options: GramOptions,
+    ) -> Grams:
+        """Return the Gram matrices to learn from, and name those that are of no use."""
+        grams = build_grams(dictionary, samples, options)
+        warn_degenerate(type(self).__name__, grams)
+        return grams
+
+    def _solve(
+        self, recipe: Recipe, training: Training, watch: Watch
+    ) -> dict[str, Any]:
+        """Solve the problems and return the fitted attributes."""
+        solutions = solve_outputs(recipe, training, watch)
+        warn_unfinished(type(self).__name__, training, solutions)
+        return fitted_attributes(recipe, training, solutions)
+
+    @property
+    def kernel_names_(self) -> list[str]:
+        """Names of all kernels, in the order of ``kernel_weights_``."""
+        return list(self._fitted().names.everything)
+
+    def contributions(self, X: Any) -> Array:
+        """Return the additive terms of the model, one per active kernel.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_active)
+            f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
+            ``intercept_`` is the decision value or prediction. With more than two
+            classes the shape is (n_samples, n_classes, n_active).
+        """
+        model, checked = self._model_and_data(X)
+        terms = model.contributions(checked)
+        return terms[:, 0] if terms.shape[1] == 1 else terms
+
+    def _decision_values(self, X: Any) -> Array:
+        """Return the decision values, shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        known = self._state.known
+        if known is not None and known[0] is X:
+            return known[1]
+        model, checked = self._model_and_data(X)
+        return model.decision_values(checked)
+
+    def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
+        """Return the fitted model, and new data as it takes them."""
+        state = self._fitted()
+        assert state.model is not None
+        return state.model, check_predict_data(self, X, state.precomputed)
+
+    def _fitted(self) -> FittedModel:
+        """Return what a fit left, or say that there is no model."""
+        check_is_fitted(self)
+        if self._state.model is None:
+            raise NotFittedError(
+                f"{type(self).__name__} was fitted with refit=False: it chose "
+                "parameters and fitted no model on all samples."
+            )
+        return self._state
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that precomputed kernels are sliced on two axes."""
+        tags = super().__sklearn_tags__()
+        precomputed = is_precomputed(self.kernels)
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.three_d_array = precomputed
+        tags.input_tags.two_d_array = not precomputed
+        return tags

@@ -1,0 +1,292 @@
+"""From a method and its training data to solutions, and to what a fit publishes."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from multikernel.certificates import check_combination
+from multikernel.estimators.data.grams import Grams
+from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.fit.one_vs_rest import FINISHED, merge, worst_status
+from multikernel.estimators.fit.predict import AdditiveModel
+from multikernel.estimators.fit.progress import Watch, history_array
+from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
+from multikernel.gram.base import GramStack
+from multikernel.losses import Loss, weighted
+from multikernel.problem import Problem, Solution, Status
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers import Solver
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The parts of a method: what `Problem` is made of, and what solves it.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample, without sample weights.
+    regularizer : BlockRegularizer
+        The penalty, in the summed scale of `Problem`.
+    solver : Solver
+        The algorithm.
+    objective_scale : float
+        What turns an objective of `Problem` into that of the estimator: one over the
+        total weight for a mean loss, C for a C in front of the sum.
+    dual_scale : float, default=1.0
+        What turns a dual point of `Problem` into the estimator's.
+    """
+
+    loss: Loss
+    regularizer: BlockRegularizer
+    solver: Solver
+    objective_scale: float
+    dual_scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Samples and their Gram matrices: all that a method learns from.
+
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
+    grams : Grams
+        Their normalised Gram matrices.
+    fit_intercept : bool
+        Whether models have an intercept.
+    """
+
+    samples: Samples
+    grams: Grams
+    fit_intercept: bool
+
+    @property
+    def stack(self) -> GramStack:
+        """Return the Gram matrices."""
+        return self.grams.stack
+
+    def refine(self, solutions: Sequence[Solution]) -> bool:
+        """Refine factors of low rank where these are what keeps a gap open.
+
+        Parameters
+        ----------
+        solutions : sequence of Solution
+            On the stack as it is.
+
+        Returns
+        -------
+        refined : bool
+            Whether the stack is another one now.
+        """
+        limited = [s for s in solutions if s.status is Status.LIMITED]
+        if not limited:
+            return False
+        worst = max(limited, key=lambda solution: solution.duality_gap)
+        assert worst.factor_dual is not None
+        return self.grams.refine(worst.factor_dual, worst.factor_goals)
+
+    def problems(self, recipe: Recipe) -> list[Problem]:
+        """Return one problem per output, all on one stack.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            Loss and penalty.
+
+        Returns
+        -------
+        problems : list of Problem
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the solver of the recipe cannot treat them.
+        """
+        loss = weighted(recipe.loss, self.samples.weights)
+        problems = [
+            Problem(self.stack, target, loss, recipe.regularizer, self.fit_intercept)
+            for target in self.samples.targets
+        ]
+        reason = recipe.solver.unsupported(problems[0])
+        if reason is not None:
+            raise UnsupportedProblemError(reason)
+        return problems
+
+
+def solve_outputs(
+    recipe: Recipe, training: Training, watch: Watch | None
+) -> list[Solution]:
+    """Return the solutions of all outputs.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The method.
+    training : Training
+        The data; factors of low rank are refined where the tolerance asks for it.
+    watch : Watch or None
+        The callback.
+
+    Returns
+    -------
+    solutions : list of Solution
+        All over the same matrices, those that `training` holds in the end.
+    """
+    known: list[Solution | None] = [None] * len(training.samples.targets)
+
+    def solve() -> list[list[Solution]]:
+        pairs = list(zip(training.problems(recipe), known, strict=True))
+        found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
+        found = [continued(*pair) for pair in zip(known, found, strict=True)]
+        known[:] = found
+        return [[solution] for solution in found]
+
+    return [path[0] for path in refined(training, solve)]
+
+
+def refined(
+    training: Training, solve: Callable[[], list[list[Solution]]]
+) -> list[list[Solution]]:
+    """Solve again on finer factors as long as these are what keeps a gap open.
+
+    Parameters
+    ----------
+    training : Training
+        The data; its factors are refined.
+    solve : callable
+        Solves on what `training` holds: for every output, for strengths in turn.
+
+    Returns
+    -------
+    paths : list of list of Solution
+        Of the last call.
+    """
+    while True:
+        paths = solve()
+        if not training.refine([s for path in paths for s in path]):
+            return paths
+
+
+def continued(before: Solution | None, after: Solution) -> Solution:
+    """Return a solution with the history of the one that it started from."""
+    if before is None:
+        return after
+    last = before.history[-1]
+    lines = [
+        replace(
+            line,
+            iteration=last.iteration + line.iteration,
+            seconds=last.seconds + line.seconds,
+            passes=last.passes + line.passes,
+            inner_steps=last.inner_steps + line.inner_steps,
+        )
+        for line in after.history[1:]
+    ]
+    history = (*before.history, *lines)
+    return replace(after, history=history, n_iter=len(history) - 1)
+
+
+def fitted_attributes(
+    recipe: Recipe, training: Training, solutions: Sequence[Solution]
+) -> dict[str, Any]:
+    """Return what a fit publishes; attributes of one output lose their first axis.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The method.
+    training : Training
+        What it was fitted on.
+    solutions : sequence of Solution
+        One per output.
+
+    Returns
+    -------
+    attributes : dict
+        With the model that predicts as ``_model``.
+    """
+    samples, scale = training.samples, recipe.objective_scale
+    expansion = merge(solutions)
+    support = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
+    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    training.grams.check_active(expansion.active)
+    model: AdditiveModel = training.grams.model(expansion)
+    return {
+        "kernel_weights_": single([s.kernel_weights for s in solutions]),
+        "active_kernels_": expansion.active,
+        "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
+        "intercept_": expansion.intercept,
+        "support_": samples.rows_of(support),
+        "objective_": single([scale * s.objective for s in solutions]),
+        "duality_gap_": single([s.duality_gap for s in solutions]),
+        "n_iter_": single([s.n_iter for s in solutions]),
+        "history_": history_array(solutions, scale),
+        "status_": worst_status(solutions).value,
+        "_model": model,
+    }
+
+
+def warn_unfinished(
+    owner: str, training: Training, solutions: Sequence[Solution]
+) -> None:
+    """Say so where a solver stopped above the tolerance.
+
+    A kernel that a solver is stuck on is searched for and named.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    training : Training
+        The data.
+    solutions : sequence of Solution
+        One per output.
+
+    Warns
+    -----
+    ConvergenceWarning
+        With the gap and the reason.
+    """
+    for solution in solutions:
+        if solution.status is Status.STALLED:
+            check_combination(training.stack, solution.kernel_weights)
+    status = worst_status(solutions)
+    gap = max(solution.duality_gap for solution in solutions)
+    if status is Status.LIMITED:
+        own = max(
+            s.duality_gap if s.factor_gap is None else s.factor_gap for s in solutions
+        )
+        warnings.warn(
+            f"{owner} found the optimum over the landmarks of its kernels to a "
+            f"relative duality gap of {own:.2e}; to the optimum over the full kernels "
+            f"the gap is at most {gap:.2e}. {status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    elif status not in FINISHED:
+        warnings.warn(
+            f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def single(values: Any) -> Any:
+    """Return values per output as an array, or the value of a single output.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_outputs, ...)
+        The values.
+
+    Returns
+    -------
+    values : ndarray of shape (n_outputs, ...), or its only entry
+    """
+    values = np.asarray(values)
+    return values[0] if values.shape[0] == 1 else values

@@ -1,0 +1,1 @@
+"""Group-OMP over kernels (Sindhwani and Lozano 2011)."""

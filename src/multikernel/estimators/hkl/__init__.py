@@ -1,0 +1,1 @@
+"""Hierarchical kernel learning over graphs of kernels (Bach 2008)."""

@@ -1,0 +1,336 @@
+"""What the estimators of HKL share: a graph of kernels, a search over it, its model."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import (
+    COUNT,
+    FLAG,
+    NOTHING,
+    POSITIVE,
+    AnyOf,
+    Check,
+    Number,
+)
+from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.progress import Watch, history_array
+from multikernel.estimators.fit.solve import Training, single
+from multikernel.estimators.hkl.data import (
+    HullGrams,
+    HullModel,
+    HullNames,
+    hull_grams,
+    hull_model,
+)
+from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
+from multikernel.kernels import KernelDictionary
+from multikernel.kernels.graph import KernelGraph, PolynomialGrid
+from multikernel.losses import Loss, weighted
+from multikernel.solvers.hull import (
+    HullProblem,
+    HullSearch,
+    HullSolution,
+    HullStatus,
+)
+
+
+def graph_choice(value: Any) -> str | None:
+    """Check a ``kernels`` parameter: None, or a graph of kernels."""
+    if value is None:
+        return None
+    if isinstance(value, KernelGraph) and not isinstance(value, type):
+        return None
+    return "None or a KernelGraph, for example PolynomialGrid(4)"
+
+
+HULL_CHECKS: Mapping[str, Check] = {
+    "kernels": graph_choice,
+    "alpha": POSITIVE,
+    "standardize": FLAG,
+    "fit_intercept": FLAG,
+    "tol": POSITIVE,
+    "max_kernels": AnyOf((NOTHING, COUNT)),
+    "certify": FLAG,
+    "max_iter": COUNT,
+    "verbose": AnyOf((FLAG, Number(0, integer=True))),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HullRecipe:
+    """The parts of HKL.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample, without sample weights.
+    alpha : float
+        Strength on the mean loss.
+    solver : HullSearch
+        The search.
+    objective_scale : float
+        What turns the objective of a `Progress` into that of the estimator.
+    """
+
+    loss: Loss
+    alpha: float
+    solver: HullSearch
+    objective_scale: float
+
+    def problems(self, training: Training) -> list[HullProblem]:
+        """Return one problem per output.
+
+        Parameters
+        ----------
+        training : Training
+            Samples, and the graph on them.
+
+        Returns
+        -------
+        problems : list of HullProblem
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the search cannot treat the loss.
+        """
+        samples, grams = training.samples, training.grams
+        assert isinstance(grams, HullGrams)
+        loss = weighted(self.loss, samples.weights)
+        problems = [
+            HullProblem(
+                grams.samples,
+                target,
+                loss,
+                self.alpha,
+                samples.total_weight,
+                samples.weights,
+                training.fit_intercept,
+            )
+            for target in samples.targets
+        ]
+        reason = self.solver.unsupported(problems[0])
+        if reason is not None:
+            raise UnsupportedProblemError(reason)
+        return problems
+
+
+class BaseHKL(BaseMKL):
+    """A model over a graph of kernels; goes first among the bases."""
+
+    _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+
+    # There are no Gram matrices that these could be about.
+    normalize = None
+    storage = "auto"
+    max_bytes = None
+    check_psd = False
+    random_state = None
+
+    standardize: bool
+    tol: float
+    max_kernels: int | None
+    certify: bool
+    max_iter: int
+
+    def _search(self) -> HullSearch:
+        return HullSearch(
+            tol=self.tol,
+            max_kernels=self.max_kernels,
+            certify=bool(self.certify),
+            max_iter=self.max_iter,
+        )
+
+    def _dictionary(self, samples: Samples) -> KernelDictionary | None:
+        """Return the graph, which is none of precomputed matrices."""
+        graph: Any = PolynomialGrid(4) if self.kernels is None else self.kernels
+        found: KernelDictionary = graph
+        return found
+
+    def _build_grams(self, dictionary: Any, samples: Samples, options: Any) -> Any:
+        """Return the graph on the samples."""
+        names = samples.table.feature_names
+        return hull_grams(
+            dictionary,
+            samples.X,
+            samples.weights,
+            self.standardize,
+            None if names is None else [str(name) for name in names],
+        )
+
+    def _solve(self, recipe: Any, training: Training, watch: Watch) -> dict[str, Any]:
+        """Solve the problems and return the fitted attributes."""
+        problems = recipe.problems(training)
+        solutions = [recipe.solver.solve(problem, watch) for problem in problems]
+        warn_unproven(type(self).__name__, recipe.solver, solutions)
+        return hull_attributes(recipe, training, solutions)
+
+
+def hull_attributes(
+    recipe: HullRecipe, training: Training, solutions: Sequence[HullSolution]
+) -> dict[str, Any]:
+    """Return what a fit publishes; attributes of one output lose their first axis.
+
+    Parameters
+    ----------
+    recipe : HullRecipe
+        The method.
+    training : Training
+        What it was fitted on.
+    solutions : sequence of HullSolution
+        One per output.
+
+    Returns
+    -------
+    attributes : dict
+        With the model that predicts as ``_model``.
+    """
+    samples, grams = training.samples, training.grams
+    assert isinstance(grams, HullGrams)
+    model = hull_model(grams, solutions)
+    graph = model.graph
+    names = tuple(graph.name(node, grams.columns) for node in model.nodes)
+    norms = node_norms(model)
+    dual = np.array([solution.dual for solution in solutions])
+    strongest = np.argsort(-norms, kind="stable")
+    return {
+        "hull_": list(model.nodes),
+        "node_norms_": norms,
+        "node_degrees_": [graph.degrees(node) for node in model.nodes],
+        "selected_nodes_": {
+            names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
+        },
+        "kernel_weights_": single(kernel_weights(model)),
+        "active_kernels_": model.active,
+        "dual_coef_": single(samples.scatter(dual)),
+        "intercept_": model.intercept,
+        "objective_": single([s.objective for s in solutions]),
+        "duality_gap_": single([s.duality_gap for s in solutions]),
+        "reduced_gap_": single([s.reduced_gap for s in solutions]),
+        "n_searched_": single([s.n_searched for s in solutions]),
+        "n_iter_": single([s.n_iter for s in solutions]),
+        "history_": history_array(solutions, recipe.objective_scale),
+        "status_": worst(solutions).value,
+        "_model": model,
+        "_names": HullNames(None, len(names), names),
+    }
+
+
+def node_norms(model: HullModel) -> Array:
+    """Return the norms of the functions of all nodes of a model.
+
+    Parameters
+    ----------
+    model : HullModel
+        The model.
+
+    Returns
+    -------
+    norms : ndarray of shape (n_hull,)
+        Over several outputs, the root of their sum of squares.
+    """
+    return np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
+
+
+def kernel_weights(model: HullModel) -> Array:
+    r"""Return the weights of the kernels at the optimal combination.
+
+    With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are
+    :math:`\zeta_w = 1 / \sum_{v \in A(w)} \eta_v^{-1}`.
+
+    Parameters
+    ----------
+    model : HullModel
+        The model.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_outputs, n_hull)
+    """
+    graph, place = model.graph, {node: k for k, node in enumerate(model.nodes)}
+    size, n_outputs = len(model.nodes), model.intercept.size
+    above = np.eye(size, dtype=bool)
+    # A hull does not always list parents first: those of several outputs are joined.
+    order = sorted(place, key=lambda node: sum(graph.degrees(node)))
+    for node in order:
+        for parent in graph.parents(node):
+            above[place[node]] |= above[place[parent]]
+    own = np.array([np.sum(coef**2, axis=0) for coef in model.coefs])
+    own = own.reshape(size, n_outputs)
+    weights = np.zeros((n_outputs, size))
+    d = np.array([graph.weight(node) for node in model.nodes])
+    for k in range(n_outputs):
+        norms = np.sqrt(above.T.astype(np.float64) @ own[:, k])
+        omega = float(d @ norms)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inverse = d * omega / norms
+        reached = norms > 0.0
+        sums = above[:, reached].astype(np.float64) @ inverse[reached]
+        blocked = above[:, ~reached].any(axis=1)
+        weights[k] = np.where(
+            blocked | (sums <= 0.0), 0.0, 1.0 / np.maximum(sums, 1e-300)
+        )
+    return weights
+
+
+SEVERITY = (
+    HullStatus.CERTIFIED,
+    HullStatus.NOISE_LIMITED,
+    HullStatus.STOPPED,
+    HullStatus.MAX_KERNELS,
+    HullStatus.MAX_ITER,
+    HullStatus.STALLED,
+)
+"""From best to worst."""
+
+
+def worst(solutions: Sequence[HullSolution]) -> HullStatus:
+    """Return the status of the solution that went worst."""
+    return max((solution.status for solution in solutions), key=SEVERITY.index)
+
+
+def warn_unproven(
+    owner: str, search: HullSearch, solutions: Sequence[HullSolution]
+) -> None:
+    """Say so where a search ended before what was asked of it.
+
+    Without `certify` a search that is limited by noise did what was asked; its gap
+    and its status tell that nothing is proven.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    search : HullSearch
+        What was asked for.
+    solutions : sequence of HullSolution
+        One per output.
+
+    Warns
+    -----
+    ConvergenceWarning
+        With the gap and the reason.
+    """
+    status = worst(solutions)
+    asked = (HullStatus.CERTIFIED,) if search.certify else SEVERITY[:2]
+    if status in asked:
+        return
+    gap = max(solution.duality_gap for solution in solutions)
+    reduced = max(solution.reduced_gap for solution in solutions)
+    larger = (
+        " A larger weight_base of the graph makes a proof easier."
+        if search.certify
+        else ""
+    )
+    warnings.warn(
+        f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
+        f"on the nodes it looked at. {status.value}{larger}",
+        ConvergenceWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,357 @@
+"""HKL with alpha chosen by cross-validation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from multikernel._validation import Check
+from multikernel.estimators.fit.losses import find_loss
+from multikernel.estimators.fit.parameters import (
+    CLASSIFIER_CHECKS,
+    REGRESSOR_CHECKS,
+    store,
+)
+from multikernel.estimators.hkl.base import HullRecipe
+from multikernel.estimators.hkl.search import HULL_SEARCH_CHECKS, HullSearchCV
+from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.kernels.graph import KernelGraph
+from multikernel.losses import Loss
+
+
+class HKLClassifierCV(HullSearchCV, ClassifierMKL):
+    """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
+
+    The problem is that of `HKLClassifier`. On every fold it is solved for all
+    strengths in turn, each from the hull before, and the strength with the best mean
+    validation score is taken. Columns are standardised and graphs bound on each fold's
+    own training samples: a fold's models are those of a `HKLClassifier` fitted on it.
+
+    Parameters
+    ----------
+    kernels : KernelGraph or None, default=None
+        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
+        monomials with powers up to four.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from 100 downwards, when
+        None.
+    n_alphas : int, default=15
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-7
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for accuracy. A function gets the fitted model
+        and the validation samples; scorers that take sample weights get these too.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    standardize : bool, default=True
+        Whether columns are brought to mean zero and deviation one first, as the
+        weights of grids expect.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Total relative duality gap at which to stop.
+    max_kernels : int or None, default=None
+        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
+    certify : bool, default=False
+        Whether to add nodes until the gap is proven. Otherwise the search ends where
+        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_iter : int, default=1000
+        Rounds of the search, at most.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    verbose : int, default=0
+        Whether to write one line per round to standard error.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength with the best mean score, the largest of several.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
+    best_score_ : float
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
+    hull_path_ : HullPath
+        Norms, objectives and gaps along the path on all samples.
+    n_splits_ : int
+        Number of folds.
+    hull_ : list of nodes
+        The nodes of the model, closed under ancestors; with more than two classes
+        those of any.
+    selected_nodes_ : dict of str to float
+        Names of the nodes with a function of their own, and its norm, the strongest
+        first.
+    node_norms_ : ndarray of shape (n_hull,)
+        Norms of the functions of all nodes of the hull.
+    node_degrees_ : list of tuple of int
+        The levels above zero of the inputs in each node of the hull, falling.
+    kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
+        Weights of the kernels in the combination that the model is the solution for;
+        with more than two classes one row per class, as all attributes that say so.
+    active_kernels_ : ndarray of shape (n_active,)
+        Positions in ``hull_`` of the nodes with a function of their own.
+    kernel_names_ : list of str
+        Names of the nodes of the hull.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept, for functions that are centred on the training samples.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss plus penalty.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap over all nodes of the graph.
+    reduced_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap over the nodes that were looked at.
+    n_searched_ : int or ndarray of shape (n_classes,)
+        How many these were at the end.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Rounds of the search along the path on all samples.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per round: output (index of the class, 0 for two classes), iteration,
+        seconds, objective, duality_gap (nan where it was not computed), n_active
+        (nodes looked at), passes (0), inner_steps.
+    status_ : str
+        Why the search stopped, a sentence: the value of a `HullStatus`, the worst one
+        of all classes.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    HKLClassifier : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple
+       kernel learning. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import HKLClassifierCV
+    >>> from multikernel.kernels.graph import PolynomialGrid
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> y = np.where(X[:, 0] * X[:, 2] > 0, "same", "other")
+    >>> grid = PolynomialGrid(2)
+    >>> model = HKLClassifierCV(grid, alphas=[0.1, 0.01, 0.001], cv=3).fit(X, y)
+    >>> 'x1 * x3' in model.selected_nodes_
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**HULL_SEARCH_CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: KernelGraph | None = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 15,
+        alpha_min_ratio: float = 1e-7,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str | Loss = "log_loss",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_kernels: int | None = None,
+        certify: bool = False,
+        max_iter: int = 1000,
+        class_weight: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        store(self, locals())
+
+    def _build(self, total_weight: float) -> Any:
+        """Return the recipe for alpha one; the path sets the strengths."""
+        loss = find_loss(self.loss)
+        return HullRecipe(loss, 1.0, self._search(), 1.0 / total_weight)
+
+
+class HKLRegressorCV(HullSearchCV, RegressorMKL):
+    """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
+
+    The problem is that of `HKLRegressor`. On every fold it is solved for all
+    strengths in turn, each from the hull before, and the strength with the best mean
+    validation score is taken. Columns are standardised and graphs bound on each fold's
+    own training samples: a fold's models are those of a `HKLRegressor` fitted on it.
+
+    Parameters
+    ----------
+    kernels : KernelGraph or None, default=None
+        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
+        monomials with powers up to four.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from 100 downwards, when
+        None.
+    n_alphas : int, default=15
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-7
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for R^2. A function gets the fitted model and the
+        validation samples; scorers that take sample weights get these too.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    standardize : bool, default=True
+        Whether columns are brought to mean zero and deviation one first, as the
+        weights of grids expect.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Total relative duality gap at which to stop.
+    max_kernels : int or None, default=None
+        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
+    certify : bool, default=False
+        Whether to add nodes until the gap is proven. Otherwise the search ends where
+        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_iter : int, default=1000
+        Rounds of the search, at most.
+    verbose : int, default=0
+        Whether to write one line per round to standard error.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength with the best mean score, the largest of several.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
+    best_score_ : float
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
+    hull_path_ : HullPath
+        Norms, objectives and gaps along the path on all samples.
+    n_splits_ : int
+        Number of folds.
+    hull_ : list of nodes
+        The nodes of the model, closed under ancestors.
+    selected_nodes_ : dict of str to float
+        Names of the nodes with a function of their own, and its norm, the strongest
+        first.
+    node_norms_ : ndarray of shape (n_hull,)
+        Norms of the functions of all nodes of the hull.
+    node_degrees_ : list of tuple of int
+        The levels above zero of the inputs in each node of the hull, falling.
+    kernel_weights_ : ndarray of shape (n_hull,)
+        Weights of the kernels in the combination that the model is the solution for.
+    active_kernels_ : ndarray of shape (n_active,)
+        Positions in ``hull_`` of the nodes with a function of their own.
+    kernel_names_ : list of str
+        Names of the nodes of the hull.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``.
+    intercept_ : ndarray of shape (1,)
+        The intercept, for functions that are centred on the training samples.
+    objective_ : float
+        Mean loss plus penalty.
+    duality_gap_ : float
+        Relative duality gap over all nodes of the graph.
+    reduced_gap_ : float
+        Relative duality gap over the nodes that were looked at.
+    n_searched_ : int
+        How many these were at the end.
+    n_iter_ : int
+        Rounds of the search along the path on all samples.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per round: output (always 0), iteration, seconds, objective,
+        duality_gap (nan where it was not computed), n_active (nodes looked at),
+        passes (0), inner_steps.
+    status_ : str
+        Why the search stopped, a sentence: the value of a `HullStatus`.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    HKLRegressor : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple
+       kernel learning. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import HKLRegressorCV
+    >>> from multikernel.kernels.graph import PolynomialGrid
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> y = X[:, 0] + 2.0 * X[:, 1] ** 2 * X[:, 3]
+    >>> grid = PolynomialGrid(4)
+    >>> model = HKLRegressorCV(grid, alphas=[0.1, 0.01, 0.001], cv=3).fit(X, y)
+    >>> model.best_score_ > 0.9
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**HULL_SEARCH_CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: KernelGraph | None = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 15,
+        alpha_min_ratio: float = 1e-7,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str | Loss = "squared_error",
+        epsilon: float = 0.1,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_kernels: int | None = None,
+        certify: bool = False,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> None:
+        store(self, locals())
+
+    def _build(self, total_weight: float) -> Any:
+        """Return the recipe for alpha one; the path sets the strengths."""
+        loss = find_loss(self.loss, self.epsilon)
+        return HullRecipe(loss, 1.0, self._search(), 1.0 / total_weight)

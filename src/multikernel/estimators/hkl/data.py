@@ -1,0 +1,314 @@
+"""What HKL learns from: a graph of kernels on the training samples, in place of stacks.
+
+It stands where `Grams` stands in a fit and in the folds of a search.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators.data.dictionary import KernelNames
+from multikernel.estimators.fit.one_vs_rest import Expansion
+from multikernel.estimators.fit.predict import Rows, row_chunks
+from multikernel.estimators.search.folds import Fold
+from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
+from multikernel.solvers.hull import HullSolution
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """Means and deviations of the columns.
+
+    Parameters
+    ----------
+    mean, scale : ndarray of shape (n_features,)
+        What is subtracted, and what is divided by.
+    """
+
+    mean: Array
+    scale: Array
+
+    def __call__(self, X: Rows) -> Array:
+        """Return the scaled columns."""
+        return np.asarray((X - self.mean) / self.scale)
+
+
+def make_scaler(X: Array, weights: Array | None, standardize: bool) -> Scaler:
+    """Return what standardises columns, or what leaves them as they are.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The training samples.
+    weights : ndarray of shape (n_samples,) or None
+        Their weights.
+    standardize : bool
+        Whether to do anything.
+
+    Returns
+    -------
+    scaler : Scaler
+        A constant column is centred only.
+    """
+    if not standardize:
+        return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+    largest = np.abs(X).max(axis=0)
+    unit = np.where(largest > 0.0, largest, 1.0)
+    mean = np.average(X / unit, axis=0, weights=weights)
+    scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
+    # The deviation of a constant column is rounding.
+    scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
+    return Scaler(mean * unit, scale * unit)
+
+
+@dataclass(frozen=True)
+class HullNames(KernelNames):
+    """Names of the nodes of a hull.
+
+    Parameters
+    ----------
+    dictionary, n_kernels
+        None, and how many there are.
+    names : tuple of str
+        The names.
+    """
+
+    names: tuple[str, ...] = ()
+
+    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
+        """Return the names of the chosen nodes, of all by default."""
+        chosen = range(len(self.names)) if indices is None else indices
+        return [self.names[k] for k in chosen]
+
+
+@dataclass(frozen=True)
+class _Built:
+    """Says that no kernel is left out beforehand."""
+
+    degenerate: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class HullGrams:
+    """A graph of kernels on training samples.
+
+    Parameters
+    ----------
+    spec : KernelGraph
+        The graph as it was given.
+    X : ndarray of shape (n_samples, n_features)
+        The training samples, not scaled.
+    standardize : bool
+        Whether columns are standardised first.
+    columns : tuple of str or None
+        Names of the columns.
+    scaler : Scaler
+        Learnt on the samples.
+    samples : GraphSamples
+        The graph on the scaled samples.
+    """
+
+    spec: KernelGraph
+    X: Array
+    standardize: bool
+    columns: tuple[str, ...] | None
+    scaler: Scaler
+    samples: GraphSamples
+
+    # What a fit asks stacks of matrices: there are none.
+    stack = None
+    built = _Built(np.zeros(0, dtype=np.intp))
+    names = HullNames(None, 0)
+
+    @property
+    def dictionary(self) -> FittedGraph:
+        """Return the graph, which is no stack of precomputed matrices."""
+        return self.samples.graph
+
+    def part(
+        self, chosen: Indices, weights: Array | None, n_copies: int = 1
+    ) -> "HullGrams":
+        """Return the graph on some of the samples, as if bound to them alone."""
+        return hull_grams(
+            self.spec, self.X[chosen], weights, self.standardize, self.columns
+        )
+
+    anew = part
+
+
+def hull_grams(
+    spec: KernelGraph,
+    X: Array,
+    weights: Array | None,
+    standardize: bool,
+    columns: Sequence[str] | None,
+) -> HullGrams:
+    """Bind a graph to samples.
+
+    Parameters
+    ----------
+    spec : KernelGraph
+        The graph.
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    weights : ndarray of shape (n_samples,) or None
+        Their weights.
+    standardize : bool
+        Whether columns are standardised first.
+    columns : sequence of str or None
+        Names of the columns.
+
+    Returns
+    -------
+    grams : HullGrams
+    """
+    scaler = make_scaler(X, weights, standardize)
+    scaled = scaler(X)
+    samples = spec.bind(scaled).sample(scaled)
+    names = None if columns is None else tuple(str(name) for name in columns)
+    return HullGrams(spec, X, standardize, names, scaler, samples)
+
+
+@dataclass(frozen=True, eq=False)
+class HullModel:
+    """Functions of the nodes of a hull, and an intercept per output.
+
+    Parameters
+    ----------
+    graph : FittedGraph
+        The graph.
+    scaler : Scaler
+        Of the columns.
+    nodes : tuple of nodes
+        The hull.
+    coefs : tuple of ndarray of shape (n_columns, n_outputs)
+        Coefficients of the centred features of every node.
+    means : tuple of ndarray of shape (n_columns,)
+        What centres them.
+    active : ndarray of shape (n_active,)
+        The nodes that have a function of their own.
+    intercept : ndarray of shape (n_outputs,)
+        The intercepts.
+    """
+
+    graph: FittedGraph
+    scaler: Scaler
+    nodes: tuple[Any, ...]
+    coefs: tuple[Array, ...]
+    means: tuple[Array, ...]
+    active: Indices
+    intercept: Array
+
+    def contributions(self, X: Rows) -> Array:
+        """Return every term, shape (n_samples, n_outputs, n_active)."""
+        terms = np.empty((X.shape[0], self.intercept.size, self.active.size))
+        for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
+            samples = self.graph.sample(self.scaler(X[rows]))
+            for place, k in enumerate(self.active):
+                features = samples.features(self.nodes[k]) - self.means[k]
+                terms[rows, :, place] = features @ self.coefs[k]
+        return terms
+
+    def decision_values(self, X: Rows) -> Array:
+        """Return the sum of all terms and the intercept, (n_samples, n_outputs)."""
+        f = np.tile(self.intercept, (X.shape[0], 1))
+        for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
+            samples = self.graph.sample(self.scaler(X[rows]))
+            for k in self.active:
+                features = samples.features(self.nodes[k]) - self.means[k]
+                f[rows] += features @ self.coefs[k]
+        return f
+
+
+def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel:
+    """Return the model of the solutions of all outputs, over the union of their hulls.
+
+    Parameters
+    ----------
+    grams : HullGrams
+        What they were fitted on.
+    solutions : sequence of HullSolution
+        One per output.
+
+    Returns
+    -------
+    model : HullModel
+    """
+    means = {
+        node: mean
+        for solution in solutions
+        for node, mean in zip(solution.nodes, solution.means, strict=True)
+    }
+    coefs = {
+        node: np.zeros((mean.size, len(solutions))) for node, mean in means.items()
+    }
+    for k, solution in enumerate(solutions):
+        for node, coef in zip(solution.nodes, solution.coefs, strict=True):
+            coefs[node][:, k] = coef
+    active = [k for k, node in enumerate(means) if coefs[node].any()]
+    return HullModel(
+        grams.samples.graph,
+        grams.scaler,
+        tuple(means),
+        tuple(coefs.values()),
+        tuple(means.values()),
+        np.array(active, dtype=np.intp),
+        np.array([solution.intercept for solution in solutions]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HullExpansion(Expansion):
+    """A model where a search expects coefficients over the training samples.
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_active,)
+        Its nodes with a function of their own.
+    coefs : ndarray of shape (0, 0, n_outputs)
+        None.
+    intercept : ndarray of shape (n_outputs,)
+        The intercepts.
+    model : HullModel
+        The model.
+    """
+
+    model: HullModel
+
+
+def hull_expansion(model: HullModel) -> HullExpansion:
+    """Return a model as a search takes it."""
+    nothing = np.zeros((0, 0, model.intercept.size))
+    return HullExpansion(model.active, nothing, model.intercept, model)
+
+
+@dataclass(frozen=True, eq=False)
+class HullFold(Fold):
+    """A fold whose models predict by themselves.
+
+    Parameters
+    ----------
+    training, outside, cross
+        As in `Fold`; the last is not used.
+    X : ndarray of shape (n_test, n_features)
+        The validation samples.
+    """
+
+    X: Array
+
+    def decision_values(self, expansions: Sequence[Expansion]) -> Array:
+        """Return the decision values of several models on the validation samples."""
+        models = [e.model for e in expansions if isinstance(e, HullExpansion)]
+        samples = models[0].graph.sample(models[0].scaler(self.X))
+        known: dict[Any, Array] = {}
+        f = np.stack([np.tile(m.intercept, (self.X.shape[0], 1)) for m in models])
+        for values, model in zip(f, models, strict=True):
+            for k in model.active:
+                node = model.nodes[k]
+                if node not in known:
+                    known[node] = samples.features(node) - model.means[k]
+                values += known[node] @ model.coefs[k]
+        return f

@@ -1,0 +1,286 @@
+"""Hierarchical multiple kernel learning: selection among the nodes of a graph."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from multikernel._validation import Check
+from multikernel.estimators.fit.losses import find_loss
+from multikernel.estimators.fit.parameters import (
+    CLASSIFIER_CHECKS,
+    REGRESSOR_CHECKS,
+    store,
+)
+from multikernel.estimators.hkl.base import HULL_CHECKS, BaseHKL, HullRecipe
+from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.kernels.graph import KernelGraph
+from multikernel.losses import Loss
+
+
+class HKLClassifier(BaseHKL, ClassifierMKL):
+    r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
+
+    Minimises, over functions of all nodes v and an intercept,
+
+    .. math::
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
+        \sum_v f_v(x_i) + b\Bigr)
+        + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
+
+    with sample weights s and D(v) the descendants of v. A node enters only after all
+    its ancestors, an interaction only after all its parts: so graphs of more nodes
+    than there are atoms can be searched, and ``duality_gap_`` counts every one of them.
+
+    Parameters
+    ----------
+    kernels : KernelGraph or None, default=None
+        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
+        monomials with powers up to four.
+    alpha : float, default=1e-3
+        Strength of the penalty, positive: the lambda of [1]_.
+    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    standardize : bool, default=True
+        Whether columns are brought to mean zero and deviation one first, as the
+        weights of grids expect.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Total relative duality gap at which to stop.
+    max_kernels : int or None, default=None
+        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
+    certify : bool, default=False
+        Whether to add nodes until the gap is proven. Otherwise the search ends where
+        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_iter : int, default=1000
+        Rounds of the search, at most.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    verbose : int, default=0
+        Whether to write one line per round to standard error.
+
+    Attributes
+    ----------
+    hull_ : list of nodes
+        The nodes of the model, closed under ancestors; with more than two classes
+        those of any.
+    selected_nodes_ : dict of str to float
+        Names of the nodes with a function of their own, and its norm, the strongest
+        first.
+    node_norms_ : ndarray of shape (n_hull,)
+        Norms of the functions of all nodes of the hull.
+    node_degrees_ : list of tuple of int
+        The levels above zero of the inputs in each node of the hull, falling.
+    kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
+        Weights of the kernels in the combination that the model is the solution for;
+        with more than two classes one row per class, as all attributes that say so.
+    active_kernels_ : ndarray of shape (n_active,)
+        Positions in ``hull_`` of the nodes with a function of their own.
+    kernel_names_ : list of str
+        Names of the nodes of the hull.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept, for functions that are centred on the training samples.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss plus penalty.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap over all nodes of the graph.
+    reduced_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap over the nodes that were looked at.
+    n_searched_ : int or ndarray of shape (n_classes,)
+        How many these were at the end.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Rounds of the search.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per round: output (index of the class, 0 for two classes), iteration,
+        seconds, objective, duality_gap (nan where it was not computed), n_active
+        (nodes looked at), passes (0), inner_steps.
+    status_ : str
+        Why the search stopped, a sentence: the value of a `HullStatus`, the worst one
+        of all classes.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    HKLClassifierCV : Chooses alpha by cross-validation along a path.
+    multikernel.kernels.graph.PolynomialGrid : A graph.
+
+    References
+    ----------
+    .. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple
+       kernel learning. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import HKLClassifier
+    >>> from multikernel.kernels.graph import PolynomialGrid
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> y = np.where(X[:, 0] * X[:, 2] > 0, "same", "other")
+    >>> model = HKLClassifier(PolynomialGrid(2), alpha=0.01).fit(X, y)
+    >>> next(iter(model.selected_nodes_))
+    'x1 * x3'
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**HULL_CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: KernelGraph | None = None,
+        alpha: float = 1e-3,
+        *,
+        loss: str | Loss = "log_loss",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_kernels: int | None = None,
+        certify: bool = False,
+        max_iter: int = 1000,
+        class_weight: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        store(self, locals())
+
+    def _build(self, total_weight: float) -> Any:
+        """Return the recipe."""
+        loss = find_loss(self.loss)
+        return HullRecipe(loss, self.alpha, self._search(), 1.0 / total_weight)
+
+
+class HKLRegressor(BaseHKL, RegressorMKL):
+    r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
+
+    Minimises, over functions of all nodes v and an intercept,
+
+    .. math::
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
+        \sum_v f_v(x_i) + b\Bigr)
+        + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
+
+    with sample weights s and D(v) the descendants of v. A node enters only after all
+    its ancestors, an interaction only after all its parts: so graphs of more nodes
+    than there are atoms can be searched, and ``duality_gap_`` counts every one of them.
+
+    Parameters
+    ----------
+    kernels : KernelGraph or None, default=None
+        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
+        monomials with powers up to four.
+    alpha : float, default=1e-3
+        Strength of the penalty, positive: the lambda of [1]_.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    standardize : bool, default=True
+        Whether columns are brought to mean zero and deviation one first, as the
+        weights of grids expect.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Total relative duality gap at which to stop.
+    max_kernels : int or None, default=None
+        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
+    certify : bool, default=False
+        Whether to add nodes until the gap is proven. Otherwise the search ends where
+        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_iter : int, default=1000
+        Rounds of the search, at most.
+    verbose : int, default=0
+        Whether to write one line per round to standard error.
+
+    Attributes
+    ----------
+    hull_ : list of nodes
+        The nodes of the model, closed under ancestors.
+    selected_nodes_ : dict of str to float
+        Names of the nodes with a function of their own, and its norm, the strongest
+        first.
+    node_norms_ : ndarray of shape (n_hull,)
+        Norms of the functions of all nodes of the hull.
+    node_degrees_ : list of tuple of int
+        The levels above zero of the inputs in each node of the hull, falling.
+    kernel_weights_ : ndarray of shape (n_hull,)
+        Weights of the kernels in the combination that the model is the solution for.
+    active_kernels_ : ndarray of shape (n_active,)
+        Positions in ``hull_`` of the nodes with a function of their own.
+    kernel_names_ : list of str
+        Names of the nodes of the hull.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``.
+    intercept_ : ndarray of shape (1,)
+        The intercept, for functions that are centred on the training samples.
+    objective_ : float
+        Mean loss plus penalty.
+    duality_gap_ : float
+        Relative duality gap over all nodes of the graph.
+    reduced_gap_ : float
+        Relative duality gap over the nodes that were looked at.
+    n_searched_ : int
+        How many these were at the end.
+    n_iter_ : int
+        Rounds of the search.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per round: output (always 0), iteration, seconds, objective,
+        duality_gap (nan where it was not computed), n_active (nodes looked at),
+        passes (0), inner_steps.
+    status_ : str
+        Why the search stopped, a sentence: the value of a `HullStatus`.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    HKLRegressorCV : Chooses alpha by cross-validation along a path.
+    multikernel.kernels.graph.PolynomialGrid : A graph.
+
+    References
+    ----------
+    .. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple
+       kernel learning. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import HKLRegressor
+    >>> from multikernel.kernels.graph import PolynomialGrid
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> y = X[:, 0] + 2.0 * X[:, 1] ** 2 * X[:, 3]
+    >>> model = HKLRegressor(PolynomialGrid(4), alpha=0.001).fit(X, y)
+    >>> 'x2^2 * x4' in model.selected_nodes_
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**HULL_CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: KernelGraph | None = None,
+        alpha: float = 1e-3,
+        *,
+        loss: str | Loss = "squared_error",
+        epsilon: float = 0.1,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_kernels: int | None = None,
+        certify: bool = False,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> None:
+        store(self, locals())
+
+    def _build(self, total_weight: float) -> Any:
+        """Return the recipe."""
+        loss = find_loss(self.loss, self.epsilon)
+        return HullRecipe(loss, self.alpha, self._search(), 1.0 / total_weight)

@@ -1,0 +1,1 @@
+"""Local-Rademacher MKL: conv and dc (Cortes and others 2013)."""

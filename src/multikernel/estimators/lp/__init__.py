@@ -1,0 +1,1 @@
+"""lp-norm MKL (Kloft and others 2009)."""

@@ -1,0 +1,1 @@
+"""Estimators built from a loss, a penalty and a solver of the user's own."""

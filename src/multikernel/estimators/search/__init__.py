@@ -1,0 +1,1 @@
+"""Cross-validation and paths: one search for the estimators of every method."""

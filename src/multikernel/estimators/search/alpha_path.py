@@ -1,0 +1,158 @@
+"""The regularization path of an estimator on all training samples, without folds."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import Number, check_parameter
+from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.progress import Watch
+from multikernel.estimators.fit.solve import Recipe, Training, refined
+from multikernel.estimators.greedy.base import GreedyMKL
+from multikernel.estimators.hkl.base import BaseHKL
+from multikernel.estimators.search.path import (
+    RegularizationPath,
+    path_arrays,
+    strength_grid,
+)
+from multikernel.problem import Callback, Solution
+from multikernel.regularizers import SquaredBlockNorm
+from multikernel.solvers.path import solve_path
+
+
+@dataclass(frozen=True, eq=False)
+class NamedPath:
+    """A path, and what its kernels are called.
+
+    Parameters
+    ----------
+    path : RegularizationPath
+        The solutions for all strengths.
+    kernel_names : list of str
+        Names of all kernels of the dictionary.
+    """
+
+    path: RegularizationPath
+    kernel_names: list[str]
+
+    def norms(self) -> Array:
+        """Return the block norms of all kernels, shape (n_alphas, n_kernels).
+
+        Where there are several outputs, each is the root of their sum of squares.
+        """
+        entered = np.sqrt((self.path.norms**2).sum(axis=0))
+        full = np.zeros((len(self.path.alphas), len(self.kernel_names)))
+        full[:, self.path.kernels] = entered
+        return full
+
+
+def regularization_path(
+    estimator: BaseMKL,
+    X: Any,
+    y: Any,
+    *,
+    n_alphas: int = 50,
+    alpha_min_ratio: float = 1e-2,
+    callback: Callback | None = None,
+) -> NamedPath:
+    """Solve an estimator's problem for strengths from ``alpha_max`` downwards.
+
+    The Gram matrices are computed once, and every solve starts from the one before.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A multiple kernel model with a parameter ``alpha``, which is not used; neither
+        fitted nor changed.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Training data, as in ``fit``.
+    y : array-like of shape (n_samples,)
+        Targets.
+    n_alphas : int, default=50
+        Number of strengths, at least 2.
+    alpha_min_ratio : float, default=1e-2
+        The last strength over the first, in (0, 1).
+    callback : callable, default=None
+        Called with a `Progress` once per outer iteration of every solve. Where it
+        returns True, the path ends.
+
+    Returns
+    -------
+    path : NamedPath
+
+    Raises
+    ------
+    ValueError
+        If a parameter or the data are wrong, or no kernel could ever enter.
+
+    See Also
+    --------
+    SpicyMKLClassifierCV : Chooses among the strengths by cross-validation.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import make_additive_regression
+    >>> from multikernel.estimators import SpicyMKLRegressor, regularization_path
+    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> X, y = make_additive_regression(60, random_state=0)
+    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
+    >>> found = regularization_path(SpicyMKLRegressor(kernels), X, y, n_alphas=5)
+    >>> found.norms().shape
+    (5, 10)
+    >>> (found.norms() > 0).sum(axis=1)[0]
+    np.int64(0)
+    """
+    check_parameter(
+        "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
+    )
+    if not 0.0 < alpha_min_ratio < 1.0:
+        raise ValueError(
+            f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
+        )
+    if isinstance(estimator, BaseHKL):
+        raise ValueError(
+            f"{type(estimator).__name__} has no strength at which no kernel enters, to "
+            "start a path from: HKLClassifierCV and HKLRegressorCV solve for a grid of "
+            "alpha, and their hull_path_ holds it."
+        )
+    if isinstance(estimator, GreedyMKL):
+        raise ValueError(
+            f"{type(estimator).__name__} has a path over numbers of kernels, not over "
+            "strengths: one fit holds it, see selection_order_ and prefix."
+        )
+    solve = partial(_solved_path, estimator, n_alphas, alpha_min_ratio)
+    found: NamedPath = estimator._learn(X, y, None, callback, solve=solve)["path"]
+    return found
+
+
+def _solved_path(
+    estimator: BaseMKL,
+    n_alphas: int,
+    alpha_min_ratio: float,
+    recipe: Recipe,
+    training: Training,
+    watch: Watch,
+) -> dict[str, Any]:
+    """Solve for all strengths."""
+    if isinstance(recipe.regularizer, SquaredBlockNorm):
+        raise ValueError(
+            f"{type(estimator).__name__} keeps kernels in use at every C, so there is "
+            "no strength to start a path from: LpMKLClassifierCV and LpMKLRegressorCV "
+            "solve for a grid of C, and their path_ holds it."
+        )
+    problems = training.problems(recipe)
+    strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
+
+    def solve() -> list[list[Solution]]:
+        problems = training.problems(recipe)
+        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    paths = refined(training, solve)
+    n_solved = min(len(path) for path in paths)
+    paths = [path[:n_solved] for path in paths]
+    alphas = strengths[:n_solved] / training.samples.total_weight
+    path = path_arrays(alphas, paths, recipe.objective_scale)
+    return {"path": NamedPath(path, training.grams.names())}

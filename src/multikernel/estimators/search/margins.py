@@ -1,0 +1,258 @@
+"""Choosing C, or C and p together: a grid of warm-started solves."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import NOTHING, AnyOf, Check
+from multikernel.estimators.fit.parameters import POSITIVE_SEQUENCE, SequenceOf
+from multikernel.estimators.fit.progress import Watch
+from multikernel.estimators.fit.solve import Recipe, Training, fitted_attributes, single
+from multikernel.estimators.lp.solvers import exponent, follow
+from multikernel.estimators.search.base import (
+    SEARCH_CHECKS,
+    Candidates,
+    Refit,
+    SearchCV,
+    Solved,
+    solved,
+)
+from multikernel.estimators.search.path import RegularizationPath, path_arrays
+from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss
+from multikernel.problem import Solution, Status
+from multikernel.regularizers import SquaredBlockNorm
+
+C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
+"""Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222
+searches with p > 1: an end of the grid beat its neighbor in 16, of which 11 had the
+logistic loss and not yet its factor of four; of the fixed grid of Kloft et al. (2009)
+in 49."""
+
+DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
+
+C_CHECKS: Mapping[str, Check] = {
+    "Cs": AnyOf((NOTHING, POSITIVE_SEQUENCE)),
+    **SEARCH_CHECKS,
+}
+GRID_CHECKS: Mapping[str, Check] = {
+    "ps": SequenceOf(exponent, "a sequence of numbers of at least 1 (or infinity)"),
+    **C_CHECKS,
+}
+
+
+def default_margins(recipe: Recipe, training: Training, ps: Array) -> Array:
+    """Return the values of C to try where none are given.
+
+    What C does depends on the size of the kernel that the machine learns with, the
+    combination of all: of M kernels with equal weights of p-norm one it is M^(1 - 1/p)
+    times the mean kernel. The grid is for C times its variance in feature space, as an
+    intercept takes what is constant. A loss with bounded slopes needs a C in units of
+    the targets; that of the logistic loss is four times as large, as its curvature is
+    a quarter of the squared loss's.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Gives the loss.
+    training : Training
+        Samples and Gram matrices.
+    ps : ndarray of shape (n_ps,)
+        Norms of the kernel weights.
+
+    Returns
+    -------
+    Cs : ndarray of shape (n_Cs, n_ps)
+        Ascending in every column.
+    """
+    stack, weights = training.stack, training.samples.weights
+    shares = np.ones(stack.shape[1]) if weights is None else weights
+    shares = shares / shares.sum()
+    sizes = stack.diagonals() @ shares - stack.quadratic_forms(shares)
+    size, unit = float(sizes.mean()), 1.0
+    if isinstance(recipe.loss, EpsilonInsensitiveLoss):
+        y = training.samples.targets
+        unit = float(np.sqrt(((y - (y @ shares)[:, None]) ** 2 @ shares).mean()))
+    elif isinstance(recipe.loss, LogisticLoss):
+        unit = 4.0
+    if not (unit > 0.0 and size > 0.0):
+        # Constant targets or kernels: nothing to learn, whatever C.
+        unit = size = 1.0
+    return np.outer(C_MULTIPLES, unit / (size * stack.shape[0] ** (1.0 - 1.0 / ps)))
+
+
+@dataclass(frozen=True, eq=False)
+class MarginCandidates:
+    """All pairs of C and p; in a list of them C rises slower than p.
+
+    Parameters
+    ----------
+    build : callable
+        From the total weight of the samples to the recipe; gives loss and solver.
+    Cs : ndarray of shape (n_Cs, n_ps)
+        Ascending in every column.
+    ps : ndarray of shape (n_ps,)
+        Ascending.
+    with_p : bool
+        Whether p is a parameter of the estimator.
+    """
+
+    build: Callable[[float], Recipe]
+    Cs: Array
+    ps: Array
+    with_p: bool
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return C of every pair, and p."""
+        columns = {"C": self.Cs.ravel()}
+        if self.with_p:
+            columns["p"] = np.tile(self.ps, len(self.Cs))
+        return columns
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Return the values of C beside the choice; p has natural ends."""
+        column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
+        return {"C": self.Cs[:, column]}
+
+    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+        """Yield the models of all pairs, each solved from a neighbour's solution."""
+        recipe = self.build(training.samples.total_weight)
+        for (i, j), found in self._solutions(recipe, training, watch):
+            own = scaled_recipe(recipe, float(self.Cs[i, j]))
+            yield solved(i * self.ps.size + j, own, training, found)
+
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve nothing yet: everything depends on the choice."""
+        return partial(self._chosen, training, watch)
+
+    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the attributes for one pair, and the path of all C for its p."""
+        recipe = self.build(training.samples.total_weight)
+        i, j = divmod(best, self.ps.size)
+        column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
+        found: list[list[Solution]] = []
+        built = None
+        # Solutions before a refinement of factors are of the coarser ones.
+        while built is not training.grams.built:
+            built = training.grams.built
+            found = [each for _, each in column._solutions(recipe, training, watch)]
+        Cs = self.Cs[:, j]
+        if len(found) <= i:
+            # Once stopped, no path leads to the choice: one iteration is made there.
+            alone = replace(column, Cs=self.Cs[[i]][:, [j]])
+            found, Cs, i = [alone._start(recipe, training, watch)], Cs[[i]], 0
+        own = scaled_recipe(recipe, float(Cs[i]))
+        attributes = fitted_attributes(own, training, found[i])
+        paths = list(zip(*found, strict=True))
+        made = [[solution.n_iter for solution in path] for path in paths]
+        attributes["n_iter_"] = single(np.sum(made, axis=1))
+        attributes["path_"] = margin_path(Cs[: len(found)], paths)
+        attributes["Cs_"] = self.Cs[:, j]
+        if self.with_p:
+            attributes["ps_"] = self.ps
+        return attributes
+
+    def _solutions(
+        self, recipe: Recipe, training: Training, watch: Watch
+    ) -> Iterator[tuple[tuple[int, int], list[Solution]]]:
+        """Yield which C and which p, and the solutions of all outputs.
+
+        The largest p comes first: there every kernel has a weight. For every p the
+        smallest C starts from that of the next larger p, and each other C from the
+        one before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
+        starts from the same C and the next larger p take 5: past some C the data are
+        separated, and the optimum only changes with p.
+        """
+        order = [(i, j) for j in range(self.ps.size)[::-1] for i in range(len(self.Cs))]
+        for place, found in zip(
+            order, self._followed(order, recipe, training, watch), strict=False
+        ):
+            if any(solution.status is Status.STOPPED for solution in found):
+                return
+            yield place, found
+
+    def _start(
+        self, recipe: Recipe, training: Training, watch: Watch
+    ) -> list[Solution]:
+        """Return the solutions for the first pair, however far they come."""
+        return next(self._followed([(0, 0)], recipe, training, watch))
+
+    def _followed(
+        self,
+        places: Sequence[tuple[int, int]],
+        recipe: Recipe,
+        training: Training,
+        watch: Watch,
+    ) -> Iterator[list[Solution]]:
+        """Yield the solutions of all outputs for pairs in turn."""
+        penalties = [
+            SquaredBlockNorm(1.0 / float(self.Cs[i, j]), float(self.ps[j]))
+            for i, j in places
+        ]
+        starts: list[Solution | None] = [None] * len(training.samples.targets)
+        done = 0
+        while done < len(penalties):
+            outputs = [
+                follow(recipe.solver, problem, penalties[done:], start, watch)
+                for problem, start in zip(
+                    training.problems(recipe), starts, strict=True
+                )
+            ]
+            for found in zip(*outputs, strict=False):
+                starts = list(found)
+                if training.refine(found):
+                    break  # and begin here again, on the finer factors
+                yield list(found)
+                done += 1
+            else:
+                return
+
+
+def scaled_recipe(recipe: Recipe, C: float) -> Recipe:
+    """Return the recipe whose objective is in the scale of C times the losses."""
+    return replace(recipe, objective_scale=C, dual_scale=C)
+
+
+class MarginSearchCV(SearchCV):
+    """Adds the choice of C, and of p where there is one; goes first among the bases."""
+
+    Cs: Sequence[float] | None
+
+    _chooses_p: ClassVar[bool] = True
+
+    @abstractmethod
+    def _exponents(self) -> Sequence[float]:
+        """Return all p to try."""
+
+    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
+        """Return the pairs to try."""
+        ps = np.unique(np.asarray(self._exponents(), dtype=np.float64))
+        if self.Cs is None:
+            Cs = default_margins(recipe, training, ps)
+        else:
+            given = np.unique(np.asarray(self.Cs, dtype=np.float64))
+            Cs = np.repeat(given[:, None], ps.size, axis=1)
+        return MarginCandidates(self._build, Cs, ps, self._chooses_p)
+
+
+def margin_path(Cs: Array, paths: Sequence[Sequence[Solution]]) -> RegularizationPath:
+    """Return the solutions for all C as a path over the strengths 1 / C.
+
+    Parameters
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        Ascending.
+    paths : sequence of sequence of Solution
+        One per output, with one solution per C.
+
+    Returns
+    -------
+    path : RegularizationPath
+        With objectives in the scale of C times the losses.
+    """
+    path = path_arrays(1.0 / Cs, paths, 1.0)
+    return replace(path, objectives=path.objectives * Cs)

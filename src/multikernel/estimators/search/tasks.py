@@ -1,0 +1,169 @@
+"""Classification and regression: what targets become, and what comes back."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.fitted import FittedModel
+from multikernel.estimators.fit.losses import is_likelihood
+
+
+def has_probabilities(estimator: Any) -> bool:
+    """Return whether the loss is a likelihood, or say why there are none."""
+    state = vars(estimator).get("_state")
+    fitted = isinstance(state, FittedModel)
+    loss = state.loss if fitted else repr(estimator.loss)
+    if state.has_probabilities if fitted else is_likelihood(estimator.loss):
+        return True
+    raise AttributeError(
+        f"Probabilities need loss='log_loss'; this {type(estimator).__name__} "
+        f"{'was fitted with' if fitted else 'has'} loss={loss}."
+    )
+
+
+class ClassifierMKL(ClassifierMixin, BaseMKL):
+    """Base of the classifiers: one problem for two classes, otherwise one-vs-rest."""
+
+    class_weight: Any
+    classes_: Array
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes; otherwise one column per
+            class, each from a problem of that class against the rest.
+        """
+        return one_column(self._decision_values(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        codes = class_codes(self._decision_values(X))
+        return self.classes_[codes]
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities; log loss only.
+
+        With more than two classes the probabilities of the one-vs-rest problems are
+        scaled to sum to one.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        probabilities: Array = np.exp(self.predict_log_proba(X))
+        return probabilities
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of class probabilities; log loss only.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return log_probabilities(self._decision_values(X))
+
+
+class RegressorMKL(RegressorMixin, BaseMKL):
+    """Base of the regressors: one real target, or several where tags say so."""
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_outputs) after a fit on \
+                several targets
+        """
+        return one_column(self._decision_values(X))
+
+
+def one_column(f: Array) -> Array:
+    """Return decision values, a single column as a vector.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        The decision values.
+
+    Returns
+    -------
+    f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    """
+    return f[:, 0] if f.shape[1] == 1 else f
+
+
+def class_codes(f: Array) -> Indices:
+    """Return the indices of the predicted classes.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        The decision values.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+    """
+    codes = f[:, 0] > 0.0 if f.shape[1] == 1 else np.argmax(f, axis=1)
+    return codes.astype(np.intp)
+
+
+def log_probabilities(f: Array) -> Array:
+    """Return the logarithms of class probabilities.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        Decision values of the log loss. Those of more than two classes are of one
+        against the rest each, and the probabilities are scaled to sum to one.
+
+    Returns
+    -------
+    log_probabilities : ndarray of shape (n_samples, n_classes)
+    """
+    if f.shape[1] == 1:
+        return np.asarray(log_expit(np.hstack([-f, f])))
+    each = log_expit(f)
+    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))

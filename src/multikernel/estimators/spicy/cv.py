@@ -1,0 +1,398 @@
+"""Sparse multiple kernel learning by SpicyMKL, alpha chosen by cross-validation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from multikernel._validation import Check
+from multikernel.estimators.fit.losses import find_loss
+from multikernel.estimators.fit.parameters import (
+    CLASSIFIER_CHECKS,
+    NORMALIZE,
+    REGRESSOR_CHECKS,
+    store,
+)
+from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.search.alphas import ALPHA_CHECKS, AlphaSearchCV
+from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.spicy.estimators import SPICY_CHECKS, sparse_regularizer
+from multikernel.gram import LowRank
+from multikernel.gram.normalization import Steps
+from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
+from multikernel.solvers import SpicyMKL
+
+CHECKS: Mapping[str, Check] = {
+    **{name: check for name, check in SPICY_CHECKS.items() if name != "alpha"},
+    **ALPHA_CHECKS,
+}
+
+
+class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
+    """Sparse multiple kernel classification with alpha chosen by cross-validation.
+
+    The problem is that of `SpicyMKLClassifier`. On every fold it is solved for all
+    strengths in turn, each from the solution before, and the strength with the best
+    mean validation score is taken. Kernels are computed once and cut for the folds,
+    each of which normalises them by its own training samples: a fold's models are
+    those of a `SpicyMKLClassifier` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from the smallest one
+        at which no kernel enters, downwards, when None.
+    n_alphas : int, default=50
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-2
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for accuracy. A function gets the fitted model
+        and the validation samples; scorers that take sample weights get these too.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    l1_ratio : float, default=1.0
+        Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
+        information are kept together.
+    normalize : str, Normalizer, list of these or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=100
+        Outer iterations, each of which passes over all kernels, at most.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
+    verbose : int, default=0
+        Whether to write one line per iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength with the best mean score, the largest of several.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
+    best_score_ : float
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps along the path on all samples.
+    n_splits_ : int
+        Number of folds.
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
+        with more than two classes one row per class, as all attributes that say so.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight (for any class), ascending.
+    kernel_names_ : list of str
+        Names of all kernels.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m times it.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss plus alpha times the penalty.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Outer iterations made along the path on all samples.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (index of the class, 0 for two classes),
+        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
+        all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    SpicyMKLClassifier : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLClassifierCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = SpicyMKLClassifierCV(kernels, n_alphas=8, cv=3).fit(X, y)
+    >>> model.alphas_.shape, bool(model.alpha_ in model.alphas_)
+    ((8,), True)
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 50,
+        alpha_min_ratio: float = 1e-2,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str | Loss = "log_loss",
+        l1_ratio: float = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        storage: str | LowRank = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        store(self, locals())
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for alpha one; the path sets the strengths."""
+        return Recipe(
+            find_loss(self.loss),
+            sparse_regularizer(total_weight, self.l1_ratio),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
+            1.0 / total_weight,
+        )
+
+
+class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
+    """Sparse multiple kernel regression with alpha chosen by cross-validation.
+
+    The problem is that of `SpicyMKLRegressor`. On every fold it is solved for all
+    strengths in turn, each from the solution before, and the strength with the best
+    mean validation score is taken. Kernels are computed once and cut for the folds,
+    each of which normalises them by its own training samples: a fold's models are
+    those of a `SpicyMKLRegressor` fitted on it.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
+    alphas : sequence of float, default=None
+        Strengths to try; a grid evenly spaced in the logarithm from the smallest one
+        at which no kernel enters, downwards, when None.
+    n_alphas : int, default=50
+        Strengths of that grid.
+    alpha_min_ratio : float, default=1e-2
+        Its last strength over the first, in (0, 1].
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds, as everywhere in scikit-learn; None stands for five. A single pair
+        is a validation set.
+    scoring : str, callable or None, default=None
+        What is maximised; None stands for R^2. A function gets the fitted model and the
+        validation samples; scorers that take sample weights get these too.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time, by threads that share the Gram
+        matrices; -1 stands for all cores.
+    refit : bool, default=True
+        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
+    epsilon : float, default=0.1
+        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    l1_ratio : float, default=1.0
+        Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
+        information are kept together.
+    normalize : str, Normalizer, list of these or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=100
+        Outer iterations, each of which passes over all kernels, at most.
+    storage : str or LowRank, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
+        for what is predicted to be quickest. Precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
+    verbose : int, default=0
+        Whether to write one line per iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength with the best mean score, the largest of several.
+    alphas_ : ndarray of shape (n_alphas,)
+        All strengths, descending.
+    best_params_ : dict
+        The parameters that were chosen. Of several with the same score those of a
+        model with kernels go before those of one without, and then the simplest.
+    best_index_ : int
+        Their place in ``cv_results_``.
+    best_score_ : float
+        Their mean score.
+    cv_results_ : dict of ndarray of shape (n_candidates,)
+        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+        of kernels in use.
+    path_ : RegularizationPath
+        Norms, weights, objectives and gaps along the path on all samples.
+    n_splits_ : int
+        Number of folds.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight, ascending.
+    kernel_names_ : list of str
+        Names of all kernels.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m times it.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        Mean loss plus alpha times the penalty.
+    duality_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Outer iterations made along the path on all samples.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (always 0), iteration, seconds, objective,
+        duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    SpicyMKLRegressor : The model for one alpha.
+
+    References
+    ----------
+    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import SpicyMKLRegressorCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 1])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = SpicyMKLRegressorCV(kernels, n_alphas=8, cv=3).fit(X, y)
+    >>> bool(model.best_score_ > 0.9)
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        *,
+        alphas: Sequence[float] | None = None,
+        n_alphas: int = 50,
+        alpha_min_ratio: float = 1e-2,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        loss: str | Loss = "squared_error",
+        epsilon: float = 0.1,
+        l1_ratio: float = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        storage: str | LowRank = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        store(self, locals())
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe for alpha one; the path sets the strengths."""
+        return Recipe(
+            find_loss(self.loss, self.epsilon),
+            sparse_regularizer(total_weight, self.l1_ratio),
+            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
+            1.0 / total_weight,
+        )

@@ -1,0 +1,1 @@
+"""One machine on the sum of all kernels: the baseline of every method."""
