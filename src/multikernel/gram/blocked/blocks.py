@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.memory import byte_limit
 
 Task = Callable[..., Any]
 """A function of a block and of more; it must not change them, as it may run twice."""
@@ -30,6 +31,10 @@ class Engine(Protocol):
         """Return what handles stand for."""
         ...
 
+    def room(self) -> int | None:
+        """Return how many bytes may be held, None where that is not known."""
+        ...
+
 
 class InProcess:
     """Calls functions at once; a handle is what was returned."""
@@ -41,6 +46,10 @@ class InProcess:
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return them."""
         return list(handles)
+
+    def room(self) -> int:
+        """Return half of the memory that is free."""
+        return byte_limit(None)
 
 
 @dataclass(frozen=True, eq=False)
