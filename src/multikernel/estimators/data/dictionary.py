@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
+from multikernel.gram.blocked import SampledRows
 from multikernel.kernels import (
     GaussianKernel,
     KernelDictionary,
@@ -113,9 +114,11 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
     """
     if is_precomputed(kernels):
         return None
-    X = samples.X
+    X, weights = samples.X, samples.sample_weight
+    if isinstance(X, SampledRows):
+        X, weights = X.sample, None
     if kernels is None:
-        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
+        chosen: KernelDictionary = default_dictionary(X, weights)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
         if not kernels:
             raise ValueError("kernels is empty: at least one kernel is needed.")

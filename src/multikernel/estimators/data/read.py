@@ -98,11 +98,11 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     if takes_sequences(estimator.kernels):
         checked, layout = read_mixed(columns, owner, X, reset=True)
     else:
-        checked = _check_samples(columns, owner, X, precomputed, reset=True)
+        checked = check_samples(columns, owner, X, precomputed, reset=True)
     if precomputed:
         _check_square(checked)
         columns.n_features_in_ = checked.shape[1]
-    targets = _target_columns(estimator, y)
+    targets = target_columns(estimator, y)
     check_finite_targets(targets)
     if is_regressor(estimator):
         targets = number_targets(targets)
@@ -112,8 +112,16 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     return Table(checked, targets, columns, given, layout)
 
 
-def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
-    """Return the targets as a vector, or as a matrix of at least two columns."""
+def target_columns(estimator: BaseEstimator, y: Any) -> Array:
+    """Return the targets as a vector, or as a matrix of at least two columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its tags say whether it takes several.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The targets.
+    """
     _refuse_other_arrays(y, "y")
     if get_tags(estimator).target_tags.multi_output:
         several = check_array(
@@ -181,7 +189,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     owner = type(estimator).__name__
     if "sequence_features_" in vars(estimator):
         return read_mixed(estimator, owner, X, reset=False)[0]
-    checked = _check_samples(estimator, owner, X, precomputed, reset=False)
+    checked = check_samples(estimator, owner, X, precomputed, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if precomputed and checked.shape[1:] != expected:
         raise ValueError(
@@ -198,10 +206,24 @@ def is_precomputed(kernels: object) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-def _check_samples(
+def check_samples(
     estimator: BaseEstimator, owner: str, X: Any, precomputed: bool, *, reset: bool
 ) -> Array:
-    """Return samples as finite numbers; Gram matrices without a copy."""
+    """Return samples as finite numbers; Gram matrices without a copy.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows, or gets, number and names of the columns.
+    owner : str
+        What messages call it.
+    X : array-like or data frame
+        The samples.
+    precomputed : bool
+        Whether they are Gram matrices.
+    reset : bool
+        Whether they are those of a fit.
+    """
     _refuse_other_arrays(X, "X")
     settings: dict[str, Any] = {"reset": reset, "ensure_all_finite": False}
     if precomputed:

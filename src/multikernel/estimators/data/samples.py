@@ -12,6 +12,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.data.read import Table, listed
 from multikernel.estimators.fit.one_vs_rest import labels_to_signs
+from multikernel.gram.blocked import SampledRows
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""
@@ -169,6 +170,11 @@ def read_samples(
             f"n_samples={rows.size}."
         )
     X = table.X
+    if rows.size < n_rows and isinstance(X, SampledRows):
+        raise ValueError(
+            f"sample_weight is zero for {n_rows - rows.size} rows, which cannot be "
+            "taken out of a collection of Dask here: leave them out of it."
+        )
     if rows.size < n_rows:
         X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
     labels: Labels = table.y[rows]

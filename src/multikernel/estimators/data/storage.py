@@ -9,6 +9,8 @@ from multikernel.estimators.data.samples import Samples
 from multikernel.exceptions import (
     LongFitWarning,
 )
+from multikernel.gram import LowRank
+from multikernel.gram.blocked import SampledRows
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import (
@@ -56,6 +58,8 @@ def settle_storage(
     if not isinstance(dictionary, KernelDictionary):
         # A graph of kernels, which are held as the search for them goes on.
         return options, {}
+    if isinstance(samples.X, SampledRows):
+        return _in_blocks(owner, samples.X, options)
     choice = choose_storage(
         dictionary, samples.X, options.normalize, options.storage, options.max_bytes
     )
@@ -73,3 +77,21 @@ def settle_storage(
         )
     attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
     return replace(options, storage=choice.storage), attributes
+
+
+def _in_blocks(
+    owner: str, rows: SampledRows, options: GramOptions
+) -> tuple[GramOptions, dict[str, str]]:
+    """Return the storage of rows that are in partitions: factors."""
+    storage = options.storage
+    if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
+        raise ValueError(
+            f"{owner} holds kernels of a collection of Dask as factors: storage must "
+            f"be 'auto', 'low_rank' or a LowRank, got {storage!r}."
+        )
+    reason = f"its samples are in {len(rows.blocks.handles)} partitions"
+    own = storage if isinstance(storage, LowRank) else LowRank()
+    return replace(options, storage=own), {
+        "storage_": "low_rank",
+        "storage_reason_": reason,
+    }

@@ -16,6 +16,7 @@ from multikernel._validation import Check, InstanceOf, check_parameter
 from multikernel.estimators.data.copies import distinct
 from multikernel.estimators.data.dictionary import choose_dictionary
 from multikernel.estimators.data.grams import Grams, build_grams
+from multikernel.estimators.data.partitions import check_partitions, lazy
 from multikernel.estimators.data.precomputed import GramOptions
 from multikernel.estimators.data.read import (
     check_fit_data,
@@ -42,6 +43,8 @@ from multikernel.estimators.fit.solve import (
     warn_unfinished,
 )
 from multikernel.gram import LowRank
+from multikernel.gram.blocked import SampledRows
+from multikernel.gram.blocked.workers import is_dask
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
@@ -69,6 +72,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     # Whether samples with the same data and label become one, with their weights.
     _merges_copies: ClassVar[bool] = True
+
+    # Whether it learns from collections of Dask.
+    _takes_partitions: ClassVar[bool] = False
 
     # Parameters that every subclass has.
     kernels: Any
@@ -154,7 +160,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         check_parameter(owner, "callback", callback, CALLBACK)
 
-        table = check_fit_data(self, X, y)
+        table = (check_partitions if is_dask(X) else check_fit_data)(self, X, y)
         samples = read_samples(
             owner,
             table,
@@ -207,7 +213,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _arrange(self, samples: Samples) -> Samples:
         """Return the samples to learn from."""
-        return distinct(samples) if self._merges_copies else samples
+        merges = self._merges_copies and not isinstance(samples.X, SampledRows)
+        return distinct(samples) if merges else samples
 
     def _dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return what the ``kernels`` stand for."""
@@ -241,6 +248,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Names of all kernels, in the order of ``kernel_weights_``."""
         return list(self._fitted().names.everything)
 
+    @lazy
     def contributions(self, X: Any) -> Array:
         """Return the additive terms of the model, one per active kernel.
 

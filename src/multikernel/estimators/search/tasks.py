@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.data.partitions import lazy
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import FittedModel
 from multikernel.estimators.fit.losses import is_likelihood
@@ -32,6 +33,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     class_weight: Any
     classes_: Array
 
+    @lazy
     def decision_function(self, X: Any) -> Array:
         """Return the decision values.
 
@@ -49,6 +51,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         """
         return one_column(self._decision_values(X))
 
+    @lazy
     def predict(self, X: Any) -> Array:
         """Return the predicted classes.
 
@@ -65,6 +68,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return self.classes_[codes]
 
     @available_if(has_probabilities)
+    @lazy
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities; log loss only.
 
@@ -84,6 +88,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return probabilities
 
     @available_if(has_probabilities)
+    @lazy
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of class probabilities; log loss only.
 
@@ -102,6 +107,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 class RegressorMKL(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
 
+    @lazy
     def predict(self, X: Any) -> Array:
         """Return the predicted targets.
 

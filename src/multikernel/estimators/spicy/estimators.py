@@ -172,6 +172,7 @@ class SpicyMKLClassifier(ClassifierMKL):
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPICY_CHECKS, **CLASSIFIER_CHECKS}
+    _takes_partitions: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -321,6 +322,7 @@ class SpicyMKLRegressor(RegressorMKL):
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPICY_CHECKS, **REGRESSOR_CHECKS}
+    _takes_partitions: ClassVar[bool] = True
 
     def __init__(
         self,
