@@ -26,7 +26,7 @@ from multikernel import (
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X = StandardScaler().set_output(transform="pandas").fit_transform(X.iloc[:, 20:])
-path = regularization_path(SpicyMKLClassifier(), X, y)
+path = regularization_path(SpicyMKLClassifier(), X, y, n_alphas=20)
 RegularizationPathDisplay.from_path(path)
 
 # %%
@@ -36,7 +36,7 @@ RegularizationPathDisplay.from_path(path)
 # The Gram matrices are computed once for all folds. ``alpha_`` is the strength that
 # predicts best on the samples left out.
 
-search = SpicyMKLClassifierCV(cv=5).fit(X, y)
+search = SpicyMKLClassifierCV(n_alphas=20, cv=3).fit(X, y)
 print(f"alpha {search.alpha_:.4f} of {len(search.cv_results_['param_alpha'])} tried")
 print(f"score {search.best_score_:.3f}, {len(search.active_kernels_)} kernels in use")
 RegularizationPathDisplay.from_estimator(search)

@@ -29,8 +29,8 @@ y[rng.choice(120, 6, replace=False)] += 40.0  # readings that went wrong
 # The loss
 # --------
 #
-# Value, slope, conjugate and its derivatives; :func:`multikernel.testing.check_loss` would
-# name a wrong one in a sentence.
+# Value, slope, conjugate and its derivatives; a wrong one would be named in a sentence
+# by :func:`multikernel.testing.check_loss`.
 
 
 @dataclass(frozen=True)
