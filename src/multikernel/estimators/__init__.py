@@ -3,6 +3,7 @@
 from sklearn.base import BaseEstimator
 
 from multikernel.estimators.data.precomputed import stack_grams
+from multikernel.estimators.fit.shares import variance_shares
 from multikernel.estimators.greedy.cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
@@ -102,4 +103,5 @@ __all__ = [
     "UniformMKLRegressorCV",
     "regularization_path",
     "stack_grams",
+    "variance_shares",
 ]
