@@ -1,6 +1,6 @@
 """Values that are not finite: which, and where they stand in the input."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 
 import numpy as np
@@ -36,6 +36,37 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
         )
     advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
     _refuse("Input X", X, (row, column), f"row {row}, column {label}", advice)
+
+
+def check_missing_views(
+    X: Array, views: Mapping[str, Sequence[int]], names: Sequence[object] | None
+) -> None:
+    """Raise unless what is missing are whole views of a sample.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The table.
+    views : mapping from str to sequence of int
+        The columns of each view.
+    names : sequence or None
+        Names of the columns, where there are any.
+    """
+    missing = np.isnan(X)
+    allowed = np.zeros(X.shape[1], dtype=bool)
+    for view, columns in views.items():
+        part = missing[:, columns]
+        rows = np.flatnonzero(part.any(axis=1) & ~part.all(axis=1))
+        if rows.size:
+            column = columns[int(np.argmax(part[rows[0]]))]
+            label = repr(column if names is None else str(names[column]))
+            raise ValueError(
+                f"Row {rows[0]} lacks a part of view {view!r}, first column {label}: a "
+                "sample may lack a view as a whole only. Impute the rest, for example "
+                "with SimpleImputer."
+            )
+        allowed[columns] = True
+    check_finite_table(np.where(missing & allowed, 0.0, X), names)
 
 
 def check_finite_targets(y: Array) -> None:

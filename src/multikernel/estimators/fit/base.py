@@ -211,7 +211,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return what the ``kernels`` stand for."""
-        return choose_dictionary(self.kernels, samples)
+        return choose_dictionary(samples)
 
     def _normalization(self) -> Steps:
         """Return the steps that kernels are normalised by."""
