@@ -98,12 +98,6 @@ class View:
     kernels: tuple[Kernel, ...] | None
     optional: bool
 
-    def categories(self, texts: Sequence[int]) -> set[int]:
-        """Return which of the columns of text hold categories in this view."""
-        if self.kernels is None:
-            return set(self.columns) & set(texts)
-        return categories_of(self.kernels) & set(texts)
-
     def given(
         self,
         default: Callable[[tuple[int, ...]], Any],
@@ -143,17 +137,6 @@ class View:
             return kernel
         assert isinstance(kernel, ColumnKernel)
         return ColumnKernel(OptionalKernel(kernel.kernel), kernel.columns, kernel.label)
-
-
-def categories_of(kernels: Sequence[Kernel]) -> set[int]:
-    """Return the columns, by position, that kernels compare as categories."""
-    return {
-        int(column)
-        for kernel in kernels
-        if isinstance(kernel, ColumnKernel)
-        and isinstance(kernel.kernel, CategoryKernel)
-        for column in kernel.columns  # type: ignore[union-attr]
-    }
 
 
 def on_view(

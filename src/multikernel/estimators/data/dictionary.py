@@ -59,6 +59,12 @@ class KernelNames:
         chosen = range(self.n_kernels) if indices is None else indices
         return [f"gram {index}" for index in chosen]
 
+    @property
+    def views(self) -> tuple[str, ...] | None:
+        """Return the view of every kernel, None where there are no views."""
+        found = self.dictionary
+        return tuple(found.views) if isinstance(found, ViewDictionary) else None
+
     @cached_property
     def everything(self) -> tuple[str, ...]:
         """Return the names of all kernels, made once."""

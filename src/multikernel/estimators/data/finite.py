@@ -38,10 +38,13 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     _refuse("Input X", X, (row, column), f"row {row}, column {label}", advice)
 
 
-def check_missing_views(
-    X: Array, views: Mapping[str, Sequence[int]], names: Sequence[object] | None
-) -> None:
-    """Raise unless what is missing are whole views of a sample.
+def seen_values(
+    X: Array,
+    views: Mapping[str, Sequence[int]],
+    names: Sequence[object] | None,
+    may_miss: bool,
+) -> Array:
+    """Return the values that views see, zeros elsewhere.
 
     Parameters
     ----------
@@ -51,22 +54,33 @@ def check_missing_views(
         The columns of each view.
     names : sequence or None
         Names of the columns, where there are any.
+    may_miss : bool
+        Whether whole views of a sample may be nan, which become zeros.
+
+    Returns
+    -------
+    seen : ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        If a sample lacks a part of a view.
     """
-    missing = np.isnan(X)
-    allowed = np.zeros(X.shape[1], dtype=bool)
+    seen = np.zeros(X.shape)
     for view, columns in views.items():
-        part = missing[:, columns]
-        rows = np.flatnonzero(part.any(axis=1) & ~part.all(axis=1))
-        if rows.size:
-            column = columns[int(np.argmax(part[rows[0]]))]
+        part = X[:, columns]
+        missing = np.isnan(part)
+        partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+        if may_miss and partly.size:
+            column = columns[int(np.argmax(missing[partly[0]]))]
             label = repr(column if names is None else str(names[column]))
             raise ValueError(
-                f"Row {rows[0]} lacks a part of view {view!r}, first column {label}: a "
-                "sample may lack a view as a whole only. Impute the rest, for example "
-                "with SimpleImputer."
+                f"Row {partly[0]} lacks a part of view {view!r}, first column {label}: "
+                "a sample may lack a view as a whole only. Impute the rest, for "
+                "example with SimpleImputer."
             )
-        allowed[columns] = True
-    check_finite_table(np.where(missing & allowed, 0.0, X), names)
+        seen[:, columns] = np.where(missing, 0.0, part) if may_miss else part
+    return seen
 
 
 def check_finite_targets(y: Array) -> None:

@@ -20,8 +20,8 @@ from multikernel.estimators.data.finite import (
     check_finite_grams,
     check_finite_table,
     check_finite_targets,
-    check_missing_views,
     number_targets,
+    seen_values,
 )
 from multikernel.estimators.data.mixed import (
     features_of,
@@ -31,16 +31,17 @@ from multikernel.estimators.data.mixed import (
     read_mixed,
     text_columns,
 )
-from multikernel.kernels import (
-    Kernel,
-    KernelDictionary,
-    ListDictionary,
-    Views,
-)
+from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels
-from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, Layout, takes
-from multikernel.kernels.views import View, categories_of, find_views
+from multikernel.kernels.sequence.tables import (
+    CATEGORIES,
+    SEQUENCES,
+    Layout,
+    columns_of,
+    takes,
+)
+from multikernel.kernels.views import View, find_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +171,10 @@ def settled_kernels(kernels: Any) -> Any:
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
         return kernels
-    single = isinstance(kernels, Kernel | str) or callable(kernels)
-    if single and not isinstance(kernels, KernelDictionary | type):
-        return ListDictionary(as_kernels(kernels))
-    if isinstance(kernels, list | tuple):
-        if not kernels:
-            raise ValueError("kernels is empty: at least one kernel is needed.")
+    if isinstance(kernels, list | tuple) and not kernels:
+        raise ValueError("kernels is empty: at least one kernel is needed.")
+    single = callable(kernels) and not isinstance(kernels, KernelDictionary)
+    if single or isinstance(kernels, list | tuple | str):
         return ListDictionary(as_kernels(kernels))
     return kernels
 
@@ -199,15 +198,15 @@ def _find_views(columns: "Columns", kernels: Any, X: Any) -> tuple[View, ...]:
 def _category_columns(
     kernels: Any, views: Sequence[View], texts: Sequence[int], X: Any
 ) -> set[int]:
-    """Return which columns of text hold categories."""
+    """Return which columns of text hold categories, as kernels take them."""
     if isinstance(kernels, Views):
-        return {c for view in views for c in view.categories(texts)}
-    features, all_texts = features_of(X), set(texts)
-    if not takes(kernels, CATEGORIES):
-        return set()
+        # Text that no kernel sees is not looked at as sequences.
+        found = [kernel for view in views for kernel in view.kernels or ()]
+        return set(texts) - columns_of(found, SEQUENCES)
     if not takes(kernels, SEQUENCES):
-        return all_texts
-    return categories_of([resolve_kernel(k, features) for k in kernels]) & all_texts
+        return set(texts)
+    found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]
+    return set(texts) & columns_of(found, CATEGORIES)
 
 
 def _check_values(
@@ -219,14 +218,15 @@ def _check_values(
     if layout is not None:
         names = [layout.name(column) for column in numeric]
     numbers = table[:, : len(numeric)]
-    if vars(estimator).get("missing_views_") == "zero":
+    if hasattr(estimator, "view_columns_"):
         place = {column: at for at, column in enumerate(numeric)}
-        blocks = {
+        views = {
             name: [place[c] for c in columns.tolist() if c in place]
             for name, columns in estimator.view_columns_.items()
         }
-        check_missing_views(numbers, blocks, names)
-    elif numbers.size:
+        may_miss = estimator.missing_views_ == "zero"
+        numbers = seen_values(numbers, views, names, may_miss)
+    if numbers.size:
         check_finite_table(numbers, names)
 
 

@@ -41,6 +41,13 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
     warn_unfinished,
 )
+from multikernel.estimators.fit.summary import (
+    data_frame,
+    facts,
+    fitted_html,
+    summary_columns,
+    view_sums,
+)
 from multikernel.gram import LowRank
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
@@ -240,6 +247,76 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def kernel_names_(self) -> list[str]:
         """Names of all kernels, in the order of ``kernel_weights_``."""
         return list(self._fitted().names.everything)
+
+    @property
+    def kernel_views_(self) -> list[str]:
+        """The view of every kernel, where ``kernels`` was a mapping of views."""
+        return list(self._views())
+
+    @property
+    def view_weights_(self) -> dict[str, Any]:
+        """Sums of the kernel weights of every view, per output if several."""
+        return view_sums(self._views(), self.kernel_weights_)
+
+    @property
+    def view_shares_(self) -> dict[str, Any]:
+        """Sums of the shares of the variance of every view, per output if several."""
+        return view_sums(self._views(), self.variance_shares_)
+
+    def _views(self) -> tuple[str, ...]:
+        """Return the view of every kernel, or say that there are none."""
+        views = self._fitted().names.views
+        if views is None:
+            raise AttributeError(
+                f"This {type(self).__name__} was fitted without views: give kernels as "
+                "a mapping from names to columns."
+            )
+        return views
+
+    def summary(self, by: str = "kernel") -> Any:
+        """Return what the model says, as a data frame.
+
+        Parameters
+        ----------
+        by : {"kernel", "view"}, default="kernel"
+            What a row is about: a kernel in use, or a view (where ``kernels`` was a
+            mapping of views), whose weights and shares are summed up.
+
+        Returns
+        -------
+        table : pandas DataFrame
+            ``kernel`` its name, ``view`` where there are views, ``output`` the class or
+            the number of the output where there are several, ``weight`` that of
+            ``kernel_weights_``, ``block_norm`` the norm of the kernel's function, and
+            ``variance_share`` its share in the variance of the decision values on the
+            training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
+            sum to one for every output; a negative one belongs to a term that works
+            against the others. Weights mean something else in every method, shares
+            the same in all. ``table.attrs`` has the strength, the gap and the score.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If `by` is something else, or the model has no views.
+        """
+        table = data_frame(summary_columns(self, by))
+        table.attrs |= facts(self)
+        return table
+
+    @property
+    def _repr_html_(self) -> Any:
+        """Return what shows the model in a notebook, once it is fitted its summary."""
+        diagram = super()._repr_html_
+        return lambda: diagram() + fitted_html(self)
+
+    def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
+        """Return what shows the model in a notebook."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
 
     def contributions(self, X: Any) -> Array:
         """Return the additive terms of the model, one per active kernel.

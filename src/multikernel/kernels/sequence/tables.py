@@ -202,14 +202,14 @@ class Layout:
             )
         if not indices:
             raise ValueError(
-                f"{owner} takes {kind}, and X has none: use sequence kernels "
-                "(multikernel.kernels.sequence) for sequences, and a CategoryKernel "
-                "for categories."
+                f"{owner} takes {kind}, and X holds text only: use sequence kernels "
+                "(multikernel.kernels.sequence), or a CategoryKernel."
             )
         taken = self.numeric if kind == CATEGORIES else self.kinds[kind]
         wrong = [c for c in indices if c not in taken]
         if wrong:
-            found = next(k for k in self.kinds if wrong[0] in self.kinds[k])
+            found = CATEGORIES if wrong[0] in self.categories else NUMBERS
+            found = SEQUENCES if wrong[0] in self.sequences else found
             raise ValueError(
                 f"{owner} takes {kind}, but column {self.label(wrong[0])} holds "
                 f"{found}."
@@ -248,3 +248,25 @@ def takes(kernels: object, kind: str) -> bool:
         _kind(kernel.kernel if isinstance(kernel, ColumnKernel) else kernel) == kind
         for kernel in kernels
     )
+
+
+def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
+    """Return the columns, by position, of kernels that take what a kind says.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        Their columns are given by indices.
+    kind : {"sequences", "categories", "numbers"}
+        What they take.
+
+    Returns
+    -------
+    columns : set of int
+    """
+    return {
+        int(column)
+        for kernel in kernels
+        if isinstance(kernel, ColumnKernel) and _kind(kernel.kernel) == kind
+        for column in (kernel.columns if isinstance(kernel.columns, tuple) else ())
+    }
