@@ -27,7 +27,8 @@ from multikernel.estimators.data.storage import settle_storage
 from multikernel.estimators.data.warned import (
     naming_the_kernel,
     warn_degenerate,
-    warn_memorising,
+    warn_dictionary,
+    warn_empty,
 )
 from multikernel.estimators.fit.fitted import FittedModel, publish
 from multikernel.estimators.fit.losses import is_likelihood
@@ -185,8 +186,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if not self._refines:
             options = options.with_all_landmarks()
         grams = self._build_grams(dictionary, samples, options)
-        if self.kernels is not None and grams.stack is not None:
-            warn_memorising(owner, grams)
+        if grams.stack is not None:
+            warn_dictionary(owner, grams, samples, self.kernels is None)
 
         callbacks = [] if callback is None else [callback]
         if self.verbose:
@@ -194,6 +195,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         training = Training(samples, grams, self.fit_intercept)
         with naming_the_kernel(grams):
             attributes = (solve or self._solve)(recipe, training, Watch(callbacks))
+        warn_empty(owner, attributes)
 
         state = FittedModel(
             model=attributes.pop("_model", None),
