@@ -243,6 +243,18 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        many = (
+            "MultiOutputRegressor"
+            if is_regressor(estimator)
+            else ("MultiOutputClassifier")
+        )
+        raise ValueError(
+            f"{type(estimator).__name__} takes one output, and y should be a 1d array "
+            f"but has shape {shape}: fit one model per output with "
+            f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
+        )
     return np.asarray(column_or_1d(y, warn=True))
 
 

@@ -52,6 +52,7 @@ from multikernel.estimators.fit.summary import (
 from multikernel.gram import LowRank
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
+from multikernel.kernels.parameters import with_parameter
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
@@ -208,6 +209,28 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         classes = {} if samples.classes is None else {"classes_": samples.classes}
         columns = vars(table.columns)
         return attributes | classes | stored | columns | {"_state": state}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, and of its kernels.
+
+        Parameters
+        ----------
+        **params : dict
+            ``kernels__sigma`` is that of all kernels that have one, and
+            ``kernels__expression__sigma`` that of the kernels of a view; so searches
+            such as `sklearn.model_selection.GridSearchCV` can choose it. The kernels
+            are replaced, and those that were given stay as they are.
+
+        Returns
+        -------
+        self : estimator
+        """
+        own = {k: v for k, v in params.items() if not k.startswith("kernels__")}
+        super().set_params(**own)
+        for name in params.keys() - own.keys():
+            path = name.split("__")[1:]
+            self.kernels = with_parameter(self.kernels, path, params[name])
+        return self
 
     def _check_parameters(self) -> None:
         """Raise a sentence for the first parameter that is wrong."""
