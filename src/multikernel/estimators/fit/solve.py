@@ -13,6 +13,7 @@ from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, history_array
+from multikernel.estimators.fit.shares import described_terms
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
@@ -216,7 +217,10 @@ def fitted_attributes(
     dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
     training.grams.check_active(expansion.active)
     model: AdditiveModel = training.grams.model(expansion)
-    return {
+    described = described_terms(
+        training.stack, expansion.active, expansion.coefs, samples.sample_weight
+    )
+    return described | {
         "kernel_weights_": single([s.kernel_weights for s in solutions]),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
