@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import Check, InstanceOf, check_parameter
-from multikernel.estimators.data.copies import distinct
+from multikernel.estimators.data.copies import distinct, in_order
 from multikernel.estimators.data.dictionary import choose_dictionary
-from multikernel.estimators.data.grams import Grams, build_grams
+from multikernel.estimators.data.grams import Grams, build_grams, build_raw_grams
 from multikernel.estimators.data.precomputed import GramOptions
 from multikernel.estimators.data.read import (
     check_fit_data,
@@ -154,10 +154,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
         solve: Solve | None = None,
+        for_parts: bool = False,
     ) -> dict[str, Any]:
         """Check, read, encode, build the Gram matrices, solve: all that `fit` does.
 
-        Returns the fitted attributes, and leaves the estimator as it is.
+        `for_parts` asks for samples and matrices as `part_of` cuts from them. Returns
+        the fitted attributes, and leaves the estimator as it is.
         """
         owner, parameters = type(self).__name__, self.get_params(deep=False)
         self._check_parameters()
@@ -171,7 +173,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
         )
-        samples = self._arrange(replace(samples, groups=groups))
+        samples = replace(samples, groups=groups)
+        if for_parts:
+            samples = in_order(samples) if self._merges_copies else samples
+        else:
+            samples = self._arrange(samples)
         recipe = self._build(samples.total_weight)
 
         dictionary = self._dictionary(samples)
@@ -186,7 +192,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
         if not self._refines:
             options = options.with_all_landmarks()
-        grams = self._build_grams(dictionary, samples, options)
+        build = build_raw_grams if for_parts else self._build_grams
+        grams = build(dictionary, samples, options)
         if grams.stack is not None:
             warn_dictionary(owner, grams, samples, self.kernels is None)
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -60,11 +61,14 @@ class Training:
         Their normalised Gram matrices.
     fit_intercept : bool
         Whether models have an intercept.
+    starts : tuple of Solution, default=()
+        Warm starts over these samples, one per output, for methods that take them.
     """
 
     samples: Samples
     grams: Grams
     fit_intercept: bool
+    starts: tuple[Solution, ...] = ()
 
     @property
     def stack(self) -> GramStack:
@@ -141,7 +145,8 @@ def solve_outputs(
     known: list[Solution | None] = [None] * len(training.samples.targets)
 
     def solve() -> list[list[Solution]]:
-        pairs = list(zip(training.problems(recipe), known, strict=True))
+        starts = [k or s for k, s in zip_longest(known, training.starts)]
+        pairs = zip(training.problems(recipe), starts, strict=True)
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
         found = [continued(*pair) for pair in zip(known, found, strict=True)]
         known[:] = found
