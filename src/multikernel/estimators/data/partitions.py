@@ -10,17 +10,23 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.data.finite import check_finite_targets, number_targets
+from multikernel.estimators.data.finite import (
+    check_finite_table,
+    check_finite_targets,
+    number_targets,
+)
 from multikernel.estimators.data.read import (
     Columns,
     Table,
-    check_samples,
     is_precomputed,
+    read_numbers,
+    settled_kernels,
     target_columns,
 )
 from multikernel.gram.blocked import RowBlocks, SampledRows
 from multikernel.gram.blocked.workers import is_dask, mapped, partitions, started
-from multikernel.kernels.sequence.tables import takes_sequences
+from multikernel.kernels import Views
+from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, takes
 
 SAMPLED = 20_000
 """Rows that landmarks are chosen from: a second's work for twenty kernels, and their
@@ -62,10 +68,12 @@ def check_partitions(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         )
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
-    if is_precomputed(estimator.kernels) or takes_sequences(estimator.kernels):
+    kernels = settled_kernels(estimator.kernels)
+    other = is_precomputed(kernels) or isinstance(kernels, Views)
+    if other or takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES):
         raise ValueError(
-            f"{owner} takes numbers in partitions, and neither precomputed kernels nor "
-            "sequences: give it arrays in memory, for example X.compute()."
+            f"{owner} takes numbers in partitions, and no precomputed kernels, views "
+            "or text: give it arrays in memory, for example X.compute()."
         )
     rows, columns = read_partitions(owner, X)
     targets = target_columns(estimator, y.compute() if is_dask(y) else y)
@@ -73,7 +81,7 @@ def check_partitions(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     if is_regressor(estimator):
         targets = number_targets(targets)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
-    return Table(cast(Array, rows), targets, columns, X)
+    return Table(cast(Array, rows), targets, columns, X, None, kernels)
 
 
 def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
@@ -121,7 +129,10 @@ def _numbers(part: Any, number: int, owner: str) -> Array:
     if not len(part):
         return np.empty((0, part.shape[1]))
     try:
-        return check_samples(Columns(), owner, part, False, reset=True)
+        columns = Columns()
+        numbers = read_numbers(columns, owner, part, False, reset=True)
+        check_finite_table(numbers, vars(columns).get("feature_names_in_"))
+        return numbers
     except ValueError as error:
         raise ValueError(f"Partition {number} of X: {error}") from error
 

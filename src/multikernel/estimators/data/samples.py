@@ -74,6 +74,11 @@ class Samples:
     groups: Any = None
 
     @property
+    def seen(self) -> Array:
+        """Return the samples that can be looked at: a sample of those in partitions."""
+        return self.X.sample if isinstance(self.X, SampledRows) else self.X
+
+    @property
     def y(self) -> Array:
         """Return the targets of the whole input, shape (n_rows,)."""
         return self.table.y

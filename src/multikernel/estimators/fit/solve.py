@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, history_array
+from multikernel.estimators.fit.shares import described_terms
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, weighted
@@ -59,11 +61,14 @@ class Training:
         Their normalised Gram matrices.
     fit_intercept : bool
         Whether models have an intercept.
+    starts : tuple of Solution, default=()
+        Warm starts over these samples, one per output, for methods that take them.
     """
 
     samples: Samples
     grams: Grams
     fit_intercept: bool
+    starts: tuple[Solution, ...] = ()
 
     @property
     def stack(self) -> GramStack:
@@ -140,7 +145,8 @@ def solve_outputs(
     known: list[Solution | None] = [None] * len(training.samples.targets)
 
     def solve() -> list[list[Solution]]:
-        pairs = list(zip(training.problems(recipe), known, strict=True))
+        starts = [k or s for k, s in zip_longest(known, training.starts)]
+        pairs = zip(training.problems(recipe), starts, strict=True)
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
         found = [continued(*pair) for pair in zip(known, found, strict=True)]
         known[:] = found
@@ -216,7 +222,10 @@ def fitted_attributes(
     dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
     training.grams.check_active(expansion.active)
     model: AdditiveModel = training.grams.model(expansion)
-    return {
+    described = described_terms(
+        training.stack, expansion.active, expansion.coefs, samples.sample_weight
+    )
+    return described | {
         "kernel_weights_": single([s.kernel_weights for s in solutions]),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
