@@ -63,6 +63,10 @@ def assert_same(model, expected, X):
     np.testing.assert_allclose(
         model.kernel_weights_, expected.kernel_weights_, atol=1e-5
     )
+    np.testing.assert_allclose(model.block_norms_, expected.block_norms_, atol=1e-5)
+    np.testing.assert_allclose(
+        model.variance_shares_, expected.variance_shares_, atol=1e-6
+    )
     np.testing.assert_allclose(
         model._decision_values(X), expected._decision_values(X), atol=1e-5
     )
@@ -94,6 +98,15 @@ def test_regression_with_weights(anywhere):
     expected = regressor().fit(X, y, sample_weight=weights)
     model = regressor().fit(*partitioned(X, y), sample_weight=weights)
     assert_same(model, expected, X)
+
+
+def test_constant_model():
+    X, y = table()
+    data, targets = partitioned(X, y)
+    model = regressor(alpha=1e4).fit(data, targets)
+    assert not model.active_kernels_.size
+    assert not model.variance_shares_.any()
+    np.testing.assert_allclose(model.predict(data).compute(), y.mean())
 
 
 def test_several_classes():
