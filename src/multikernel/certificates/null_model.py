@@ -61,14 +61,30 @@ def constant_model(problem: Problem) -> ConstantModel:
     if not problem.fit_intercept:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         return ConstantModel(np.zeros(n_outputs), -loss.gradient(y, np.zeros_like(y)))
-    if y.ndim == 1:
-        b, dual = best_intercept(loss, y, np.zeros_like(y))
-        return ConstantModel(np.array([b]), dual)
-    zero = np.zeros(y.shape[0])
-    fits = [best_intercept(loss, y[:, k], zero) for k in range(y.shape[1])]
-    return ConstantModel(
-        np.array([b for b, _ in fits]), np.stack([dual for _, dual in fits], axis=1)
-    )
+    return ConstantModel(*best_intercepts(loss, y, np.zeros_like(y)))
+
+
+def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
+    """Return the best constants to add to the decision values of all outputs.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    y, f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, and decision values without intercept.
+
+    Returns
+    -------
+    b : ndarray of shape (n_outputs,)
+        The best intercepts.
+    dual : ndarray of the shape of `y`
+        Minus a subgradient of the loss at f + b; every column of it sums to zero.
+    """
+    columns, values = (array.reshape(len(y), -1).T for array in (y, f))
+    fits = [best_intercept(loss, *pair) for pair in zip(columns, values, strict=True)]
+    dual = np.stack([own for _, own in fits], axis=1)
+    return np.array([b for b, _ in fits]), dual.reshape(y.shape)
 
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:

@@ -77,7 +77,7 @@ class _WeightedPolyhedral(WeightedLoss):
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the loss in boxes w times as large."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
-        return signs, costs, sizes * self.weights
+        return signs, costs, sizes * self._like(y)
 
 
 _MIXINS: tuple[tuple[type, type[WeightedLoss]], ...] = (
