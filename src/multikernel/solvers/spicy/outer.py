@@ -68,7 +68,7 @@ class WorkingSet:
         if init is None:
             self.rho = constant_model(self.problem).dual
             nothing = np.empty(0, dtype=np.intp)
-            self._certify(nothing, np.empty((0, self.problem.y.size)))
+            self._certify(nothing, np.empty((0, *self.problem.y.shape)))
         else:
             self.rho = init.dual
             self._certify(init.active, init.coefs)
@@ -126,7 +126,7 @@ class WorkingSet:
     def _inner(self) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
         problem, kernels = self.problem, self._next_kernels()
-        coefs = np.zeros((kernels.size, problem.gram.shape[1]))
+        coefs = np.zeros((kernels.size, *problem.y.shape))
         kept = np.isin(self.working.kernels, kernels)
         place = np.searchsorted(kernels, self.working.kernels[kept])
         coefs[place] = self.working.expansions[kept]
@@ -150,7 +150,7 @@ class WorkingSet:
             kernels,
             self.side,
             coefs,
-            float(self.working.intercept[0]),
+            self.working.intercept,
             min(self.gamma, suited),
         )
 
@@ -184,7 +184,7 @@ class WorkingSet:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        n_samples = self.problem.y.size
+        n_samples = self.problem.gram.shape[1]
         thin = self.numbers.sum() < float(n_samples) ** 2 * self.numbers.size
         copied, all_bytes = 8 * self.numbers[chosen].sum(), 8 * self.numbers.sum()
         share = THIN_SHARE if thin else COPY_SHARE

@@ -12,7 +12,7 @@ from multikernel.solvers.base import check_supported
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder, metered
 from multikernel.solvers.spicy.outer import WorkingSet
-from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.screening import screening
 from multikernel.solvers.spicy.steps import StepByStep
 from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
 
@@ -67,11 +67,6 @@ class SpicyMKL:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        if problem.y.ndim != 1:
-            return (
-                "SpicyMKL solves for one output at a time, and the targets have "
-                f"{problem.y.shape[1]} columns: solve for each column."
-            )
         if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
                 "SpicyMKL needs a regulariser with a separable prox, such as BlockL1 "
@@ -95,7 +90,7 @@ class SpicyMKL:
         Parameters
         ----------
         problem : Problem
-            The problem, with one-dimensional targets.
+            The problem.
         init : Solution, optional
             A warm start, for example the solution for a near-by ``alpha``.
         callback : callable, optional
@@ -114,7 +109,7 @@ class SpicyMKL:
         """
         check_supported(self, problem)
         incumbent = Incumbent(*metered(problem, callback), PATIENCE, PROGRESS)
-        search = WorkingSet(incumbent, DualNorms(incumbent.problem.gram))
+        search = WorkingSet(incumbent, screening(incumbent.problem))
         search.start(init)
         return self._run(search)
 
@@ -144,7 +139,7 @@ class SpicyMKL:
         solutions : list of Solution
         """
         problem, recorder = metered(problem, callback)
-        bounds = DualNorms(problem.gram)
+        bounds = screening(problem)
         solutions: list[Solution] = []
         last: WorkingSet | None = None
         for regularizer in regularizers:
