@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, project_dual
 from multikernel.gram.base import GramStack
+from multikernel.gram.part import viewed
 from multikernel.gram.products import held_numbers
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses.base import SmoothConjugateLoss
@@ -23,6 +24,7 @@ from multikernel.solvers.spicy.tuning import (
     COPY_SHARE,
     NEAR,
     NEW_KERNELS,
+    NEW_TOGETHER,
     NEW_POWER,
     ONE_THREAD_BYTES,
     SHRINK,
@@ -91,6 +93,11 @@ class WorkingSet:
         # `unsupported` has checked it; a run-time check of a protocol is slow.
         return cast(ProximableRegularizer, self.problem.regularizer)
 
+    @property
+    def _joint(self) -> bool:
+        """Return whether there are several outputs: products are BLAS's dearest then."""
+        return self.problem.y.size > self.problem.gram.shape[1]
+
     def step(self, tol: float) -> None:
         """Solve on a new working set, then certify with one pass."""
         gap, before = self.incumbent.gap, self.working.kernels
@@ -158,7 +165,9 @@ class WorkingSet:
         """Return the stack of some kernels, the one at hand if it is of the same."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that never two of them are held
-            self._held = kernels, self.problem.gram.take(kernels)
+            gram = self.problem.gram
+            part = viewed(gram, kernels) if self._joint else gram.take(kernels)
+            self._held = kernels, part
         return self._held[1]
 
     def _inside(self) -> Array:
@@ -178,7 +187,8 @@ class WorkingSet:
         active = kernels[(self.working.norms[kernels] > 0.0) | near]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
         # The dearer a pass, the more kernels it may bring in.
-        n_new = max(NEW_KERNELS, round(self.problem.gram.shape[0] ** NEW_POWER))
+        least = NEW_TOGETHER if self._joint else NEW_KERNELS
+        n_new = max(least, round(self.problem.gram.shape[0] ** NEW_POWER))
         room = max(n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
@@ -188,6 +198,6 @@ class WorkingSet:
         thin = self.numbers.sum() < float(n_samples) ** 2 * self.numbers.size
         copied, all_bytes = 8 * self.numbers[chosen].sum(), 8 * self.numbers.sum()
         share = THIN_SHARE if thin else COPY_SHARE
-        if copied > max(COPY_BYTES, share * all_bytes):
+        if not self._joint and copied > max(COPY_BYTES, share * all_bytes):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen

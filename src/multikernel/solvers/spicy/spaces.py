@@ -12,6 +12,7 @@ costs :math:`n R^2` by the Woodbury identity, or the cube of n where n is less t
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +32,11 @@ from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
 def per_kernel(factors: Array, values: Array) -> Array:
     """Return values of shape (n_kernels, ...), those of every kernel times a factor."""
     return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
+
+
+def _rows(values: Array) -> Array:
+    """Return values of shape (n_kernels, ...) with a row for every kernel."""
+    return values.reshape(len(values), prod(values.shape[1:]))
 
 
 class KernelSpaces(Protocol):
@@ -116,7 +122,7 @@ class ImageSpaces:
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return v^T K_m v' from the images K_m v'."""
-        rows = images.reshape(len(images), -1)
+        rows = _rows(images)
         if v.ndim < images.ndim:
             return np.asarray(rows @ v.reshape(-1))
         return np.asarray(np.einsum("mi,mi->m", rows, v.reshape(rows.shape)))
@@ -127,7 +133,7 @@ class ImageSpaces:
 
     def values(self, images: Array, shares: Array) -> Array:
         """Add up the rows."""
-        total = shares @ images.reshape(len(images), -1)
+        total = shares @ _rows(images)
         return np.asarray(total.reshape(images.shape[1:]))
 
     def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
