@@ -362,15 +362,6 @@ def test_an_indefinite_kernel_is_named_during_the_solve():
         SpicyMKL(tol=1e-8).solve(replace(problem, gram=DenseStack(grams)))
 
 
-def test_several_outputs_are_refused_in_a_sentence():
-    problem = make_problem("squared_error")
-    wide = replace(problem, y=toy_targets("squared_error", n_outputs=2))
-    reason = SpicyMKL().unsupported(wide)
-    assert "2 columns" in reason
-    with pytest.raises(UnsupportedProblemError, match="2 columns"):
-        SpicyMKL().solve(wide)
-
-
 @pytest.mark.parametrize("constant", [0.0, 5.0, 1e-3, 1e6])
 def test_constant_targets_are_fitted_by_the_intercept(constant):
     y = np.full(toy_targets("squared_error").size, constant)

@@ -213,7 +213,7 @@ class FactorSpaces:
         self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
         left, ends = self.factors.left, self.factors.offsets
         images = np.zeros((left.shape[1], *coefs.shape[2:]))
-        for m in np.flatnonzero(coefs.reshape(len(coefs), -1).any(axis=1)):
+        for m in np.flatnonzero(_rows(coefs).any(axis=1)):
             part = slice(ends[m], ends[m + 1])
             images[part] = (coefs[m].T @ left[:, part]).T
         return images
