@@ -24,8 +24,8 @@ from multikernel.solvers.spicy.tuning import (
     COPY_SHARE,
     NEAR,
     NEW_KERNELS,
-    NEW_TOGETHER,
     NEW_POWER,
+    NEW_TOGETHER,
     ONE_THREAD_BYTES,
     SHRINK,
     SUPERLINEAR,
@@ -95,7 +95,7 @@ class WorkingSet:
 
     @property
     def _joint(self) -> bool:
-        """Return whether there are several outputs: products are BLAS's dearest then."""
+        """Return whether there are several outputs."""
         return self.problem.y.size > self.problem.gram.shape[1]
 
     def step(self, tol: float) -> None:

@@ -33,7 +33,7 @@ class Hessian(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class JointHessian:
-    r"""A matrix over the samples and outputs, :math:`H \otimes I + \sum_k u_k u_k^\top`.
+    r"""A matrix over samples and outputs, :math:`H \otimes I + \sum_k u_k u_k^\top`.
 
     Outputs share the curvature H of the kernels that are in, and one norm a kernel,
     whose own curvature u_k couples them.
@@ -55,6 +55,9 @@ class JointHessian:
         return self.each.cost
 
 
+AnyHessian = Hessian | JointHessian
+
+
 @dataclass(eq=False)
 class QuadraticModel:
     """Gradient and Hessian at a dual point.
@@ -70,7 +73,7 @@ class QuadraticModel:
         is free, without an intercept.
     """
 
-    hessian: Hessian | JointHessian
+    hessian: AnyHessian
     gradient: Array
     excess: Array | None
     _rows: Array = field(init=False)

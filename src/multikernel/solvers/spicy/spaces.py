@@ -25,7 +25,7 @@ from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.weighted import gathered, weighted_gram
-from multikernel.solvers.spicy.quadratic_model import Hessian, JointHessian
+from multikernel.solvers.spicy.quadratic_model import AnyHessian, JointHessian
 from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
 
 
@@ -66,7 +66,7 @@ class KernelSpaces(Protocol):
         """Return the decision values of shares of what the images stand for."""
         ...
 
-    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+    def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
 
         Parameters
@@ -136,7 +136,7 @@ class ImageSpaces:
         total = shares @ _rows(images)
         return np.asarray(total.reshape(images.shape[1:]))
 
-    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+    def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         """Return the weighted sum of the kernels; it is added up where it is used."""
         bent = np.flatnonzero(weights)
         low_rank = per_kernel(bends[bent], images[bent])
@@ -231,7 +231,7 @@ class FactorSpaces:
         """Return Z times the coordinates."""
         return np.asarray(self.factors.left @ self.scaled(images, shares))
 
-    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+    def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         """Return the sum as a product of the active columns with themselves."""
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
