@@ -112,7 +112,9 @@ def test_factors_give_what_matrices_give(loss_name):
 def test_a_path_is_that_of_single_solves():
     for name in ("squared_error", "hinge"):
         problem = make_problem(name, seed=7)
-        penalties = [BlockL1(share * problem.regularizer.alpha) for share in (2, 1, 0.5)]
+        penalties = [
+            BlockL1(share * problem.regularizer.alpha) for share in (2, 1, 0.5)
+        ]
         for solution, penalty in zip(
             SpicyMKL(tol=1e-6).solve_path(problem, penalties), penalties, strict=True
         ):

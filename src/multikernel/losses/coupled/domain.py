@@ -51,8 +51,10 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Ar
             moved = -loss.project_rows(y, -(rho - shift - length * step))
             new = _distance(rho, shift + length * step, moved)
             # Near the end values have no digits left, and the excess decides.
+            gained = new - distance
+            flat = abs(gained) <= 1e-12 * (abs(new) + abs(distance))
             closer = np.abs(moved.sum(axis=0)).sum() < 0.5 * np.abs(excess).sum()
-            if closer or new > distance + 1e-4 * length * float(step @ excess):
+            if gained > 1e-4 * length * float(step @ excess) or (flat and closer):
                 break
             length *= 0.5
         else:

@@ -16,6 +16,9 @@ NEWTON_STEPS, HALVINGS = 50, 40
 SETTLED = 1e-13
 """Of the total weight: an excess of the classes that is rounding."""
 
+ROUNDING = 1e-12
+"""Of the total weight and the value: a change of the value that may be rounding."""
+
 RIDGE = 1e-14
 """Of the largest curvature: that along a constant for all classes is none."""
 
@@ -71,7 +74,8 @@ def smoothed_intercept(
             new, p_new = evaluate(b + length * step)
             # Near the end values have no digits left, and the excess decides.
             left = float(np.abs(weights @ p_new - shares).sum())
-            if new <= value + 1e-4 * length * slope or left < 0.5 * excess:
+            flat = abs(new - value) <= ROUNDING * (total + abs(value))
+            if new <= value + 1e-4 * length * slope or (flat and left < 0.5 * excess):
                 break
             length *= 0.5
         else:
