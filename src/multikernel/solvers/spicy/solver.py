@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from multikernel.losses import SmoothCoupledLoss
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
@@ -12,7 +13,7 @@ from multikernel.solvers.base import check_supported
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder, metered
 from multikernel.solvers.spicy.outer import WorkingSet
-from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.screening import screening
 from multikernel.solvers.spicy.steps import StepByStep
 from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
 
@@ -67,17 +68,13 @@ class SpicyMKL:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        if problem.y.ndim != 1:
-            return (
-                "SpicyMKL solves for one output at a time, and the targets have "
-                f"{problem.y.shape[1]} columns: solve for each column."
-            )
         if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
                 "SpicyMKL needs a regulariser with a separable prox, such as BlockL1 "
                 f"or BlockElasticNet, got {type(problem.regularizer).__name__}."
             )
-        if not isinstance(problem.loss, SmoothConjugateLoss | PolyhedralLoss):
+        kinds = SmoothConjugateLoss | PolyhedralLoss | SmoothCoupledLoss
+        if not isinstance(problem.loss, kinds):
             return (
                 "SpicyMKL needs a loss whose conjugate is twice differentiable or "
                 f"piecewise linear, got {type(problem.loss).__name__}."
@@ -95,7 +92,7 @@ class SpicyMKL:
         Parameters
         ----------
         problem : Problem
-            The problem, with one-dimensional targets.
+            The problem.
         init : Solution, optional
             A warm start, for example the solution for a near-by ``alpha``.
         callback : callable, optional
@@ -114,7 +111,7 @@ class SpicyMKL:
         """
         check_supported(self, problem)
         incumbent = Incumbent(*metered(problem, callback), PATIENCE, PROGRESS)
-        search = WorkingSet(incumbent, DualNorms(incumbent.problem.gram))
+        search = WorkingSet(incumbent, screening(incumbent.problem))
         search.start(init)
         return self._run(search)
 
@@ -144,7 +141,7 @@ class SpicyMKL:
         solutions : list of Solution
         """
         problem, recorder = metered(problem, callback)
-        bounds = DualNorms(problem.gram)
+        bounds = screening(problem)
         solutions: list[Solution] = []
         last: WorkingSet | None = None
         for regularizer in regularizers:
