@@ -9,6 +9,7 @@ from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     store,
 )
 from multikernel.estimators.fit.solve import Recipe
@@ -28,6 +29,7 @@ from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in LP_CHECKS.items() if name not in ("C", "p")},
+    **SELECTION_CHECKS,
     **GRID_CHECKS,
 }
 

@@ -9,7 +9,7 @@ from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
-    SELECTION_CHECK,
+    SELECTION_CHECKS,
     SHARED_CHECKS,
     store,
 )
@@ -31,7 +31,6 @@ LP_CHECKS: Mapping[str, Check] = {
     "C": POSITIVE,
     "p": exponent,
     "solver": SOLVER_CHECK,
-    "selection": SELECTION_CHECK,
     **SHARED_CHECKS,
     "max_iter": MAX_ITER_CHECK,
 }
@@ -182,7 +181,11 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**LP_CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **LP_CHECKS,
+        **SELECTION_CHECKS,
+        **CLASSIFIER_CHECKS,
+    }
 
     def __init__(
         self,
@@ -353,7 +356,11 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**LP_CHECKS, **REGRESSOR_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **LP_CHECKS,
+        **SELECTION_CHECKS,
+        **REGRESSOR_CHECKS,
+    }
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
-    SELECTION_CHECK,
+    SELECTION_CHECKS,
     SHARED_CHECKS,
     store,
 )
@@ -25,7 +25,7 @@ from multikernel.solvers import SpicyMKL
 SPICY_CHECKS: Mapping[str, Check] = {
     "alpha": POSITIVE,
     "l1_ratio": UNIT_INTERVAL,
-    "selection": SELECTION_CHECK,
+    **SELECTION_CHECKS,
     **SHARED_CHECKS,
 }
 
