@@ -16,7 +16,7 @@ next step. Where that does not lead down, the closed form :math:`d_m = \|f_m\| /
 SpicyMKL's own inner iteration needs a conjugate that is smooth, or separable.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from scipy.optimize import lsq_linear
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms, constant_model, project_dual
+from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled
 from multikernel.machines import CrammerSinger, MachineFit, warm_start
 from multikernel.machines.crammer_singer.face import respond
@@ -47,8 +48,16 @@ MOST_TORN = 1500
 GROWTH = 10.0
 """Times the largest weight: where a Newton step ends at the latest."""
 
+TORN = 1e-10
+"""A mass that counts as positive: rounding of a projection leaves smaller ones."""
+
 DAMPING = 1e-8
 """Of the largest curvature, added to all: kernels that tie leave directions flat."""
+
+
+def is_joint_hinge(loss: Loss) -> bool:
+    """Return whether a loss is Crammer and Singer's hinge, weighted or not."""
+    return CrammerSinger().unsupported(loss) is None
 
 
 @dataclass(frozen=True)
@@ -85,14 +94,25 @@ class JointWeights:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        tracker = next(incumbents(self, problem, [problem.regularizer], callback))
-        search = JointSearch(tracker)
-        search.start(init)
-        return tracker.run(search.step, self.tol, self.max_iter)
+        one = [problem.regularizer]
+        return self.solve_path(problem, one, callback, init)[0]
 
-    def walk(self, problem: Problem, init: Solution | None = None) -> "JointWalk":
-        """Return the iteration, to be stepped through from outside."""
-        return JointWalk(problem, init)
+    def solve_path(
+        self,
+        problem: Problem,
+        regularizers: Sequence[BlockRegularizer],
+        callback: Callback | None = None,
+        init: Solution | None = None,
+    ) -> list[Solution]:
+        """Solve for penalties in turn; see `PathSolver.solve_path`."""
+        solutions: list[Solution] = []
+        for tracker in incumbents(self, problem, regularizers, callback):
+            search = JointSearch(tracker)
+            search.start(solutions[-1] if solutions else init)
+            solutions.append(tracker.run(search.step, self.tol, self.max_iter))
+            if solutions[-1].status is Status.STOPPED:
+                break
+        return solutions
 
 
 @dataclass
@@ -209,6 +229,8 @@ class JointSearch:
 
     def step(self) -> None:
         """Run the machine at the weights, and find the next ones."""
+        if not self.weights.any():
+            return
         before = self.tracker.gap
         point = self._evaluate(before)
         best = self._best
@@ -223,8 +245,6 @@ class JointSearch:
             self.weights = point.weights.copy()
             if not self._newton(point):
                 self._closed_form(point)
-        if not self.weights.any():
-            self._admit(point.forms)
 
     def _allowed(self, gap: float) -> float:
         """Return what the machine may have left of a value."""
@@ -309,9 +329,3 @@ class JointSearch:
         images = np.where(free, images, 0.0)
         flat = images.reshape(chosen.size, -1) @ changes.reshape(chosen.size, -1).T
         return np.asarray(0.5 * (flat + flat.T))
-
-
-TORN = 1e-10
-"""A mass that counts as positive: rounding of a projection leaves smaller ones."""
-
-Step = Callable[[], None]
