@@ -1,7 +1,7 @@
 r"""The side of a loss of all classes at once, whose dual points lie on simplices.
 
-With :math:`p_i = w_i e_{y_i} - \rho_i`, positive and of sum :math:`w_i`, Newton's step d
-minimises
+With :math:`p_i = w_i e_{y_i} - \rho_i`, positive and of sum :math:`w_i`, Newton's step
+d minimises
 
 .. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{p_{ic}} + g^\top d
 
