@@ -241,7 +241,9 @@ def target_columns(estimator: BaseEstimator, y: Any) -> Array:
         The targets.
     """
     _refuse_other_arrays(y, "y")
-    if get_tags(estimator).target_tags.multi_output:
+    tags = get_tags(estimator)
+    labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    if tags.target_tags.multi_output or labels:
         several = check_array(
             y,
             dtype=None,

@@ -32,7 +32,7 @@ from multikernel.estimators.data.warned import (
     warn_empty,
 )
 from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import is_likelihood
+from multikernel.estimators.fit.losses import find_link, is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, report
@@ -121,8 +121,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; several columns where the estimator has a ``selection``, of which
+            a classifier takes labels that samples have (1) or have not (0).
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
@@ -178,6 +179,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sample_weight,
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
+            shared=parameters.get("selection") == "shared",
         )
         samples = replace(samples, groups=groups)
         if for_parts:
@@ -218,6 +220,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             precomputed=dictionary is None,
             loss=repr(self.loss),
             has_probabilities=is_likelihood(self.loss),
+            link=find_link(self.loss, samples),
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
         columns = vars(table.columns)
@@ -369,10 +372,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        terms : ndarray of shape (n_samples, n_active)
+        terms : ndarray of shape (n_samples, n_outputs, n_active)
             f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
-            ``intercept_`` is the decision value or prediction. With more than two
-            classes the shape is (n_samples, n_classes, n_active).
+            ``intercept_`` is the decision value or prediction. Outputs are targets,
+            labels, or more than two classes; the axis of a single one is left out,
+            (n_samples, n_active).
         """
         model, checked = self._model_and_data(X)
         terms = model.contributions(checked)
