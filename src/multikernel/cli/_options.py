@@ -88,6 +88,15 @@ MaxRank = Annotated[
     int | None,
     typer.Option(help="Landmarks of a kernel at most, for --storage low_rank.", min=1),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        help="Fit on a Dask cluster: local for workers on this machine, or the address "
+        "of a scheduler, tcp://host:8786. The data may be a pattern or a folder.",
+        metavar="WHERE",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

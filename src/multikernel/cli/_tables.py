@@ -90,12 +90,16 @@ def read_table(
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
         frame = _read_frame(path)
-    _require(path, frame.columns, list(sequences))
+    check_columns(path, frame.columns, list(sequences))
     kept = tuple(name for name in sequences if name not in (target, *drop))
     named = [*drop, *([target] if target else [])]
-    _require(path, frame.columns, named)
-    y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
-    return Table(_features(path, frame.drop(columns=named), kept), y, None, kept)
+    check_columns(path, frame.columns, named)
+    y = (
+        None
+        if target is None
+        else check_targets(path, frame[target].to_numpy(), len(frame))
+    )
+    return Table(check_features(path, frame.drop(columns=named), kept), y, None, kept)
 
 
 def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
@@ -106,7 +110,7 @@ def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> N
 
 
 @contextmanager
-def _readable(path: Path, kind: str) -> Iterator[None]:
+def readable(path: Path, kind: str) -> Iterator[None]:
     """Turn what readers make of a damaged file into one sentence."""
     try:
         yield
@@ -125,10 +129,10 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
 
 def _read_frame(path: Path) -> pd.DataFrame:
     if path.suffix == ".parquet":
-        with _readable(path, "Parquet file"):
+        with readable(path, "Parquet file"):
             return pd.read_parquet(path)
     # Without the repairs that pandas makes in silence.
-    with _readable(path, "CSV file with a header"), warnings.catch_warnings():
+    with readable(path, "CSV file with a header"), warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
         header = pd.read_csv(path, header=None, nrows=1, dtype=str)
         frame = pd.read_csv(path, index_col=False, low_memory=False)
@@ -139,30 +143,30 @@ def _read_frame(path: Path) -> pd.DataFrame:
 
 
 def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
-    with _readable(path, "npz file of plain arrays"):
+    with readable(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array without a name")
         with archive:
             arrays = {key: archive[key] for key in archive.files}
-    _require(path, arrays, [target] if target else [])
+    check_columns(path, arrays, [target] if target else [])
     key = "K" if "K" in arrays else "X"
-    _require(path, arrays, [key])
+    check_columns(path, arrays, [key])
     _require_axes(path, arrays, key)
     names_key, letter, axis = NAMED[key]
     names = [f"{letter}{index}" for index in range(arrays[key].shape[axis])]
     if names_key in arrays:
         names = _names(path, names_key, arrays[names_key], len(names))
     n_rows = arrays[key].shape[1 if key == "K" else 0]
-    y = None if target is None else _targets(path, arrays[target], n_rows)
+    y = None if target is None else check_targets(path, arrays[target], n_rows)
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
-    _require(path, frame.columns, drop)
-    return Table(_features(path, frame.drop(columns=drop)), y)
+    check_columns(path, frame.columns, drop)
+    return Table(check_features(path, frame.drop(columns=drop)), y)
 
 
-def _features(
+def check_features(
     path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return the features as numbers, apart from sequences."""
@@ -182,7 +186,7 @@ def _features(
     return frame.astype(dict.fromkeys(numbers, np.float64))
 
 
-def _targets(path: Path, y: Any, n_rows: int) -> Any:
+def check_targets(path: Path, y: Any, n_rows: int) -> Any:
     """Return the targets if they are real numbers or words, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
@@ -203,7 +207,7 @@ def _targets(path: Path, y: Any, n_rows: int) -> Any:
     return y
 
 
-def _require(path: Path, present: Any, wanted: list[str]) -> None:
+def check_columns(path: Path, present: Any, wanted: list[str]) -> None:
     """Raise if something asked for is not in the file, and say what is."""
     missing = [name for name in wanted if name not in present]
     if missing:

@@ -109,11 +109,13 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
     import dask.array as da
 
     X = whole_rows(X)
-    sizes = X.chunks[0] if hasattr(X, "chunks") else [float("nan")] * X.npartitions
+    parts = partitions(X)
+    # What Dask fuses has fewer partitions than it says.
+    sizes = X.chunks[0] if hasattr(X, "chunks") else [float("nan")] * len(parts)
     call = dask.delayed(function)
     parts = [
         da.from_delayed(call(part), (size, *like.shape[1:]), meta=like[:0])
-        for part, size in zip(partitions(X), sizes, strict=True)
+        for part, size in zip(parts, sizes, strict=True)
     ]
     return da.concatenate(parts)
 
