@@ -37,6 +37,7 @@ from multikernel.estimators import (
     UniformMKLClassifierCV,
     UniformMKLRegressor,
     UniformMKLRegressorCV,
+    map_grams,
     regularization_path,
     stack_grams,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "UniformMKLRegressor",
     "UniformMKLRegressorCV",
     "load",
+    "map_grams",
     "regularization_path",
     "save",
     "stack_grams",

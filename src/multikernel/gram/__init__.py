@@ -6,7 +6,7 @@ from multikernel.gram.definite import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.factors import kernel_features
-from multikernel.gram.files import MemoryMapped
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
@@ -37,6 +37,7 @@ __all__ = [
     "NormalizedStack",
     "PartStack",
     "ScaledStack",
+    "Storage",
     "TailNormalizer",
     "TailSums",
     "build_low_rank",

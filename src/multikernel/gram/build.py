@@ -11,7 +11,7 @@ from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.factors import known_ranks
-from multikernel.gram.files import MemoryMapped
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.fill import fill
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.normalized import normalize_lazily
@@ -33,9 +33,6 @@ from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import run_blocks
 
 STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank", "memmap")
-
-Storage = str | LowRank | MemoryMapped
-"""What a ``storage`` parameter may be."""
 
 
 COPIED_BYTES = 2**26
@@ -77,7 +74,8 @@ def build_stack(
         whenever they are needed; "low_rank" holds factors of kernels: their features
         where they have few (`kernel_features`), and otherwise their values at
         landmarks, with bounds on what these leave (`LowRank` says how many there may
-        be); "memmap" writes whole kernels to a file (`MemoryMapped` says where). "auto" takes what is predicted to be quickest of those that fit, see
+        be); "memmap" writes whole kernels to a file (`MemoryMapped` says where).
+        "auto" takes what is predicted to be quickest of those that fit, see
         `choose_storage`.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now

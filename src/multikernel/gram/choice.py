@@ -6,7 +6,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors import kernel_features, known_ranks
-from multikernel.gram.files import MemoryMapped
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.growth import Goal, grow, kernel_columns, start
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.memory import byte_limit, readable_bytes
@@ -58,7 +58,7 @@ class Choice:
         What a fit may take, to an order of magnitude.
     """
 
-    storage: str | LowRank | MemoryMapped
+    storage: Storage
     reason: str
     n_kernels: int
     n_bytes: int
@@ -76,7 +76,7 @@ def choose_storage(
     dictionary: KernelDictionary,
     X: Array,
     normalize: Steps = None,
-    storage: str | LowRank | MemoryMapped = "auto",
+    storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice:
     """Choose a storage by what is predicted of each.
@@ -194,7 +194,7 @@ class Costs:
 
     def asked_for(
         self,
-        storage: str | LowRank | MemoryMapped,
+        storage: Storage,
         dictionary: KernelDictionary,
         X: Array,
     ) -> Choice:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 from multikernel._typing import Array
 from multikernel._validation import OneOf, check_parameter
-from multikernel.gram.dense import Stored
+from multikernel.gram.landmarks import LowRank
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import Normalization
 from multikernel.linalg.threads import run_blocks
@@ -69,6 +69,10 @@ class MemoryMapped:
             )
 
 
+Storage = str | LowRank | MemoryMapped
+"""What a ``storage`` parameter may be."""
+
+
 @dataclass(frozen=True)
 class Header:
     """What a file of Gram matrices says of itself.
@@ -104,8 +108,8 @@ class Header:
 def write_stack(
     folder: PathLike | None,
     header: Header,
-    fill: Callable[[Stored], Normalization | None],
-) -> Stored:
+    fill: Callable[[Array], Normalization | None],
+) -> Array:
     """Write a stack into a folder, its header last.
 
     Parameters
@@ -154,7 +158,7 @@ def _fill(
     place: Path,
     array: "np.memmap[Any, Any]",
     header: Header,
-    fill: Callable[[Stored], Normalization | None],
+    fill: Callable[[Array], Normalization | None],
 ) -> None:
     """Write the files of a stack, the header last: only what is whole has one."""
     learnt = fill(array)
@@ -167,7 +171,7 @@ def _fill(
     begun.replace(place / HEADER)
 
 
-def open_stack(path: PathLike) -> tuple[Stored, Header | None]:
+def open_stack(path: PathLike) -> tuple[Array, Header | None]:
     """Open Gram matrices in a file.
 
     Parameters
@@ -266,7 +270,7 @@ def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
     return Normalization(tuple(steps))
 
 
-def _arrays(learnt: Normalization) -> Mapping[str, Array]:
+def _arrays(learnt: Normalization) -> dict[str, Any]:
     """Return the arrays of all steps, each with its step's number before its name."""
     return {
         f"{place}.{f.name}": getattr(step, f.name)
@@ -277,8 +281,8 @@ def _arrays(learnt: Normalization) -> Mapping[str, Array]:
 
 
 def joined(
-    matrices: Sequence[Stored], folder: PathLike | None = None, name: str = "grams"
-) -> Stored:
+    matrices: Sequence[Array], folder: PathLike | None = None, name: str = "grams"
+) -> Array:
     """Copy matrices into one file, one after another.
 
     Parameters
@@ -299,7 +303,7 @@ def joined(
     shape = (len(matrices), *matrices[0].shape)
     dtype = "float32" if single else "float64"
 
-    def fill(array: Stored) -> None:
+    def fill(array: Array) -> None:
         # One by one, in order: no more is held than the system wants to.
         for place, matrix in zip(array, matrices, strict=True):
             place[...] = matrix
@@ -358,7 +362,7 @@ def _take_room(file: BinaryIO, n_bytes: int) -> None:
         file.write(block[: n_bytes - start])
 
 
-def scratch(folder: PathLike | None, shape: Sequence[int], dtype: str) -> Stored:
+def scratch(folder: PathLike | None, shape: Sequence[int], dtype: str) -> Array:
     """Return an array to write to, in a temporary file that goes with it.
 
     Parameters
@@ -387,7 +391,7 @@ def free_bytes(folder: Path) -> str:
     return readable_bytes(shutil.disk_usage(folder).free) + " left"
 
 
-def checksums(array: Stored) -> tuple[int, ...]:
+def checksums(array: Array) -> tuple[int, ...]:
     """Return a checksum of every matrix, on all threads."""
     found = np.zeros(array.shape[0], dtype=np.int64)
 
@@ -407,7 +411,7 @@ def backing(array: Any) -> "np.memmap[Any, Any] | None":
     return file
 
 
-def _mapped(path: Path) -> Stored:
+def _mapped(path: Path) -> Array:
     """Return the matrices of a file, of three axes, as a view of it."""
     try:
         array = np.asarray(npy.open_memmap(path, "r"))

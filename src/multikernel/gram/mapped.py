@@ -96,18 +96,18 @@ class MappedStack(DenseStack):
         return _mapped_again, arguments
 
 
-def held(array: Stored) -> DenseStack:
+def held_stack(array: Stored) -> DenseStack:
     """Return the stack of an array, by whether it is a file's."""
     return DenseStack(array) if backing(array) is None else MappedStack(array)
 
 
-def address(array: Stored) -> int:
+def address(array: Any) -> int:
     """Return where an array begins in memory."""
     found: int = array.__array_interface__["data"][0]
     return found
 
 
-def read_ahead(array: Stored) -> None:
+def read_ahead(array: Any) -> None:
     """Ask the system to read a part of a file, which is needed soon."""
     file = backing(array)
     held = getattr(file, "base", None)

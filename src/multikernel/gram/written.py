@@ -1,4 +1,4 @@
-"""From a dictionary and data to Gram matrices in a file, or to a file written before."""
+"""From a dictionary and data to Gram matrices in a file, written now or before."""
 
 from pathlib import Path
 from pickle import PicklingError
@@ -7,7 +7,6 @@ from joblib import hash as fingerprint
 
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import Stored
 from multikernel.gram.files import (
     HEADER,
     MATRICES,
@@ -76,7 +75,7 @@ def map_kernels(
         _source(dictionary, X, stored, sample_weight if stored else None),
     )
 
-    def write(array: Stored) -> Normalization | None:
+    def write(array: Array) -> Normalization | None:
         own = learnt if stored else Normalization()
         fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), own)
         return learnt if stored else None
@@ -93,7 +92,7 @@ def map_kernels(
     return (stack if stored else learnt.learn_scales(stack)), learnt
 
 
-def _found(folder: PathLike, wanted: Header) -> Stored:
+def _found(folder: PathLike, wanted: Header) -> Array:
     """Return the matrices that a folder holds, if they are those that are wanted."""
     array, header = open_stack(folder)
     assert header is not None

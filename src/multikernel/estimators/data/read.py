@@ -22,6 +22,7 @@ from multikernel.estimators.data.finite import (
     check_finite_targets,
     number_targets,
 )
+from multikernel.estimators.data.precomputed import opened
 from multikernel.estimators.data.sequences import is_text, read_mixed
 from multikernel.kernels.sequence.tables import Layout, takes_sequences
 
@@ -94,6 +95,7 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         )
     columns, owner = Columns(), type(estimator).__name__
     precomputed = is_precomputed(estimator.kernels)
+    X = opened(X) if precomputed else X
     layout = None
     if takes_sequences(estimator.kernels):
         checked, layout = read_mixed(columns, owner, X, reset=True)
@@ -181,6 +183,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     owner = type(estimator).__name__
     if "sequence_features_" in vars(estimator):
         return read_mixed(estimator, owner, X, reset=False)[0]
+    X = opened(X) if precomputed else X
     checked = _check_samples(estimator, owner, X, precomputed, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if precomputed and checked.shape[1:] != expected:

@@ -41,7 +41,7 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
     warn_unfinished,
 )
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
@@ -75,7 +75,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: Steps
     fit_intercept: bool
-    storage: str | LowRank
+    storage: Storage
     max_bytes: int | None
     check_psd: str | bool
     verbose: int
