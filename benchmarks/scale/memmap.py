@@ -1,0 +1,167 @@
+"""Kernels and tables larger than memory: memory maps and streams, against memory.
+
+``maps`` fits logistic SpicyMKL on kernels in a file, and on the same in memory: seconds
+with a warm page cache, and the peak of anonymous memory, which is what a process holds
+beside the pages of files. ``stream`` fits a Parquet file by batches. Files that exist
+are used again, so an interrupted run is resumed; ``--remove`` removes them in the end.
+"""
+
+import argparse
+import datetime
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from multikernel import SpicyMKLClassifier, stack_grams
+from multikernel.datasets import make_ringnorm
+from multikernel.gram import MemoryMapped, build_stack
+from multikernel.kernels import random_subset_gaussians
+
+HERE = Path(__file__).parent
+ALPHA = 0.02
+
+
+def anonymous() -> int:
+    """Return the bytes of anonymous memory of this process (Linux)."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return 1024 * next(int(s.split()[1]) for s in lines if s.startswith("RssAnon"))
+
+
+def measured(work: Callable[[], Any]) -> dict[str, Any]:
+    """Return seconds, processor seconds and peak anonymous memory of a function."""
+    peaks, done = [anonymous()], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            peaks[0] = max(peaks[0], anonymous())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    wall, own = time.perf_counter(), time.process_time()
+    try:
+        found = work()
+    finally:
+        done.set()
+        thread.join()
+    return {
+        "seconds": time.perf_counter() - wall,
+        "processor_seconds": time.process_time() - own,
+        "peak_anonymous_gigabytes": peaks[0] / 1e9,
+        **found,
+    }
+
+
+def fitted(model: SpicyMKLClassifier) -> dict[str, Any]:
+    """Return what a fit tells of itself."""
+    return {
+        "gap": float(model.duality_gap_),
+        "objective": float(model.objective_),
+        "iterations": int(model.n_iter_),
+        "passes": float(model.history_["passes"][-1]),
+        "n_active": int(model.active_kernels_.size),
+    }
+
+
+def problem(n_samples: int) -> tuple[Any, Any]:
+    """Return standardised columns and labels."""
+    X, y = make_ringnorm(n_samples, random_state=0)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def write_kernels(folder: Path, n_samples: int, n_kernels: int) -> None:
+    """Write Gaussians on random subsets of the columns, unless that has been done."""
+    X, _ = problem(n_samples)
+    kernels = random_subset_gaussians(n_kernels, X.shape[1], random_state=0)
+    build_stack(kernels, X, storage=MemoryMapped(folder))
+
+
+def fit_kernels(folder: Path, where: str, n_samples: int) -> dict[str, Any]:
+    """Fit on a file, or on what it holds once that is in memory."""
+    _, y = problem(n_samples)
+    small = np.stack([np.eye(20), np.ones((20, 20))])
+    model = SpicyMKLClassifier("precomputed", alpha=ALPHA, tol=1e-3)
+    model.fit(stack_grams(small), y[:20])  # what is compiled is loaded
+    path = folder / "stack.npy"
+    with path.open("rb") as file:  # the page cache is warm
+        while file.read(2**24):
+            pass
+    held = stack_grams(np.load(path)) if where == "memory" else folder
+    return measured(lambda: fitted(model.fit(held, y)))
+
+
+def maps(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Compare kernels in a file with kernels in memory, a process each."""
+    n_samples, n_kernels = (200, 40) if options.quick else (2000, 250)
+    folder = options.folder / f"kernels-{n_samples}-{n_kernels}"
+    start = time.perf_counter()
+    write_kernels(folder, n_samples, n_kernels)
+    written = time.perf_counter() - start
+    rows = []
+    for number in range(1 if options.quick else 3):
+        for where in ("memory", "map"):
+            row = in_process("fit_kernels", str(folder), where, str(n_samples))
+            rows.append(
+                {
+                    "kernels_in": where,
+                    "run": number,
+                    "file_gigabytes": 8e-9 * n_kernels * n_samples**2,
+                    "write_or_open_seconds": written,
+                    **row,
+                }
+            )
+            print(rows[-1], flush=True)
+    if options.remove:
+        shutil.rmtree(folder)
+    return rows
+
+
+def in_process(task: str, *arguments: str) -> dict[str, Any]:
+    """Return what a function of this file finds in a process of its own."""
+    line = [sys.executable, __file__, "--task", task, *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {
+    "fit_kernels": lambda folder, where, n: fit_kernels(Path(folder), where, int(n)),
+}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--task"]:
+        print(json.dumps(TASKS[sys.argv[2]](*sys.argv[3:])))
+        return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["maps"])
+    parser.add_argument("--quick", action="store_true", help="small, seconds")
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/multikernel-scale"))
+    parser.add_argument("--remove", action="store_true", help="remove large files")
+    parser.add_argument("--output", type=Path, default=HERE)
+    options = parser.parse_args()
+    rows = {"maps": maps}[options.what](options)
+    folder = options.output / "results"
+    folder.mkdir(parents=True, exist_ok=True)
+    line = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
+    content = {
+        "commit": commit.strip(),
+        "date": datetime.date.today().isoformat(),
+        "rows": rows,
+    }
+    path = folder / f"memmap_{options.what}.json"
+    path.write_text(json.dumps(content, indent=0), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
