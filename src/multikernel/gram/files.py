@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import OneOf, check_parameter
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.memory import readable_bytes
@@ -409,6 +409,11 @@ def backing(array: Any) -> "np.memmap[Any, Any] | None":
         file = array if isinstance(array, np.memmap) else file
         array = getattr(array, "base", None)
     return file
+
+
+def evenly_spaced(n_rows: int, most: int) -> Indices:
+    """Return at most so many rows of a table, evenly spaced."""
+    return np.unique(np.linspace(0, n_rows - 1, min(most, n_rows)).astype(np.intp))
 
 
 def _mapped(path: Path) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
+from multikernel.gram.files import backing, evenly_spaced
 from multikernel.kernels import (
     GaussianKernel,
     KernelDictionary,
@@ -28,6 +29,11 @@ samples takes 800 MB."""
 
 COMPONENTS = 300
 """Landmarks of such a kernel, which then costs what ten kernels on a column do."""
+
+
+LEARNT_ROWS = 100_000
+"""Rows of a table in a file that kernels learn from; the median of 1000 of them is
+taken."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +119,13 @@ def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None
     """
     if is_precomputed(kernels):
         return None
-    X = samples.X
+    X, weights = samples.X, samples.sample_weight
+    if backing(X) is not None:
+        # Widths and the landmarks of kernels are learnt from evenly spaced rows.
+        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
+        X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
+        chosen: KernelDictionary = default_dictionary(X, weights)
     elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
         if not kernels:
             raise ValueError("kernels is empty: at least one kernel is needed.")

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from multikernel._typing import Array
+from multikernel.estimators.data.batches import Spooled, is_stream, spool
 from multikernel.estimators.data.finite import (
     check_finite_grams,
     check_finite_table,
@@ -72,11 +73,12 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     ----------
     estimator : estimator
         Its tags and its ``kernels`` say what data must look like; not changed.
-    X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
-            (n_samples, n_samples, n_kernels) for precomputed kernels
+    X : array-like or data frame of shape (n_samples, n_features), iterator of batches \
+            of rows, or ndarray of shape (n_samples, n_samples, n_kernels) for \
+            precomputed kernels
         Training data.
     y : array-like of shape (n_samples,), or (n_samples, n_outputs) where the \
-            estimator's tags say that it takes several targets
+            estimator's tags say that it takes several targets; of batches their column
         Targets.
 
     Returns
@@ -88,6 +90,10 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     ValueError
         With a sentence that says what is wrong.
     """
+    names = None
+    if is_stream(X):
+        table = spool(X, y)
+        X, y, names = table.X, table.y, table.names
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
@@ -101,6 +107,8 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         checked, layout = read_mixed(columns, owner, X, reset=True)
     else:
         checked = _check_samples(columns, owner, X, precomputed, reset=True)
+    if names is not None:
+        columns.feature_names_in_ = np.array(names, dtype=object)
     if precomputed:
         _check_square(checked)
         columns.n_features_in_ = checked.shape[1]
@@ -181,6 +189,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
         With a sentence that says what is wrong.
     """
     owner = type(estimator).__name__
+    if is_stream(X):
+        return _check_spooled(estimator, owner, spool(X))
     if "sequence_features_" in vars(estimator):
         return read_mixed(estimator, owner, X, reset=False)[0]
     X = opened(X) if precomputed else X
@@ -194,6 +204,20 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
             f"{expected[1]})."
         )
     return checked
+
+
+def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Array:
+    """Return a table that came in batches, if it has the columns of the fit."""
+    known = vars(estimator).get("feature_names_in_")
+    expected = estimator.n_features_in_ if known is None else tuple(known)
+    found = table.X.shape[1] if known is None else table.names
+    if found != expected:
+        raise ValueError(
+            f"The batches have other columns than {owner} was fitted on: {found} in "
+            f"place of {expected}."
+        )
+    check_finite_table(table.X, table.names)
+    return table.X
 
 
 def is_precomputed(kernels: object) -> bool:
