@@ -1,6 +1,7 @@
 """The landmarks that factors of low rank are made of."""
 
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -13,7 +14,6 @@ from multikernel.gram.growth import (
     kernel_columns,
     on_its_columns,
 )
-from multikernel.gram.low_rank import LowRankStack
 from multikernel.kernels.base import KernelDictionary, kernel_diagonal, kernel_name
 
 
@@ -54,6 +54,20 @@ class LowRank:
         for name in ("max_rank", "first"):
             check_parameter("LowRank", name, getattr(self, name), COUNT)
         check_parameter("LowRank", "tol", self.tol, NON_NEGATIVE)
+
+
+@runtime_checkable
+class FactoredStack(Protocol):
+    """A stack that holds factors, from which coordinates can be had."""
+
+    @property
+    def ranks(self) -> Indices:
+        """Return the number of columns of every factor, shape (n_kernels,)."""
+        ...
+
+    def own_coordinates(self, m: int, coefs: Array) -> Array:
+        """Return the factor of one kernel, transposed, times coefficients."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +135,13 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, self.cosine)
 
     def coefficients(
-        self, stack: LowRankStack, m: int, coefs: Array
+        self, stack: "FactoredStack", m: int, coefs: Array
     ) -> tuple[Array, Array]:
         """Return the coefficients over landmarks, or features, of a kernel's function.
 
         Parameters
         ----------
-        stack : LowRankStack
+        stack : FactoredStack
             The factors.
         m : int
             The kernel.
@@ -141,8 +155,7 @@ class Landmarks:
         constant : ndarray of shape (n_outputs,)
             What is added.
         """
-        part = slice(stack.offsets[m], stack.offsets[m + 1])
-        weights = np.sqrt(self.scales[m]) * (stack.right[:, part].T @ coefs)
+        weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
         shift, triangle = self.shifts[m], self.triangles[m]
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
         chosen = self.chosen[m]

@@ -12,17 +12,18 @@ costs :math:`n R^2` by the Woodbury identity, or the cube of n where n is less t
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.factors import low_rank_form
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors import tall_form
 from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import Hessian
 from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
@@ -80,8 +81,8 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
     spaces : KernelSpaces
         By ranks where the stack holds factors.
     """
-    factors = low_rank_form(gram.stack if isinstance(gram, MeteredStack) else gram)
-    return ImageSpaces(gram) if factors is None else FactorSpaces(gram, factors)
+    factors = tall_form(gram.stack if isinstance(gram, MeteredStack) else gram)
+    return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,30 +176,34 @@ class FactorSpaces:
     ----------
     gram : GramStack
         The kernels; if it is metered it counts what is read.
-    factors : LowRankStack
-        The same kernels.
+    Z : TallMatrix
+        Their factors, side by side.
+    offsets : ndarray of shape (n_kernels + 1,)
+        The first column of every kernel, and the end.
     """
 
     gram: GramStack
-    factors: LowRankStack
+    Z: TallMatrix
+    offsets: Indices
 
     @cached_property
     def _products(self) -> "ColumnProducts":
-        return ColumnProducts(self.factors.left)
+        return ColumnProducts(self.Z)
+
+    @cached_property
+    def _ranks(self) -> Indices:
+        return np.diff(self.offsets)
 
     def images(self, v: Array) -> Array:
         """Return Z^T v."""
         self._count()
-        return np.asarray(v @ self.factors.left)
+        return self.Z.inner(v)
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m], one after another."""
         self._count()
-        images, ends = np.zeros(self.factors.left.shape[1]), self.factors.offsets
-        for m in np.flatnonzero(coefs.any(axis=1)):
-            part = slice(ends[m], ends[m + 1])
-            images[part] = coefs[m] @ self.factors.left[:, part]
-        return images
+        parts = [slice(a, b) for a, b in pairwise(self.offsets.tolist())]
+        return self.Z.inner_of_each(coefs, parts)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return sums of products over the columns of every kernel."""
@@ -210,14 +215,14 @@ class FactorSpaces:
 
     def values(self, images: Array, shares: Array) -> Array:
         """Return Z times the coordinates."""
-        return np.asarray(self.factors.left @ self.scaled(images, shares))
+        return self.Z.times(self.scaled(images, shares))
 
     def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
         """Return the sum as a product of the active columns with themselves."""
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
         columns = BlockColumns(
-            np.repeat(np.arange(weights.size), self.factors.ranks)[active],
+            np.repeat(np.arange(weights.size), self._ranks)[active],
             self._repeated(weights)[active],
             (self._repeated(bends) * images)[active],
         )
@@ -230,10 +235,10 @@ class FactorSpaces:
             self.gram.count(n_kernels if kernels is None else kernels, n_samples)
 
     def _sums(self, values: Array) -> Array:
-        return np.asarray(np.add.reduceat(values, self.factors.offsets[:-1]))
+        return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
 
     def _repeated(self, values: Array) -> Array:
-        return np.asarray(np.repeat(values, self.factors.ranks))
+        return np.asarray(np.repeat(values, self._ranks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,12 +348,12 @@ class ProductHessian:
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
-        some = gathered(self.products.Z[indices], self.columns)
+        some = gathered(self.products.Z.rows(indices), self.columns)
         return self._expanded(self.columns, self.blocks.times(some.T)).T
 
     def _counting(self, inverse: Array) -> Indices:
         """Return the columns without which the rest is below a share of the shift."""
-        traces = self.products.squares(inverse)[self.columns]
+        traces = self.products.Z.squares(inverse)[self.columns]
         # Of the block w I + u u^T the diagonal is what counts of a column.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
@@ -361,7 +366,8 @@ class ProductHessian:
 
     def _sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the product of the columns, of shape (n_samples, n_samples)."""
-        Z, every = self.products.Z, np.arange(self.products.Z.shape[0])
+        every = np.arange(self.products.Z.shape[0])
+        Z = self.products.Z.rows(every)
         weights = np.zeros(Z.shape[1])
         weights[columns] = blocks.weights
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
@@ -375,7 +381,7 @@ class ProductHessian:
         """Return the product of columns of Z with a matrix."""
         every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
         every[columns] = coordinates
-        return np.asarray(self.products.Z @ every)
+        return self.products.Z.times(every)
 
 
 @dataclass(eq=False)
@@ -386,20 +392,16 @@ class ColumnProducts:
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_columns)
+    Z : TallMatrix
         The columns.
     """
 
-    Z: Array
+    Z: TallMatrix
     _last: Array = field(init=False)  # weights, the largest of which is one
     _kept: Array | None = None
 
     def __post_init__(self) -> None:
         self._last = np.ones(self.Z.shape[0])
-
-    def squares(self, weights: Array) -> Array:
-        """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
-        return np.asarray(np.einsum("i,ij,ij->j", weights, self.Z, self.Z))
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
@@ -419,11 +421,11 @@ class ColumnProducts:
         scaled = weights / largest
         if not np.array_equal(scaled, self._last):
             self._last, self._kept = scaled, None
-            return weighted_gram(self.Z, weights, columns, sides)
+            return self.Z.gram(weights, columns, sides)
         every = np.arange(self.Z.shape[1])
         if every.size > KEPT * columns.size:
-            return weighted_gram(self.Z, weights, columns, sides)
+            return self.Z.gram(weights, columns, sides)
         if self._kept is None:
-            self._kept, _ = weighted_gram(self.Z, scaled, every, sides)
-        inner = (self.Z.T @ (weights[:, None] * sides))[columns]
+            self._kept, _ = self.Z.gram(scaled, every, sides)
+        inner = self.Z.inner(weights[:, None] * sides)[columns]
         return largest * self._kept[np.ix_(columns, columns)], inner
