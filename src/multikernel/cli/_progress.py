@@ -17,7 +17,6 @@ from rich.progress import Progress as RichProgress
 
 from multikernel.problem import Progress
 
-
 QUIET_SECONDS = 10.0
 """Between two lines of a log."""
 

@@ -81,10 +81,11 @@ class Training:
         if self.folder is None and self.max_rank is None:
             return self.storage
         if self.storage == "memmap":
-            return MemoryMapped(self.folder)
+            return MemoryMapped(str(self.folder))
         if self.storage not in (None, "low_rank"):
             raise ValueError("--folder is for --storage memmap or low_rank.")
-        return LowRank(self.max_rank or LowRank().max_rank, folder=self.folder)
+        folder = None if self.folder is None else str(self.folder)
+        return LowRank(self.max_rank or LowRank().max_rank, folder=folder)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

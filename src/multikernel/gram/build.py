@@ -7,6 +7,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
+from multikernel.gram.blocked.build import build_blocked
+from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factorise import build_low_rank
@@ -118,6 +120,15 @@ def build_stack(
     )
     if storage == "auto":
         storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
+    if isinstance(storage, LowRank) and storage.folder is not None:
+        return build_blocked(
+            dictionary,
+            rows_for_files(X, storage),
+            normalize=normalize,
+            sample_weight=sample_weight,
+            options=storage,
+            max_bytes=max_bytes,
+        )
     if isinstance(storage, LowRank) or storage == "low_rank":
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import OneOf, check_parameter
+from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import Normalization
@@ -61,12 +61,8 @@ class MemoryMapped:
     dtype: str = "float64"
 
     def __post_init__(self) -> None:
-        choices = OneOf(("float64", "float32"))
-        check_parameter("MemoryMapped", "dtype", self.dtype, choices)
-        if not isinstance(self.folder, str | os.PathLike | None):
-            raise ValueError(
-                f"MemoryMapped: folder must be a path or None, got {self.folder!r}."
-            )
+        check_parameter("MemoryMapped", "folder", self.folder, FOLDER)
+        check_parameter("MemoryMapped", "dtype", self.dtype, PRECISION)
 
 
 Storage = str | LowRank | MemoryMapped

@@ -1,6 +1,7 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,6 +60,8 @@ class GramOptions:
         Draws the vectors that show whether matrices are symmetric.
     check_psd : {"active", "all", False}
         Which kernels of a fitted model are looked at, as in `check_definite`.
+    tell : callable or None, default=None
+        Called with the share of the kernels that has been built, where that is long.
     """
 
     normalize: Steps
@@ -66,6 +69,7 @@ class GramOptions:
     max_bytes: int | None
     random_state: Any = None
     check_psd: str | bool = "active"
+    tell: Callable[[float], None] | None = None
 
     def with_all_landmarks(self) -> "GramOptions":
         """Return options by which factors are at once as fine as they may be."""

@@ -33,7 +33,7 @@ from multikernel.estimators.fit.fitted import FittedModel, publish
 from multikernel.estimators.fit.losses import is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
-from multikernel.estimators.fit.progress import Watch, report
+from multikernel.estimators.fit.progress import Watch, report, tell_building
 from multikernel.estimators.fit.solve import (
     Recipe,
     Training,
@@ -172,6 +172,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.max_bytes,
             self.random_state,
             self.check_psd,
+            tell_building(owner, callback, self.verbose),
         )
         verbose = bool(self.verbose)
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
