@@ -399,7 +399,7 @@ def _build(
     if dictionary is None:
         return precomputed_stack(X, weights, options)
     thin = options.storage if isinstance(options.storage, LowRank) else None
-    rows = X if isinstance(X, SampledRows) else None
+    rows: SampledRows | None = X if isinstance(X, SampledRows) else None
     if rows is None and thin is not None and thin.folder is not None:
         rows = rows_for_files(X, thin, options.tell)
     if rows is not None:

@@ -2,10 +2,11 @@
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,13 @@ from multikernel.gram.files import PathLike, evenly_spaced, scratch
 from multikernel.gram.landmarks import LowRank
 from multikernel.linalg.threads import run_blocks
 
-BLOCK_ROWS = 2**17
-"""Rows of a block: with two hundred columns in float64, 210 MB for each thread."""
+BLOCK_ROWS = 10_000
+"""Rows of a block. What a thread makes of one, such as 250 columns in float64, stays
+below 32 MB: memory that the C library hands out again without asking the system, which
+took most of the time of blocks of 131 072 rows."""
+
+BLOCKS_PER_FILE = 32
+"""Blocks of one file: a process may have some thousand files open."""
 
 SAMPLED_ROWS = 50_000
 """Rows that landmarks are chosen from. Of a million rows of the generated problem a
@@ -37,7 +43,7 @@ class Deferred:
     items: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class FileEngine:
     """Calls functions on all threads, and keeps factors in files.
 
@@ -57,6 +63,8 @@ class FileEngine:
     folder: PathLike
     dtype: str
     tell: Callable[[float], None] | None = None
+    _free: dict[tuple[int, int], list[Array]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def map(self, task: Task, *each: Sequence[Any]) -> list[Any]:
         """Return what a function returns for the items of sequences, or how to."""
@@ -78,6 +86,7 @@ class FileEngine:
                 self.tell(0.5 * done + (0.5 if inner is normalised else 0.0))
 
         run_blocks(work, range(len(items)))
+        self._free.clear()
         return results
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
@@ -94,7 +103,7 @@ class FileEngine:
         """Return a block whose arrays are mapped from a file."""
         n_rows, rank = block.Z.shape
         n_roots = 0 if block.roots is None else len(block.roots)
-        array = scratch(self.folder, (rank + n_roots, n_rows), self.dtype)
+        array = self._place((rank + n_roots, n_rows))
         array[:rank] = block.Z.T
         if block.roots is None:
             return FactorBlock(array.T)
@@ -102,6 +111,15 @@ class FileEngine:
         up = 1.0 + EPS32 if self.dtype == "float32" else 1.0
         array[rank:] = block.roots * up
         return FactorBlock(array[:rank].T, array[rank:])
+
+    def _place(self, shape: tuple[int, int]) -> Array:
+        """Return room for a block in a file."""
+        with self._lock:
+            free = self._free.setdefault(shape, [])
+            if not free:
+                number = BLOCKS_PER_FILE if shape[1] == BLOCK_ROWS else 1
+                free.extend(scratch(self.folder, (number, *shape), self.dtype))
+            return free.pop()
 
 
 def _value(handle: Any) -> Any:
