@@ -21,9 +21,13 @@ from typing import Any
 import numpy as np
 
 from multikernel import SpicyMKLClassifier, stack_grams
-from multikernel.datasets import make_ringnorm
-from multikernel.gram import MemoryMapped, build_stack
-from multikernel.kernels import random_subset_gaussians
+from multikernel.datasets import make_ringnorm, read_batches
+from multikernel.gram import LowRank, MemoryMapped, build_stack
+from multikernel.kernels import (
+    GaussianKernel,
+    ParameterGrid,
+    random_subset_gaussians,
+)
 
 HERE = Path(__file__).parent
 ALPHA = 0.02
@@ -99,13 +103,13 @@ def fit_kernels(folder: Path, where: str, n_samples: int) -> dict[str, Any]:
 
 def maps(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Compare kernels in a file with kernels in memory, a process each."""
-    n_samples, n_kernels = (200, 40) if options.quick else (2000, 250)
+    n_samples, n_kernels = (200, 40) if options.quick else (2000, options.kernels)
     folder = options.folder / f"kernels-{n_samples}-{n_kernels}"
     start = time.perf_counter()
     write_kernels(folder, n_samples, n_kernels)
     written = time.perf_counter() - start
     rows = []
-    for number in range(1 if options.quick else 3):
+    for number in range(1 if options.quick else options.repeats):
         for where in ("memory", "map"):
             row = in_process("fit_kernels", str(folder), where, str(n_samples))
             rows.append(
@@ -123,18 +127,73 @@ def maps(options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
+def write_rows(path: Path, n_rows: int) -> None:
+    """Write the generated problem's rows to a Parquet file, unless that has been done.
+
+    Labels alternate; 20 normal columns, positive rows times two, negative ones plus
+    2 / sqrt(20), then standardised by what is known of these.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw, begun, step = np.random.default_rng(0), path.with_suffix(".begun"), 10**5
+    names = [f"x{k}" for k in range(20)]
+    schema = pa.schema([(name, pa.float64()) for name in names] + [("y", pa.int8())])
+    with ParquetWriter(begun, schema, compression="none") as writer:
+        for start in range(0, n_rows, step):
+            y = np.arange(start, min(start + step, n_rows)) % 2
+            X = draw.standard_normal((y.size, 20))
+            X[y == 1] *= 2.0
+            X[y == 0] += 2.0 / np.sqrt(20.0)
+            X = (X - 1.0 / np.sqrt(20.0)) / np.sqrt(2.55)
+            columns = [*X.T.copy(), y.astype(np.int8)]
+            writer.write_table(pa.table(columns, schema=schema))
+    begun.rename(path)
+
+
+def fit_rows(path: Path, loss: str) -> dict[str, Any]:
+    """Fit a Parquet file by batches, one Gaussian of width one on each column."""
+    kernels = ParameterGrid([GaussianKernel(1.0)], range(20))
+    thin = LowRank(tol=1e-4, folder=path.parent, dtype="float32")
+    model = SpicyMKLClassifier(
+        kernels, alpha=0.005, tol=1e-2, loss=loss, storage=thin, verbose=1
+    )
+
+    def work() -> dict[str, Any]:
+        found = fitted(model.fit(read_batches(path), "y"))
+        own = model._state.model.grams.landmarks
+        return {**found, "rank": sum(len(each) for each in own)}
+
+    return measured(work)
+
+
+def stream(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Fit a file of many rows."""
+    n_rows = 3000 if options.quick else options.rows
+    path = options.folder / f"rows-{n_rows}.parquet"
+    write_rows(path, n_rows)
+    row = in_process("fit_rows", str(path), options.loss)
+    file = {"rows": n_rows, "file_gigabytes": path.stat().st_size / 1e9}
+    print(row := {**file, "loss": options.loss, **row}, flush=True)
+    if options.remove:
+        path.unlink()
+    return [row]
+
+
 def in_process(task: str, *arguments: str) -> dict[str, Any]:
     """Return what a function of this file finds in a process of its own."""
     line = [sys.executable, __file__, "--task", task, *arguments]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     "fit_kernels": lambda folder, where, n: fit_kernels(Path(folder), where, int(n)),
+    "fit_rows": lambda path, loss: fit_rows(Path(path), loss),
 }
 
 
@@ -143,13 +202,17 @@ def main() -> None:
         print(json.dumps(TASKS[sys.argv[2]](*sys.argv[3:])))
         return
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["maps"])
+    parser.add_argument("what", choices=["maps", "stream"])
     parser.add_argument("--quick", action="store_true", help="small, seconds")
     parser.add_argument("--folder", type=Path, default=Path("/tmp/multikernel-scale"))
+    parser.add_argument("--rows", type=int, default=10**7, help="of the stream")
+    parser.add_argument("--loss", default="log_loss", help="of the stream")
+    parser.add_argument("--repeats", type=int, default=3, help="of the maps")
+    parser.add_argument("--kernels", type=int, default=250, help="of the maps")
     parser.add_argument("--remove", action="store_true", help="remove large files")
     parser.add_argument("--output", type=Path, default=HERE)
     options = parser.parse_args()
-    rows = {"maps": maps}[options.what](options)
+    rows = {"maps": maps, "stream": stream}[options.what](options)
     folder = options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
     line = ["git", "describe", "--always", "--dirty"]
