@@ -29,6 +29,7 @@ from multikernel.estimators import (
     LpMKLRegressorCV,
     MKLClassifier,
     MKLRegressor,
+    ProgressBar,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -40,6 +41,7 @@ from multikernel.estimators import (
     map_grams,
     regularization_path,
     stack_grams,
+    variance_shares,
 )
 from multikernel.persistence import load, save
 
@@ -69,6 +71,7 @@ __all__ = [
     "LpMKLRegressorCV",
     "MKLClassifier",
     "MKLRegressor",
+    "ProgressBar",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",
     "SpicyMKLClassifier",
@@ -85,4 +88,5 @@ __all__ = [
     "regularization_path",
     "save",
     "stack_grams",
+    "variance_shares",
 ]

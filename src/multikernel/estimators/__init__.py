@@ -3,6 +3,8 @@
 from sklearn.base import BaseEstimator
 
 from multikernel.estimators.data.precomputed import map_grams, stack_grams
+from multikernel.estimators.fit.progress import ProgressBar
+from multikernel.estimators.fit.shares import variance_shares
 from multikernel.estimators.greedy.cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
@@ -91,6 +93,7 @@ __all__ = [
     "MKLClassifier",
     "MKLRegressor",
     "NamedPath",
+    "ProgressBar",
     "RegularizationPath",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
@@ -103,4 +106,5 @@ __all__ = [
     "map_grams",
     "regularization_path",
     "stack_grams",
+    "variance_shares",
 ]

@@ -25,8 +25,12 @@ class TallMatrix(Protocol):
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
         """Return for every part of the columns their products with its own vector.
 
-        Shape (n_columns,); `vectors` has shape (n_parts, n_rows).
+        Shape (n_columns[, n_outputs]), of vectors (n_parts, n_rows[, n_outputs]).
         """
+        ...
+
+    def images(self, u: Array, parts: Sequence[slice]) -> Array:
+        """Return Z_m u_m for some parts, shape (n_parts, n_rows[, n_outputs])."""
         ...
 
     def times(self, u: Array) -> Array:
@@ -71,10 +75,18 @@ class TallArray:
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
         """Return for every part of the columns their products with its own vector."""
-        products = np.zeros(self.Z.shape[1])
-        for m in np.flatnonzero(vectors.any(axis=1)).tolist():
-            products[parts[m]] = vectors[m] @ self.Z[:, parts[m]]
+        products = np.zeros((self.Z.shape[1], *vectors.shape[2:]))
+        used = vectors.any(axis=tuple(range(1, vectors.ndim)))
+        for m in np.flatnonzero(used).tolist():
+            products[parts[m]] = (vectors[m].T @ self.Z[:, parts[m]]).T
         return products
+
+    def images(self, u: Array, parts: Sequence[slice]) -> Array:
+        """Return Z_m u_m for some parts."""
+        images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
+        for place, part in enumerate(parts):
+            np.matmul(self.Z[:, part], u[part], out=images[place])
+        return images
 
     def times(self, u: Array) -> Array:
         """Return Z u."""

@@ -76,6 +76,18 @@ class BlockedColumns:
         products[np.concatenate([every[parts[m]] for m in used.tolist()])] = total
         return products
 
+    def images(self, u: Array, parts: Sequence[slice]) -> Array:
+        """Return Z_m u_m for some parts."""
+        if not parts:
+            return np.empty((0, self.shape[0], *u.shape[1:]))
+        own = [self.columns[part] for part in parts]
+        images = self.blocks.joined(
+            FactorBlock.images,
+            u=np.concatenate([u[part] for part in parts]),
+            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+        )
+        return np.ascontiguousarray(np.moveaxis(images, 0, 1))
+
     def times(self, u: Array) -> Array:
         """Return Z u."""
         used = np.flatnonzero(u.reshape(u.shape[0], -1).any(axis=1))
@@ -191,8 +203,7 @@ class BlockedStack:
         -------
         coordinates : ndarray of shape (total_rank[, n_outputs])
         """
-        parts = [slice(a, b) for a, b in pairwise(self.places.tolist())]
-        return self.factors.inner_of_each(coefs, parts)
+        return self.factors.inner_of_each(coefs, self._own_parts)
 
     def own_coordinates(self, m: int, coefs: Array) -> Array:
         """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
@@ -232,8 +243,12 @@ class BlockedStack:
         return self._images(self.coordinates(coefs))
 
     def _images(self, u: Array) -> Array:
-        images = self.blocks.joined(FactorBlock.images, u=u, parts=self.parts)
-        return np.ascontiguousarray(np.moveaxis(images, 0, 1))
+        return self.factors.images(u, self._own_parts)
+
+    @cached_property
+    def _own_parts(self) -> list[slice]:
+        """Return the kernels' columns among those of `factors`."""
+        return [slice(a, b) for a, b in pairwise(self.places.tolist())]
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
