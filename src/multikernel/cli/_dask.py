@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 from multikernel.cli._tables import (
     Table,
     check_columns,
-    check_features,
-    check_targets,
+    features_of,
     readable,
+    targets_of,
 )
 from multikernel.cli._training import with_scaling
 
@@ -97,11 +97,11 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
         head = frame.head(npartitions=-1)
     named = [*drop, target]
     check_columns(path, frame.columns, named)
-    check_features(path, head.drop(columns=named))
+    features_of(path, head.drop(columns=named))
     with readable(path, "table that Dask can read"):
         y = frame[target].compute().to_numpy()
     X = frame.drop(columns=named).astype(np.float64)
-    return PartitionedTable(X, check_targets(path, y, y.shape[0]))
+    return PartitionedTable(X, targets_of(path, y, y.shape[0]))
 
 
 def fitted_partitions(

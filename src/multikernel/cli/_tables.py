@@ -97,9 +97,9 @@ def read_table(
     y = (
         None
         if target is None
-        else check_targets(path, frame[target].to_numpy(), len(frame))
+        else targets_of(path, frame[target].to_numpy(), len(frame))
     )
-    return Table(check_features(path, frame.drop(columns=named), kept), y, None, kept)
+    return Table(features_of(path, frame.drop(columns=named), kept), y, None, kept)
 
 
 def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
@@ -158,15 +158,15 @@ def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
     if names_key in arrays:
         names = _names(path, names_key, arrays[names_key], len(names))
     n_rows = arrays[key].shape[1 if key == "K" else 0]
-    y = None if target is None else check_targets(path, arrays[target], n_rows)
+    y = None if target is None else targets_of(path, arrays[target], n_rows)
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
     check_columns(path, frame.columns, drop)
-    return Table(check_features(path, frame.drop(columns=drop)), y)
+    return Table(features_of(path, frame.drop(columns=drop)), y)
 
 
-def check_features(
+def features_of(
     path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return the features as numbers, apart from sequences."""
@@ -186,7 +186,7 @@ def check_features(
     return frame.astype(dict.fromkeys(numbers, np.float64))
 
 
-def check_targets(path: Path, y: Any, n_rows: int) -> Any:
+def targets_of(path: Path, y: Any, n_rows: int) -> Any:
     """Return the targets if they are real numbers or words, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(

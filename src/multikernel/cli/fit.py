@@ -20,6 +20,12 @@ from multikernel.cli._dask import (
 from multikernel.cli._methods import find_method
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SequenceChoice
+from multikernel.cli._streams import (
+    SpooledTable,
+    by_batches,
+    fitted_stream,
+    read_spooled,
+)
 from multikernel.cli._tables import Table, read_table
 from multikernel.cli._training import Training, with_scaling
 from multikernel.persistence import check_place, save
@@ -60,6 +66,8 @@ def fit(
     storage: options.Storage = None,
     max_rank: options.MaxRank = None,
     dask: options.Dask = None,
+    folder: options.Folder = None,
+    stream: options.Stream = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -85,12 +93,10 @@ def fit(
         strings,
         storage,
         max_rank,
+        folder,
     )
     with on_cluster(dask):
-        if dask is None:
-            table = read_table(data, target, drop or [], sequence or [])
-        else:
-            table = read_partitions(data, target, drop or [])
+        table = _read(data, target, drop or [], sequence or [], dask, stream, folder)
         estimator = training.estimator(table, strength, cv=cv is not None)
         with training.blamed():
             pipeline, facts = _fitted(estimator, table, scale, training.method.title)
@@ -105,6 +111,23 @@ def fit(
         _show(report)
 
 
+def _read(
+    data: Path,
+    target: str,
+    drop: list[str],
+    sequences: list[str],
+    dask: str | None,
+    stream: bool | None,
+    folder: Path | None,
+) -> Table:
+    """Return the table: in partitions, by batches, or whole."""
+    if dask is not None:
+        return read_partitions(data, target, drop)
+    if by_batches(data, stream) and not sequences:
+        return read_spooled(data, target, drop, folder)
+    return read_table(data, target, drop, sequences)
+
+
 def _fitted(
     estimator: Any, table: Table, scale: bool, title: str
 ) -> tuple[Pipeline, dict[str, Any]]:
@@ -113,6 +136,8 @@ def _fitted(
     with LiveFit(title, tol=estimator.tol, n_samples=len(table.y)) as watch:
         if isinstance(table, PartitionedTable):
             pipeline, score = fitted_partitions(estimator, table, scale, watch)
+        elif isinstance(table, SpooledTable):
+            pipeline, score = fitted_stream(estimator, table, scale, watch)
         else:
             pipeline = with_scaling(estimator, table, scale)
             pipeline.fit(table.X, table.y, model__callback=watch)

@@ -31,6 +31,7 @@ from multikernel.gram.blocked import (
     build_blocked,
     refine_blocked,
 )
+from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.factorise import cut_low_rank, refine
 from multikernel.gram.growth import on_its_columns
 from multikernel.gram.landmarks import FactoredStack
@@ -397,13 +398,17 @@ def _build(
 ) -> BuiltStack:
     if dictionary is None:
         return precomputed_stack(X, weights, options)
-    if isinstance(X, SampledRows):
+    thin = options.storage if isinstance(options.storage, LowRank) else None
+    rows: SampledRows | None = X if isinstance(X, SampledRows) else None
+    if rows is None and thin is not None and thin.folder is not None:
+        rows = rows_for_files(X, thin, options.tell)
+    if rows is not None:
         return build_blocked(
             dictionary,
-            X,
+            rows,
             normalize=options.normalize,
             sample_weight=weights,
-            options=options.storage if isinstance(options.storage, LowRank) else None,
+            options=thin,
             max_bytes=options.max_bytes,
         )
     return build_stack(

@@ -361,7 +361,10 @@ class ProductHessian:
         x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
         """
         n_samples, rank = self.products.Z.shape[0], self.columns.size
-        if rank == 0 or not np.all(shift > 0.0):
+        positive = bool(np.all(shift > 0.0))
+        if rank == 0 and positive:
+            return np.asarray((rhs.T / shift).T)
+        if not positive:
             return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
         inverse = 1.0 / shift
         counting = self._counting(inverse)
