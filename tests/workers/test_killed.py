@@ -3,6 +3,8 @@
 import os
 import signal
 import threading
+import time
+from pathlib import Path
 
 import distributed
 import numpy as np
@@ -50,21 +52,27 @@ def test_worker_that_is_gone():
 @pytest.mark.slow
 def test_workers_killed_at_random_moments():
     X, y = problem()
-    rng = np.random.default_rng(0)
+    rng, killed = np.random.default_rng(0), 0
     settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
         distributed.LocalCluster(**settings, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
+        classifier(tol=1e-2).fit(X, y)  # compiles
+        start = time.perf_counter()
         expected = classifier(tol=1e-6).fit(X, y)
-        seconds = expected.history_["seconds"][-1]
+        seconds = time.perf_counter() - start
         for _ in range(20):
             client.wait_for_workers(2)
-            pids = list(client.run(os.getpid).values())
-            victim = pids[int(rng.integers(2))]
-            moment = rng.uniform(0.0, 1.5 * seconds)
+            pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+            victim = pids[int(rng.integers(len(pids)))]
+            moment = rng.uniform(0.0, 0.9 * seconds)
             timer = threading.Timer(moment, os.kill, (victim, signal.SIGKILL))
             timer.start()
             model = classifier(tol=1e-6).fit(X, y)
+            timer.cancel()
             timer.join()
+            killed += not Path(f"/proc/{victim}").exists()
             assert_equal(model, expected)
+    # On a busy machine a fit may end before its moment has come.
+    assert killed >= 5

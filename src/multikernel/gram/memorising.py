@@ -4,6 +4,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
+from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.scaled import ScaledStack
@@ -15,6 +16,9 @@ SAMPLED_ROWS = 16
 """Rows of every matrix that are looked at. With 150 samples their ratio lay on the same
 side of `MEMORISES` as that of the whole matrix in 212 of 216 cases, the Gaussians of
 ``benchmarks/defaults`` (memory)."""
+
+FETCHED_ROWS = 1000
+"""Samples that are looked at where the factors of all are in blocks."""
 
 KERNELS_PER_TASK = 64
 
@@ -63,6 +67,11 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # No scale changes the ratio.
         stack = stack.stack
+    if isinstance(stack, BlockedStack) and n_samples > FETCHED_ROWS:
+        # Of samples that are elsewhere some stand for all: columns are not fetched.
+        some = np.linspace(0, n_samples - 1, FETCHED_ROWS).astype(np.intp)
+        means, ratios = kernel_shapes(stack.restrict(some, some))
+        return means, np.sqrt(n_samples / FETCHED_ROWS) * ratios
     rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
     sums = np.empty((n_kernels, 2))
     write = compiled("multikernel.gram.part_loops", "write_off_diagonal_sums")
