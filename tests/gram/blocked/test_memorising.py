@@ -1,4 +1,4 @@
-"""What is asked of kernels in blocks fetches a few rows of their factors, not columns."""
+"""Questions about kernels in blocks fetch a few rows of factors, and no columns."""
 
 import numpy as np
 

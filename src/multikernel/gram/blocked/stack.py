@@ -67,9 +67,11 @@ class BlockedColumns:
             return products
         # The columns of a part are neighbours, here as in the whole matrix.
         own = [self.columns[parts[m]] for m in used.tolist()]
+        # A view where all are used: vectors are as many as kernels of a model.
+        some = vectors if used.size == len(parts) else vectors[used]
         (total,) = self.blocks.sum(
             FactorBlock.inner_of_each,
-            self.blocks.split(np.moveaxis(vectors[used], 1, 0)),
+            self.blocks.split(np.moveaxis(some, 1, 0)),
             parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
         )
         every = np.arange(self.columns.size)
