@@ -30,6 +30,10 @@ class Hessian(Protocol):
         """Return some rows, shape (n_indices, n_samples)."""
         ...
 
+    def times(self, x: Array) -> Array:
+        """Return the product with a matrix, shape (n_samples, n_columns)."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class JointHessian:
@@ -53,6 +57,11 @@ class JointHessian:
     def cost(self) -> float:
         """Return that of one output."""
         return self.each.cost
+
+    def times(self, x: Array) -> Array:
+        """Return the product with an array of shape (n_samples, n_outputs)."""
+        inner = np.tensordot(self.low_rank, x, axes=2)
+        return self.each.times(x) + np.tensordot(inner, self.low_rank, axes=1)
 
 
 AnyHessian = Hessian | JointHessian

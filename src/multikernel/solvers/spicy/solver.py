@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from multikernel.losses import SmoothCoupledLoss
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
@@ -76,7 +77,8 @@ class SpicyMKL:
             )
         if is_joint_hinge(problem.loss):
             return self._joint.unsupported(problem)
-        if not isinstance(problem.loss, SmoothConjugateLoss | PolyhedralLoss):
+        kinds = SmoothConjugateLoss | PolyhedralLoss | SmoothCoupledLoss
+        if not isinstance(problem.loss, kinds):
             return (
                 "SpicyMKL needs a loss whose conjugate is twice differentiable or "
                 f"piecewise linear, got {type(problem.loss).__name__}."

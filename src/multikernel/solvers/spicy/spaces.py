@@ -183,6 +183,10 @@ class SummedHessian:
             rows += self.low_rank[indices] @ self.low_rank.T
         return rows
 
+    def times(self, x: Array) -> Array:
+        """Return the product with a matrix, without U U^T, which joint steps add."""
+        return self._matrix.matvec(x)
+
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
@@ -375,6 +379,11 @@ class ProductHessian:
         """Return some rows of H."""
         some = gathered(self.products.Z[indices], self.columns)
         return self._expanded(self.columns, self.blocks.times(some.T)).T
+
+    def times(self, x: Array) -> Array:
+        """Return the product with a matrix."""
+        inner = (self.products.Z.T @ x)[self.columns]
+        return self._expanded(self.columns, self.blocks.times(inner))
 
     def _counting(self, inverse: Array) -> Indices:
         """Return the columns without which the rest is below a share of the shift."""

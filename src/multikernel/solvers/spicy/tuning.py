@@ -116,6 +116,10 @@ what is left of them where they cancel."""
 BUDGET = 30
 """Times n_samples^3 flops: a barrier, some twenty factorisations, is cheaper then."""
 
+FORCING, MOST_PRODUCTS = 0.1, 500
+"""Share of the residual that conjugate gradients may leave of a Newton step for all
+classes, and products with the Hessian at most."""
+
 # Screening: images of earlier dual points.
 
 MAX_BYTES, SHARE = 2**28, 0.1
