@@ -12,6 +12,7 @@ stored. Every dual value is taken at a *feasible* point: the gap is a proof.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,6 +20,7 @@ from scipy.optimize import minimize_scalar
 from multikernel._typing import Array
 from multikernel.certificates.forms import TINY
 from multikernel.exceptions import IndefiniteKernelError
+from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Solution
 
@@ -71,7 +73,26 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
     return float(losses.sum()) + problem.regularizer.value(norms)
 
 
-def project_dual(problem: Problem, rho: Array) -> Array:
+class DualDomain(Protocol):
+    """What decides which dual points are feasible: every problem has it."""
+
+    @property
+    def loss(self) -> Loss:
+        """Return the loss."""
+        ...
+
+    @property
+    def y(self) -> Array:
+        """Return the targets."""
+        ...
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Return whether there is an intercept, so that sums must be zero."""
+        ...
+
+
+def project_dual(problem: DualDomain, rho: Array) -> Array:
     """Return the nearest point to `rho` that is centred and inside the loss's domain.
 
     The nearest point of a box with a fixed sum is a clipped shift of the candidate;
@@ -80,7 +101,7 @@ def project_dual(problem: Problem, rho: Array) -> Array:
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or HullProblem
         Gives the loss's domain and whether there is an intercept.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A candidate, for example minus the gradient of the loss.

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.reference.conic import LOSS_NAMES, reference_optimum
 
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.gram import DenseStack, LowRankStack
@@ -12,8 +13,6 @@ from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.testing import check_solution, check_solver
-
-from tests.reference.conic import LOSS_NAMES, reference_optimum
 
 
 def make_problem(loss_name, n_outputs=3, intercept=True, seed=0, n=20, n_kernels=5):
@@ -47,7 +46,7 @@ def test_optima_are_those_of_conic_programs(loss_name, intercept):
     rough = SpicyMKL(tol=0.1).solve(problem)
     true_gap = (rough.objective - best.objective) / abs(rough.objective)
     assert rough.duality_gap >= true_gap - 1e-9
-    assert 0 < solution.active.size
+    assert solution.active.size > 0
     np.testing.assert_allclose(solution.norms, best.norms, atol=1e-2)
 
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from multikernel.estimators.fit.losses import find_joint_loss
 from multikernel.estimators.fit.one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, history_array
+from multikernel.estimators.fit.shares import described_terms
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, is_coupled, weighted
@@ -60,11 +62,14 @@ class Training:
         Their normalised Gram matrices.
     fit_intercept : bool
         Whether models have an intercept.
+    starts : tuple of Solution, default=()
+        Warm starts over these samples, one per output, for methods that take them.
     """
 
     samples: Samples
     grams: Grams
     fit_intercept: bool
+    starts: tuple[Solution, ...] = ()
 
     @property
     def stack(self) -> GramStack:
@@ -156,7 +161,8 @@ def solve_outputs(
     def solve() -> list[list[Solution]]:
         problems = training.problems(recipe)
         known.extend([None] * (len(problems) - len(known)))
-        pairs = list(zip(problems, known, strict=True))
+        starts = [k or s for k, s in zip_longest(known, training.starts)]
+        pairs = list(zip(problems, starts, strict=True))
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
         found = [continued(*pair) for pair in zip(known, found, strict=True)]
         known[:] = found
@@ -232,7 +238,10 @@ def fitted_attributes(
     dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
     training.grams.check_active(expansion.active)
     model: AdditiveModel = training.grams.model(expansion)
-    return {
+    described = described_terms(
+        training.stack, expansion.active, expansion.coefs, samples.sample_weight
+    )
+    return described | {
         "kernel_weights_": single([s.kernel_weights for s in solutions]),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),

@@ -117,6 +117,12 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
         A shared selection has one row, gap and so on; dual points and intercepts are
         for every class even so. Labels count as classes.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -295,6 +301,12 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
         of several targets with separate selections one row each, as objective, gap
         and number of iterations.
+    block_norms_ : ndarray of shape (n_kernels,)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str

@@ -134,6 +134,12 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
         A shared selection has one row, gap and so on; dual points and intercepts are
         for every class even so. Labels count as classes.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -329,6 +335,12 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
         of several targets with separate selections one row each, as objective, gap
         and number of iterations.
+    block_norms_ : ndarray of shape (n_kernels,)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str

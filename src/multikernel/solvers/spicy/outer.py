@@ -171,11 +171,15 @@ class WorkingSet:
         return self._held[1]
 
     def _inside(self) -> Array:
-        """Return a dual point strictly inside the loss's domain, near the last one."""
+        """Return a dual point strictly inside the loss's domain, near the last one.
+
+        A smooth conjugate is steep at the ends of its domain as well: from a warm
+        start there Newton's steps were as short as from a corner.
+        """
         problem = self.problem
-        if isinstance(problem.loss, SmoothConjugateLoss):
-            return self.rho
-        middle = 0.5 * constant_model(problem).dual
+        middle = constant_model(problem).dual
+        if not isinstance(problem.loss, SmoothConjugateLoss):
+            middle *= 0.5
         share = min(SHRINK, self.incumbent.gap)
         return (1.0 - share) * project_dual(problem, self.rho) + share * middle
 
