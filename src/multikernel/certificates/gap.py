@@ -21,6 +21,7 @@ from multikernel._typing import Array
 from multikernel.certificates.forms import TINY
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.losses.base import Loss
+from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Solution
 
 NUDGE = 1.0 - 1e-6
@@ -95,7 +96,8 @@ def project_dual(problem: DualDomain, rho: Array) -> Array:
     """Return the nearest point to `rho` that is centred and inside the loss's domain.
 
     The nearest point of a box with a fixed sum is a clipped shift of the candidate;
-    the shift is the root of a monotone piecewise linear function.
+    the shift is the root of a monotone piecewise linear function. Where the loss
+    couples the outputs, each row has a simplex in place of the box.
 
     Parameters
     ----------
@@ -108,6 +110,9 @@ def project_dual(problem: DualDomain, rho: Array) -> Array:
     -------
     projected : ndarray of the shape of `rho`
     """
+    if is_coupled(problem.loss):
+        centre = problem.fit_intercept
+        return project_coupled(problem.loss, problem.y, rho, centre=centre)
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u  # rho = -u
     if not problem.fit_intercept:

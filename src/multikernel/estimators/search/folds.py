@@ -301,6 +301,15 @@ def _check_classes(samples: Samples, train: Indices, number: int) -> None:
     """Raise if a fold's training samples lack a class."""
     if samples.classes is None:
         return
+    if samples.several:
+        counts = samples.labels[train].sum(axis=0)
+        constant = np.flatnonzero((counts == 0) | (counts == train.size))
+        if constant.size:
+            raise ValueError(
+                f"On the training side of fold {number} of cv label {constant[0]} "
+                "(counted from 0) is the same for all samples: use other folds."
+            )
+        return
     codes = np.arange(samples.classes.size)
     missing = samples.classes[~np.isin(codes, samples.labels[train])]
     if missing.size:
