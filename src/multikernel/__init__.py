@@ -32,6 +32,7 @@ from multikernel.estimators import (
     LpMKLRegressorCV,
     MKLClassifier,
     MKLRegressor,
+    ProgressBar,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -42,6 +43,7 @@ from multikernel.estimators import (
     UniformMKLRegressorCV,
     regularization_path,
     stack_grams,
+    variance_shares,
 )
 from multikernel.inspection import (
     bootstrap,
@@ -78,6 +80,7 @@ __all__ = [
     "LpMKLRegressorCV",
     "MKLClassifier",
     "MKLRegressor",
+    "ProgressBar",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",
     "SpicyMKLClassifier",
@@ -97,4 +100,5 @@ __all__ = [
     "save",
     "stability_selection",
     "stack_grams",
+    "variance_shares",
 ]

@@ -3,6 +3,7 @@
 from sklearn.base import BaseEstimator
 
 from multikernel.estimators.data.precomputed import stack_grams
+from multikernel.estimators.fit.progress import ProgressBar
 from multikernel.estimators.fit.shares import variance_shares
 from multikernel.estimators.greedy.cv import (
     GroupOMPClassifierCV,
@@ -92,6 +93,7 @@ __all__ = [
     "MKLClassifier",
     "MKLRegressor",
     "NamedPath",
+    "ProgressBar",
     "RegularizationPath",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
