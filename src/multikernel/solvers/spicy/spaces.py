@@ -25,7 +25,7 @@ from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import Hessian
-from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
+from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED, WIDE
 
 
 class KernelSpaces(Protocol):
@@ -364,7 +364,14 @@ class ProductHessian:
         Z, every = self.products.Z, np.arange(self.products.Z.shape[0])
         weights = np.zeros(Z.shape[1])
         weights[columns] = blocks.weights
+        ends = np.append(blocks.starts, columns.size)
+        wide = np.flatnonzero(np.diff(ends) > WIDE * every.size)
+        for k in wide.tolist():
+            weights[columns[ends[k] : ends[k + 1]]] = 0.0
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        for k in wide.tolist():
+            own = columns[ends[k] : ends[k + 1]]
+            total += blocks.weights[ends[k]] * self.products.outer(own)
         bends = np.zeros((Z.shape[1], blocks.starts.size))
         bends[columns, blocks.own] = blocks.bend
         low_rank = Z @ bends
@@ -393,6 +400,7 @@ class ColumnProducts:
     Z: Array
     _last: Array = field(init=False)  # weights, the largest of which is one
     _kept: Array | None = None
+    _outer: dict[int, tuple[int, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._last = np.ones(self.Z.shape[0])
@@ -400,6 +408,16 @@ class ColumnProducts:
     def squares(self, weights: Array) -> Array:
         """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
         return np.asarray(np.einsum("i,ij,ij->j", weights, self.Z, self.Z))
+
+    def outer(self, columns: Indices) -> Array:
+        """Return A A^T for some columns A of one kernel; kept for the next time."""
+        first = int(columns[0])
+        held = self._outer.get(first)
+        # The last columns of a kernel come and go; what they add can be left in.
+        if held is None or held[0] < columns.size:
+            chosen = gathered(self.Z, columns)
+            held = self._outer[first] = columns.size, np.asarray(chosen @ chosen.T)
+        return held[1]
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
