@@ -29,6 +29,7 @@ from multikernel.estimators import (
     LpMKLRegressorCV,
     MKLClassifier,
     MKLRegressor,
+    ProgressBar,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -39,6 +40,7 @@ from multikernel.estimators import (
     UniformMKLRegressorCV,
     regularization_path,
     stack_grams,
+    variance_shares,
 )
 from multikernel.persistence import load, save
 
@@ -68,6 +70,7 @@ __all__ = [
     "LpMKLRegressorCV",
     "MKLClassifier",
     "MKLRegressor",
+    "ProgressBar",
     "RegularizationPathDisplay",
     "SparsityPathDisplay",
     "SpicyMKLClassifier",
@@ -83,4 +86,5 @@ __all__ = [
     "regularization_path",
     "save",
     "stack_grams",
+    "variance_shares",
 ]

@@ -45,7 +45,7 @@ class DegenerateKernelWarning(UserWarning):
 
 
 class DictionaryWarning(UserWarning):
-    """A dictionary was cut to size, or some of its kernels can only memorise."""
+    """A dictionary was cut to size, or kernels are of little use for the data."""
 
 
 class LongFitWarning(UserWarning):

@@ -96,7 +96,9 @@ def test_columns_without_numbers_are_named(frames):
     columns = {name: np.asarray(frame[name]) for name in NAMES}
     columns["dose"] = np.array(["1.5"] * 60)
     columns["age"] = np.array(["old", "young"] * 30)
-    with pytest.raises(ValueError, match=r"without numbers in X: 'age', 'dose'\. Enc"):
+    with pytest.raises(
+        ValueError, match=r"without numbers in X: 'age', 'dose'\. Give views"
+    ):
         SpicyMKLClassifier().fit(library.DataFrame(columns), labels)
 
 

@@ -267,7 +267,7 @@ def test_regression_on_strings():
         (
             [GaussianKernel(1.0), SpectrumKernel(2)],
             ["AC", "CA", "GG", "TT"],
-            "X holds sequences only",
+            "X holds text only",
         ),
     ],
 )

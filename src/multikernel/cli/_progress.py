@@ -76,6 +76,8 @@ class LiveFit:
             f"{line.n_active} active kernels"
         )
         done = _share_done(self._first_gap, line.duality_gap, self._tol)
+        if not math.isnan(line.done):  # of a cross-validation
+            done = line.done
         self._bar.update(self._task, completed=done, state=state)
         return False
 

@@ -3,6 +3,8 @@
 from sklearn.base import BaseEstimator
 
 from multikernel.estimators.data.precomputed import stack_grams
+from multikernel.estimators.fit.progress import ProgressBar
+from multikernel.estimators.fit.shares import variance_shares
 from multikernel.estimators.greedy.cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
@@ -91,6 +93,7 @@ __all__ = [
     "MKLClassifier",
     "MKLRegressor",
     "NamedPath",
+    "ProgressBar",
     "RegularizationPath",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
@@ -102,4 +105,5 @@ __all__ = [
     "UniformMKLRegressorCV",
     "regularization_path",
     "stack_grams",
+    "variance_shares",
 ]

@@ -1,4 +1,4 @@
-"""Finding the kernels of a stack that can only memorise."""
+"""Finding the kernels of a stack that can only memorise, or say the same of all."""
 
 import numpy as np
 
@@ -28,8 +28,6 @@ FAR = 0.01
 def memorising_kernels(stack: GramStack) -> Indices:
     """Return the kernels under which samples say next to nothing about one another.
 
-    Of every matrix a few rows are read, evenly spaced.
-
     Parameters
     ----------
     stack : GramStack
@@ -39,6 +37,27 @@ def memorising_kernels(stack: GramStack) -> Indices:
     -------
     kernels : ndarray of shape (n_memorising,)
         Those whose `off_diagonal_ratio` is below `MEMORISES`.
+    """
+    return np.flatnonzero(kernel_shapes(stack)[1] < MEMORISES)
+
+
+def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
+    """Return how far kernels are from a constant, and from the identity.
+
+    Of every matrix a few rows are read, evenly spaced.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Training Gram matrices, normalised or not.
+
+    Returns
+    -------
+    drops : ndarray of shape (n_kernels,)
+        By how much entries beside the diagonal are below it in the mean, over the
+        largest entry: zero for a constant.
+    ratios : ndarray of shape (n_kernels,)
+        See `off_diagonal_ratio`: zero for the identity.
     """
     n_kernels, n_samples, _ = stack.shape
     if isinstance(stack, ScaledStack) and stack.scales.all():
@@ -60,8 +79,7 @@ def memorising_kernels(stack: GramStack) -> Indices:
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * (n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-    ratios = off_diagonal_ratio(means, spreads, n_samples)
-    return np.flatnonzero(ratios < MEMORISES)
+    return means, off_diagonal_ratio(means, spreads, n_samples)
 
 
 def _read(stack: GramStack, rows: Indices) -> tuple[Stored, Indices]:

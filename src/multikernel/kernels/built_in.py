@@ -1,9 +1,11 @@
 """Which kernels are this library's own, by exact type."""
 
 from multikernel.kernels.base import Kernel
+from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.linear import LinearKernel
+from multikernel.kernels.optional import OptionalKernel
 from multikernel.kernels.polynomial import PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import (
@@ -15,6 +17,7 @@ from multikernel.kernels.sequence import (
 )
 
 NUMBERS = (
+    CategoryKernel,
     GaussianKernel,
     LinearKernel,
     NystroemKernel,
@@ -22,7 +25,7 @@ NUMBERS = (
     RandomFourierFeatures,
 )
 SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
-PARTS = (ColumnKernel, WindowKernel)
+PARTS = (ColumnKernel, OptionalKernel, WindowKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import POSITIVE, Number, check_parameter
+from multikernel._validation import COUNT, POSITIVE, Number, check_parameter
 from multikernel.kernels.distances import squared_distances
 
 WIDTHS = Number(1e-100, 1e100)
 """Widths whose squares are numbers, too."""
+
+MEDIAN = "median"
+
+
+def width(value: object) -> str | None:
+    """Check the width of a kernel."""
+    expected = POSITIVE(value) or WIDTHS(value)
+    return expected and f"{expected}, or 'median'"
 
 
 @dataclass(frozen=True)
@@ -18,13 +26,19 @@ class GaussianKernel:
 
     Parameters
     ----------
-    sigma : float
-        Width, positive, in the units of the features; from 1e-100 to 1e100.
+    sigma : float or "median"
+        Width, positive, in the units of the features; from 1e-100 to 1e100. For
+        "median" it is `multiple` times the `median_distance` between training samples
+        on the columns of the kernel, rounded to three digits: an estimator learns it
+        when it is fitted, in a search once, on all samples.
+    multiple : float, default=1.0
+        The width in medians, for "median" only.
 
     Raises
     ------
     ValueError
-        If `sigma` is not a positive finite number.
+        If `sigma` is neither a positive finite number nor "median", or a kernel is
+        called whose width is not learnt yet.
 
     Examples
     --------
@@ -36,23 +50,73 @@ class GaussianKernel:
     >>> kernel(np.array([[0.0], [2.0]])).round(4)
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
+    >>> [kernel.name for kernel in GaussianKernel.grid(3)]
+    ['gaussian(sigma=0.25 median)', 'gaussian(sigma=median)', \
+'gaussian(sigma=4 median)']
     """
 
-    sigma: float
+    sigma: float | str
+    multiple: float = 1.0
 
     def __post_init__(self) -> None:
-        check_parameter("GaussianKernel", "sigma", self.sigma, POSITIVE)
-        check_parameter("GaussianKernel", "sigma", self.sigma, WIDTHS)
+        check_parameter("GaussianKernel", "multiple", self.multiple, WIDTHS)
+        if isinstance(self.sigma, str) and self.sigma == MEDIAN:
+            return
+        check_parameter("GaussianKernel", "sigma", self.sigma, width)
+        if self.multiple != 1.0:
+            raise ValueError(
+                "GaussianKernel: multiple is for sigma='median', got "
+                f"sigma={self.sigma!r} and multiple={self.multiple!r}."
+            )
+
+    @classmethod
+    def grid(
+        cls, n: int = 5, low: float = 0.25, high: float = 4.0
+    ) -> "list[GaussianKernel]":
+        """Return kernels of several widths around the median distance.
+
+        Parameters
+        ----------
+        n : int, default=5
+            How many.
+        low, high : float, default=0.25, 4.0
+            The first and the last width, in medians; the others are evenly spaced in
+            the logarithm. A single one is their geometric mean.
+
+        Returns
+        -------
+        kernels : list of GaussianKernel
+            Their widths are learnt with an estimator, see "median".
+        """
+        check_parameter("GaussianKernel.grid", "n", n, COUNT)
+        for name, value in (("low", low), ("high", high)):
+            check_parameter("GaussianKernel.grid", name, value, WIDTHS)
+        first, last = np.log([low, high])
+        logs = np.linspace(first, last, n) if n > 1 else [0.5 * (first + last)]
+        return [cls(MEDIAN, float(f"{np.exp(log):.3g}")) for log in logs]
 
     @property
     def name(self) -> str:
         """Return the readable name."""
-        return f"gaussian(sigma={self.sigma:g})"
+        if self.sigma != MEDIAN:
+            return f"gaussian(sigma={self.sigma:g})"
+        times = "" if self.multiple == 1.0 else f"{self.multiple:g} "
+        return f"gaussian(sigma={times}{MEDIAN})"
+
+    @property
+    def width(self) -> float:
+        """Return the width as a number, or say that it is not learnt yet."""
+        if isinstance(self.sigma, str):
+            raise ValueError(
+                f"{self.name} has no width yet: estimators learn it from the training "
+                "samples; elsewhere give a number, such as median_distance(X)."
+            )
+        return self.sigma
 
     @property
     def exponent(self) -> float:
         """Return -1 / (2 sigma^2), the factor of the squared distance."""
-        return -0.5 / (self.sigma * self.sigma)
+        return -0.5 / (self.width * self.width)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix.

@@ -83,7 +83,7 @@ def median_dictionary(
     >>> kernel_names(median_dictionary(X, multiples=[1.0]))[1:]
     ['gaussian(sigma=1.71)', 'gaussian(sigma=1.5)[x0]', 'gaussian(sigma=1)[x1]']
     """
-    rows, weights, n_rows = _distinct_rows(X, sample_weight)
+    rows, weights, n_rows = distinct_rows(X, sample_weight)
     together = _distances(rows, weights)
     kernels: list[Kernel] = [LinearKernel()]
     if together is not None:
@@ -112,6 +112,49 @@ def median_dictionary(
             stacklevel=2,
         )
     return ListDictionary([*kernels, *single])
+
+
+def median_distance(X: Array, sample_weight: Array | None = None) -> float:
+    """Return the median distance between samples that differ.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Samples; of more than 200 different ones as many, evenly spaced in their order.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Their weights.
+
+    Returns
+    -------
+    distance : float
+        One where all samples are the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> median_distance(np.array([[0.0], [1.0], [3.0], [3.0]]))
+    2.0
+    """
+    rows, weights, _ = distinct_rows(X, sample_weight)
+    return median_between(rows, weights)
+
+
+def median_between(rows: Array, weights: Array) -> float:
+    """Return the median distance between weighted rows, one where all are the same.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        The rows.
+    weights : ndarray of shape (n_rows,)
+        Their weights, as `distinct_rows` returns them.
+
+    Returns
+    -------
+    distance : float
+    """
+    distances = _distances(rows, weights)
+    return 1.0 if distances is None else distances.median()
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +219,26 @@ def _column_distances(rows: Array, weights: Array) -> Iterator[tuple[int, _Dista
             yield column, distances
 
 
-def _distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
+def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
     """Return some rows, all different, their weights, and how many there are in all.
 
     The order of the samples and the scale of the weights do not matter, and a weight
     of two is worth two copies.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Their weights.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+        At most `SAMPLED_ROWS`.
+    weights : ndarray of shape (n_rows,)
+        At least one each.
+    n_distinct : int
     """
     rows, member = np.unique(X, axis=0, return_inverse=True)
     weights = np.bincount(member.ravel(), sample_weight).astype(np.float64)

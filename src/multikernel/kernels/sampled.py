@@ -1,23 +1,15 @@
 """Kernels of few features by design, for inputs on which ranks are not small."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, singledispatch
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, Number, check_parameter
-from multikernel.kernels.base import (
-    Kernel,
-    KernelDictionary,
-    check_kernel,
-    kernel_name,
-)
-from multikernel.kernels.columns import ColumnKernel, select_columns
-from multikernel.kernels.dictionary import ListDictionary, kernel_names
+from multikernel.kernels.base import Kernel, check_kernel, kernel_name
 from multikernel.kernels.gaussian import GaussianKernel
-from multikernel.kernels.radial import RadialDictionary
 
 SEED = Number(0, integer=True)
 
@@ -225,7 +217,7 @@ class RandomFourierFeatures:
         """
         draw = np.random.default_rng(self.random_state)
         shape = X.shape[1], self.n_components // 2
-        angles = X @ (draw.standard_normal(shape) / self.gaussian.sigma)
+        angles = X @ (draw.standard_normal(shape) / self.gaussian.width)
         waves = np.hstack([np.cos(angles), np.sin(angles)])
         return np.asarray(waves / np.sqrt(shape[1]))
 
@@ -237,59 +229,3 @@ class RandomFourierFeatures:
     def diag(self, X: Array) -> Array:
         """Return ones, shape (n_samples,)."""
         return np.ones(X.shape[0])
-
-
-@singledispatch
-def learnt_kernel(kernel: Kernel, X: Array) -> Kernel:
-    """Return a kernel with what it learns from samples, without their labels.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its columns given by indices.
-    X : ndarray of shape (n_samples, n_features)
-        All columns of the samples.
-
-    Returns
-    -------
-    kernel : Kernel
-        The same one where it learns nothing.
-    """
-    return kernel
-
-
-@learnt_kernel.register
-def _(kernel: NystroemKernel, X: Array) -> Kernel:
-    return kernel.learnt(X)
-
-
-@learnt_kernel.register
-def _(kernel: ColumnKernel, X: Array) -> Kernel:
-    if not isinstance(kernel.kernel, NystroemKernel):
-        return kernel
-    inner = learnt_kernel(kernel.kernel, select_columns(X, kernel.columns))
-    return replace(kernel, kernel=inner)
-
-
-def learnt_dictionary(dictionary: KernelDictionary, X: Array) -> KernelDictionary:
-    """Return a dictionary whose kernels have learnt what they need from samples.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-
-    Returns
-    -------
-    dictionary : KernelDictionary
-        The same one where no kernel learns anything.
-    """
-    if isinstance(dictionary, RadialDictionary):
-        return dictionary
-    kernels = [dictionary[m] for m in range(len(dictionary))]
-    learnt = [learnt_kernel(kernel, X) for kernel in kernels]
-    if all(new is old for new, old in zip(learnt, kernels, strict=True)):
-        return dictionary
-    return ListDictionary(learnt, names=kernel_names(dictionary))

@@ -30,6 +30,7 @@ MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 HELPERS = (
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.calibration._TemperatureScaling",
+    "sklearn.compose._column_transformer.make_column_selector",  # selects views
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
     "sklearn.metrics._scorer._PassthroughScorer",  # calls model.score
     "sklearn.metrics._scorer._Scorer",  # calls a function, which must be trusted too

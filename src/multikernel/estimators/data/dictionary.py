@@ -1,6 +1,6 @@
 """The dictionary that ``kernels`` stands for, and the names of its kernels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,18 +8,25 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.data.mixed import features_of
 from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
 from multikernel.kernels import (
     GaussianKernel,
+    Kernel,
     KernelDictionary,
     ListDictionary,
     NystroemKernel,
+    Views,
+    kernel_name,
     kernel_names,
     median_dictionary,
     resolve_columns,
 )
-from multikernel.kernels.sampled import learnt_dictionary
+from multikernel.kernels.dictionary import told_apart
+from multikernel.kernels.learnt import learnt_dictionary
+from multikernel.kernels.optional import present_rows
+from multikernel.kernels.views import ViewDictionary
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
 """Samples and columns from which on the default dictionary's kernels on all columns
@@ -51,6 +58,12 @@ class KernelNames:
             return kernel_names(self.dictionary, indices)
         chosen = range(self.n_kernels) if indices is None else indices
         return [f"gram {index}" for index in chosen]
+
+    @property
+    def views(self) -> tuple[str, ...] | None:
+        """Return the view of every kernel, None where there are no views."""
+        found = self.dictionary
+        return tuple(found.views) if isinstance(found, ViewDictionary) else None
 
     @cached_property
     def everything(self) -> tuple[str, ...]:
@@ -91,50 +104,76 @@ def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
     )
 
 
-def choose_dictionary(kernels: Any, samples: Samples) -> KernelDictionary | None:
-    """Return the dictionary that a ``kernels`` parameter stands for.
+def choose_dictionary(samples: Samples) -> KernelDictionary | None:
+    """Return the dictionary that the ``kernels`` of an estimator stand for.
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None
-        None stands for `default_dictionary`, made by the samples without their labels.
     samples : Samples
-        The training samples.
+        The training samples, whose table has the kernels. None stands for
+        `default_dictionary`, made by the samples without their labels.
 
     Returns
     -------
     dictionary : KernelDictionary or None
-        With columns given by indices; None for precomputed kernels.
+        With columns given by indices, and all that kernels learn without labels; None
+        for precomputed kernels.
 
     Raises
     ------
     ValueError
-        If it is empty or of another type.
+        If the kernels are of another type.
     """
+    table, X = samples.table, samples.X
+    kernels, views = table.kernels, None
     if is_precomputed(kernels):
         return None
-    X = samples.X
     if kernels is None:
         chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
-    elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
-        if not kernels:
-            raise ValueError("kernels is empty: at least one kernel is needed.")
-        chosen = ListDictionary(kernels)
+    elif isinstance(kernels, Views):
+        chosen, views = _view_kernels(samples)
     # The protocol is met by whatever has a length and items.
-    elif isinstance(kernels, KernelDictionary) and not isinstance(
-        kernels, str | Mapping | np.ndarray
-    ):
+    elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         chosen = kernels
     else:
         raise ValueError(
-            "kernels must be None, 'precomputed', a list of kernels or a "
-            f"KernelDictionary, got {kernels!r}."
+            "kernels must be None, 'precomputed', a kernel, a list of kernels, a "
+            "mapping from names of views to columns, or a KernelDictionary, got "
+            f"{kernels!r}."
         )
-    layout = samples.table.layout
-    if layout is not None:
-        resolved = layout.resolve(chosen)
-        layout.check(resolved, samples.table.X)
-        return resolved
-    given = samples.table.feature_names
-    names = None if given is None else [str(name) for name in given]
-    return learnt_dictionary(resolve_columns(chosen, X.shape[1], names), X)
+    if table.layout is not None:
+        resolved: KernelDictionary = table.layout.resolve(chosen)
+        table.layout.check(resolved, table.X)
+    else:
+        given = table.feature_names
+        names = None if given is None else [str(name) for name in given]
+        resolved = resolve_columns(chosen, X.shape[1], names)
+    learnt = learnt_dictionary(resolved, X, samples.sample_weight)
+    if views is None:
+        return learnt
+    assert isinstance(learnt, ListDictionary)
+    return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _view_kernels(samples: Samples) -> tuple[ListDictionary, list[str]]:
+    """Return the kernels of all views on columns of the data, and the view of each."""
+    table, layout = samples.table, samples.table.layout
+    numeric = range(samples.X.shape[1]) if layout is None else layout.numeric
+    place = {column: at for at, column in enumerate(numeric)}
+
+    def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
+        X, weights = samples.X[:, [place[c] for c in columns]], samples.sample_weight
+        rows = present_rows(X)
+        weights = None if weights is None else weights[rows]
+        return default_dictionary(X[rows], weights).kernels
+
+    categories = set() if layout is None else set(layout.categories)
+    features = features_of(table.given)
+    pairs = [
+        (kernel, view.name)
+        for view in table.views
+        for kernel in view.given(default, categories, features)
+    ]
+    kernels = [kernel for kernel, _ in pairs]
+    names = told_apart([kernel_name(kernel) for kernel in kernels])
+    return ListDictionary(kernels, names), [view for _, view in pairs]

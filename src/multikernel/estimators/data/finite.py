@@ -1,6 +1,6 @@
 """Values that are not finite: which, and where they stand in the input."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 
 import numpy as np
@@ -36,6 +36,51 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
         )
     advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
     _refuse("Input X", X, (row, column), f"row {row}, column {label}", advice)
+
+
+def seen_values(
+    X: Array,
+    views: Mapping[str, Sequence[int]],
+    names: Sequence[object] | None,
+    may_miss: bool,
+) -> Array:
+    """Return the values that views see, zeros elsewhere.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The table.
+    views : mapping from str to sequence of int
+        The columns of each view.
+    names : sequence or None
+        Names of the columns, where there are any.
+    may_miss : bool
+        Whether whole views of a sample may be nan, which become zeros.
+
+    Returns
+    -------
+    seen : ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        If a sample lacks a part of a view.
+    """
+    seen = np.zeros(X.shape)
+    for view, columns in views.items():
+        part = X[:, columns]
+        missing = np.isnan(part)
+        partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+        if may_miss and partly.size:
+            column = columns[int(np.argmax(missing[partly[0]]))]
+            label = repr(column if names is None else str(names[column]))
+            raise ValueError(
+                f"Row {partly[0]} lacks a part of view {view!r}, first column {label}: "
+                "a sample may lack a view as a whole only. Impute the rest, for "
+                "example with SimpleImputer."
+            )
+        seen[:, columns] = np.where(missing, 0.0, part) if may_miss else part
+    return seen
 
 
 def check_finite_targets(y: Array) -> None:

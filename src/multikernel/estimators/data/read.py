@@ -1,6 +1,6 @@
 """What comes in: arrays, data frames and precomputed Gram matrices, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -21,9 +21,27 @@ from multikernel.estimators.data.finite import (
     check_finite_table,
     check_finite_targets,
     number_targets,
+    seen_values,
 )
-from multikernel.estimators.data.sequences import is_text, read_mixed
-from multikernel.kernels.sequence.tables import Layout, takes_sequences
+from multikernel.estimators.data.mixed import (
+    features_of,
+    is_frame,
+    is_text,
+    known,
+    read_mixed,
+    text_columns,
+)
+from multikernel.kernels import KernelDictionary, ListDictionary, Views
+from multikernel.kernels.columns import resolve_kernel
+from multikernel.kernels.function import as_kernels
+from multikernel.kernels.sequence.tables import (
+    CATEGORIES,
+    SEQUENCES,
+    Layout,
+    columns_of,
+    takes,
+)
+from multikernel.kernels.views import View, find_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +59,11 @@ class Table:
     given : array-like or data frame
         X as the user gave it.
     layout : Layout or None, default=None
-        Which columns hold sequences, where kernels take them.
+        Which columns hold text, where some do.
+    kernels : object, default=None
+        The ``kernels`` of the estimator, see `settled_kernels`.
+    views : tuple of View, default=()
+        The views of the data, where there are any.
     """
 
     X: Array
@@ -49,6 +71,8 @@ class Table:
     columns: "Columns"
     given: Any
     layout: Layout | None = None
+    kernels: Any = None
+    views: tuple[View, ...] = ()
 
     @property
     def feature_names(self) -> Array | None:
@@ -93,12 +117,24 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
             "None."
         )
     columns, owner = Columns(), type(estimator).__name__
-    precomputed = is_precomputed(estimator.kernels)
-    layout = None
-    if takes_sequences(estimator.kernels):
-        checked, layout = read_mixed(columns, owner, X, reset=True)
+    kernels = settled_kernels(estimator.kernels)
+    precomputed, layout = is_precomputed(kernels), None
+    views: tuple[View, ...] = ()
+    texts = () if precomputed or not _takes_text(kernels) else text_columns(X)
+    if takes(kernels, SEQUENCES) and not texts:
+        raise ValueError(
+            "A kernel takes sequences, but X has no strings: give a list of strings, "
+            "or a data frame with a column of them."
+        )
+    if texts:
+        views = _find_views(columns, kernels, X)
+        categories = _category_columns(kernels, views, texts, X)
+        checked, layout = read_mixed(columns, owner, X, categories)
     else:
-        checked = _check_samples(columns, owner, X, precomputed, reset=True)
+        checked = _read_numbers(columns, owner, X, precomputed, reset=True)
+        views = _find_views(columns, kernels, X if is_frame(X) else checked)
+    if not precomputed:
+        _check_values(columns, checked, layout)
     if precomputed:
         _check_square(checked)
         columns.n_features_in_ = checked.shape[1]
@@ -109,13 +145,97 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
-    return Table(checked, targets, columns, given, layout)
+    return Table(checked, targets, columns, given, layout, kernels, views)
+
+
+def settled_kernels(kernels: Any) -> Any:
+    """Return a ``kernels`` parameter in one of a few forms.
+
+    Parameters
+    ----------
+    kernels : object
+        As the user gave it.
+
+    Returns
+    -------
+    kernels : None, "precomputed", Views, KernelDictionary, or the object itself
+        A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
+        `Views`. What is none of these stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If it is empty, or names no kernel.
+    """
+    if isinstance(kernels, Mapping):
+        return Views(kernels)
+    if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
+        return kernels
+    if isinstance(kernels, list | tuple) and not kernels:
+        raise ValueError("kernels is empty: at least one kernel is needed.")
+    single = callable(kernels) and not isinstance(kernels, KernelDictionary)
+    if single or isinstance(kernels, list | tuple | str):
+        return ListDictionary(as_kernels(kernels))
+    return kernels
+
+
+def _takes_text(kernels: Any) -> bool:
+    """Return whether data for these kernels may have columns of text."""
+    some = takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES)
+    return some or isinstance(kernels, Views)
+
+
+def _find_views(columns: "Columns", kernels: Any, X: Any) -> tuple[View, ...]:
+    """Return the views of data, and publish their columns."""
+    if not isinstance(kernels, Views):
+        return ()
+    views = tuple(find_views(kernels, X, features_of(X)))
+    columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
+    columns.missing_views_ = kernels.missing
+    return views
+
+
+def _category_columns(
+    kernels: Any, views: Sequence[View], texts: Sequence[int], X: Any
+) -> set[int]:
+    """Return which columns of text hold categories, as kernels take them."""
+    if isinstance(kernels, Views):
+        # Text that no kernel sees is not looked at as sequences.
+        found = [kernel for view in views for kernel in view.kernels or ()]
+        return set(texts) - columns_of(found, SEQUENCES)
+    if not takes(kernels, SEQUENCES):
+        return set(texts)
+    found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]
+    return set(texts) & columns_of(found, CATEGORIES)
+
+
+def _check_values(
+    estimator: BaseEstimator, table: Array, layout: Layout | None
+) -> None:
+    """Raise for values that cannot be computed with, or are missing where none may."""
+    names = vars(estimator).get("feature_names_in_")
+    numeric = range(table.shape[1]) if layout is None else layout.numeric
+    if layout is not None:
+        names = [layout.name(column) for column in numeric]
+    numbers = table[:, : len(numeric)]
+    if hasattr(estimator, "view_columns_"):
+        place = {column: at for at, column in enumerate(numeric)}
+        views = {
+            name: [place[c] for c in columns.tolist() if c in place]
+            for name, columns in estimator.view_columns_.items()
+        }
+        may_miss = estimator.missing_views_ == "zero"
+        numbers = seen_values(numbers, views, names, may_miss)
+    if numbers.size:
+        check_finite_table(numbers, names)
 
 
 def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     _refuse_other_arrays(y, "y")
-    if get_tags(estimator).target_tags.multi_output:
+    tags = get_tags(estimator)
+    labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    if tags.target_tags.multi_output or labels:
         several = check_array(
             y,
             dtype=None,
@@ -125,6 +245,18 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        many = (
+            "MultiOutputRegressor"
+            if is_regressor(estimator)
+            else ("MultiOutputClassifier")
+        )
+        raise ValueError(
+            f"{type(estimator).__name__} takes one output, and y should be a 1d array "
+            f"but has shape {shape}: fit one model per output with "
+            f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
+        )
     return np.asarray(column_or_1d(y, warn=True))
 
 
@@ -179,11 +311,16 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
         With a sentence that says what is wrong.
     """
     owner = type(estimator).__name__
-    if "sequence_features_" in vars(estimator):
-        return read_mixed(estimator, owner, X, reset=False)[0]
-    checked = _check_samples(estimator, owner, X, precomputed, reset=False)
+    layout = None
+    if known(estimator, "sequence_features_") or known(estimator, "category_features_"):
+        checked, layout = read_mixed(estimator, owner, X, None)
+    else:
+        checked = _read_numbers(estimator, owner, X, precomputed, reset=False)
+    if not precomputed:
+        _check_values(estimator, checked, layout)
+        return checked
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
-    if precomputed and checked.shape[1:] != expected:
+    if checked.shape[1:] != expected:
         raise ValueError(
             f"X holds kernels of shape {checked.shape[:2]} for {checked.shape[2]} "
             f"kernels, but {owner} was fitted on {expected[0]} samples and "
@@ -198,10 +335,10 @@ def is_precomputed(kernels: object) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-def _check_samples(
+def _read_numbers(
     estimator: BaseEstimator, owner: str, X: Any, precomputed: bool, *, reset: bool
 ) -> Array:
-    """Return samples as finite numbers; Gram matrices without a copy."""
+    """Return samples as numbers; Gram matrices without a copy."""
     _refuse_other_arrays(X, "X")
     settings: dict[str, Any] = {"reset": reset, "ensure_all_finite": False}
     if precomputed:
@@ -217,7 +354,6 @@ def _check_samples(
             "X holds an integer that is too large for a floating-point number."
         ) from error
     if not precomputed:
-        check_finite_table(checked, vars(estimator).get("feature_names_in_"))
         return checked
     if checked.ndim != 3:
         raise ValueError(
@@ -275,14 +411,16 @@ def _refuse_other_arrays(values: Any, name: str) -> None:
 
 def _refuse_other_columns(X: Any) -> None:
     """Name the columns of a data frame that hold no numbers."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+    if not is_frame(X):
         return
     wrong = [name for name in X.columns if not _is_numeric(np.asarray(X[name]))]
     if wrong:
         raise ValueError(
-            f"Columns without numbers in X: {listed(wrong)}. Encode them first, for "
-            "example with OneHotEncoder in a ColumnTransformer, leave them out, or "
-            "name kernels of multikernel.kernels.sequence for sequences."
+            f"Columns without numbers in X: {listed(wrong)}. Give views, such as "
+            f"kernels={{'a name': [{wrong[0]!r}]}}, whose columns of text are compared "
+            "as categories, encode them first, for example with OneHotEncoder in a "
+            "ColumnTransformer, leave them out, or name kernels of "
+            "multikernel.kernels.sequence for sequences."
         )
 
 

@@ -1,8 +1,9 @@
 """What a fit says about kernels that are of no use, and about refused ones."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from multikernel.certificates import check_combination
 from multikernel.estimators.data.grams import Grams
 from multikernel.estimators.data.read import listed
+from multikernel.estimators.data.samples import Samples
 from multikernel.exceptions import (
     DegenerateKernelWarning,
     DictionaryWarning,
@@ -20,9 +22,36 @@ from multikernel.gram import (
     DenseStack,
     GramStack,
 )
-from multikernel.gram.memorising import memorising_kernels
+from multikernel.gram.memorising import kernel_shapes
+from multikernel.gram.normalization import check_steps
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.tail import TailStep
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    KernelDictionary,
+    LinearKernel,
+    OptionalKernel,
+    PolynomialKernel,
+)
+from multikernel.kernels.memorising import MEMORISES
+from multikernel.kernels.radial import RadialDictionary
+
+NEARLY_CONSTANT = 1e-3
+"""Mean difference between entries on and beside the diagonal, over the largest entry,
+below which a kernel is nearly constant: that of a Gaussian 22 median distances wide. By
+its trace 999 parts of a thousand of it are a constant, which the intercept is."""
+
+ROUNDED = 1e-8
+"""The same where a kernel's variance is made one: single precision holds no digit of
+the rest then, and double precision half of them."""
+
+HIDES = 100.0
+"""Deviation of a column over the median of the others from which on a kernel on all of
+them sees the one: they make a ten-thousandth of its squared distances."""
+
+SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
+"""Kernels that the scales of columns matter to."""
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:
@@ -89,8 +118,8 @@ def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -
         )
 
 
-def warn_memorising(owner: str, grams: Grams) -> None:
-    """Name the kernels that can fit any labels, and say nothing about new samples.
+def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -> None:
+    """Name the kernels that are of little use, and why, in one warning.
 
     Parameters
     ----------
@@ -98,22 +127,123 @@ def warn_memorising(owner: str, grams: Grams) -> None:
         The estimator.
     grams : Grams
         Its training matrices.
+    samples : Samples
+        The training samples.
+    default : bool
+        Whether the kernels are the default ones, which are known to be neither close
+        to the identity nor to a constant.
 
     Warns
     -----
     DictionaryWarning
-        If there are such kernels, see `memorising_kernels`.
+        If kernels can only memorise (see `memorising_kernels`), if they are nearly
+        constant, or if they stand on columns of which one hides the others.
     """
-    found = memorising_kernels(grams.stack)
-    if found.size:
-        names = grams.names(found[:5].tolist())
-        warnings.warn(
-            f"{owner}: {found.size} of {grams.stack.shape[0]} kernels can only "
-            "memorise, as no training sample is close to another for them: "
-            f"{listed(names, found.size)}. Leave them out, or make them wider.",
-            DictionaryWarning,
-            stacklevel=4,
+    said = [] if default else _useless(grams)
+    hidden = _hidden_columns(grams.dictionary, samples)
+    if hidden:
+        said.append(
+            f"kernels on several columns together see little but {hidden}, whose "
+            f"deviation is over {HIDES:g} times that of the other columns: standardise "
+            "them, for example with StandardScaler"
         )
+    if said:
+        warnings.warn(f"{owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=4)
+
+
+def _useless(grams: Grams) -> list[str]:
+    """Return what is to be said of kernels near the identity, and near a constant."""
+    drops, ratios = kernel_shapes(grams.stack)
+    steps = check_steps(grams.options.normalize)
+    scaled = any(step in steps for step in ("variance", "center"))
+    limit = ROUNDED if scaled else NEARLY_CONSTANT
+    constant = drops < limit
+    # Named already.
+    constant[grams.built.degenerate] = False
+    of = f"of {drops.size} kernels"
+    said = []
+    for found, sentence in (
+        (
+            np.flatnonzero(ratios < MEMORISES),
+            "can only memorise, as no training sample is close to another for them: "
+            "{}; leave them out, or make them wider",
+        ),
+        (
+            np.flatnonzero(constant),
+            "are nearly constant on the training data: {}; make them narrower, or use "
+            "normalize='variance'",
+        ),
+    ):
+        if found.size:
+            names = listed(grams.names(found[:5].tolist()), found.size)
+            said.append(f"{found.size} {of} {sentence.format(names)}")
+    return said
+
+
+def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> str:
+    """Return the columns that hide others from kernels on both, or nothing."""
+    if dictionary is None or isinstance(dictionary, RadialDictionary):
+        return ""
+    layout, X = samples.table.layout, samples.X
+    n_columns = X.shape[1] if layout is None else len(layout.numeric)
+    sets: set[tuple[int, ...]] = set()
+    for m in range(len(dictionary)):
+        kernel = dictionary[m]
+        columns: Any = range(X.shape[1])
+        if isinstance(kernel, ColumnKernel):
+            columns, kernel = kernel.columns, kernel.kernel
+        if isinstance(kernel, OptionalKernel):
+            kernel = kernel.kernel
+        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
+            sets.add(tuple(columns))
+    deviations = np.zeros(n_columns)
+    used = sorted({column for columns in sets for column in columns})
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations[used] = np.nanstd(X[:, used], axis=0) if used else 0.0
+    hiding = set()
+    for columns in sets:
+        own = deviations[list(columns)]
+        varied = np.flatnonzero(own > 0.0)
+        if varied.size > 1:
+            largest = varied[np.argmax(own[varied])]
+            others = own[varied[varied != largest]]
+            if own[largest] > HIDES * np.median(others):
+                hiding.add(columns[int(largest)])
+    return listed([_column_name(samples, column) for column in sorted(hiding)])
+
+
+def _column_name(samples: Samples, column: int) -> str:
+    """Return what a column of the table is called."""
+    layout, names = samples.table.layout, samples.table.feature_names
+    if layout is not None:
+        return layout.name(layout.numeric[column])
+    return f"x{column}" if names is None else str(names[column])
+
+
+def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
+    """Say so where a model has no kernel; a search has a warning of its own.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    attributes : mapping
+        What a fit publishes.
+
+    Warns
+    -----
+    DictionaryWarning
+        If it has a model without kernels.
+    """
+    active = attributes.get("active_kernels_")
+    if active is None or active.size or "best_index_" in attributes:
+        return
+    warnings.warn(
+        f"{owner} has no kernel in its model, which is a constant: regularise less, or "
+        "choose the strength by cross-validation.",
+        DictionaryWarning,
+        stacklevel=4,
+    )
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import Check, InstanceOf, check_parameter
-from multikernel.estimators.data.copies import distinct
+from multikernel.estimators.data.copies import distinct, in_order
 from multikernel.estimators.data.dictionary import choose_dictionary
-from multikernel.estimators.data.grams import Grams, build_grams
+from multikernel.estimators.data.grams import Grams, build_grams, build_raw_grams
 from multikernel.estimators.data.precomputed import GramOptions
 from multikernel.estimators.data.read import (
     check_fit_data,
@@ -27,10 +27,11 @@ from multikernel.estimators.data.storage import settle_storage
 from multikernel.estimators.data.warned import (
     naming_the_kernel,
     warn_degenerate,
-    warn_memorising,
+    warn_dictionary,
+    warn_empty,
 )
 from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import is_likelihood
+from multikernel.estimators.fit.losses import find_link, is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, report
@@ -41,9 +42,17 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
     warn_unfinished,
 )
+from multikernel.estimators.fit.summary import (
+    data_frame,
+    facts,
+    fitted_html,
+    summary_columns,
+    view_sums,
+)
 from multikernel.gram import LowRank
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
+from multikernel.kernels.parameters import with_parameter
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
@@ -106,8 +115,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; several columns where the estimator has a ``selection``, of which
+            a classifier takes labels that samples have (1) or have not (0).
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
@@ -145,10 +155,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
         solve: Solve | None = None,
+        for_parts: bool = False,
     ) -> dict[str, Any]:
         """Check, read, encode, build the Gram matrices, solve: all that `fit` does.
 
-        Returns the fitted attributes, and leaves the estimator as it is.
+        `for_parts` asks for samples and matrices as `part_of` cuts from them. Returns
+        the fitted attributes, and leaves the estimator as it is.
         """
         owner, parameters = type(self).__name__, self.get_params(deep=False)
         self._check_parameters()
@@ -161,8 +173,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sample_weight,
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
+            shared=parameters.get("selection") == "shared",
         )
-        samples = self._arrange(replace(samples, groups=groups))
+        samples = replace(samples, groups=groups)
+        if for_parts:
+            samples = in_order(samples) if self._merges_copies else samples
+        else:
+            samples = self._arrange(samples)
         recipe = self._build(samples.total_weight)
 
         dictionary = self._dictionary(samples)
@@ -177,9 +194,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
         if not self._refines:
             options = options.with_all_landmarks()
-        grams = self._build_grams(dictionary, samples, options)
-        if self.kernels is not None and grams.stack is not None:
-            warn_memorising(owner, grams)
+        build = build_raw_grams if for_parts else self._build_grams
+        grams = build(dictionary, samples, options)
+        if grams.stack is not None:
+            warn_dictionary(owner, grams, samples, self.kernels is None)
 
         callbacks = [] if callback is None else [callback]
         if self.verbose:
@@ -187,6 +205,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         training = Training(samples, grams, self.fit_intercept)
         with naming_the_kernel(grams):
             attributes = (solve or self._solve)(recipe, training, Watch(callbacks))
+        warn_empty(owner, attributes)
 
         state = FittedModel(
             model=attributes.pop("_model", None),
@@ -195,10 +214,33 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             precomputed=dictionary is None,
             loss=repr(self.loss),
             has_probabilities=is_likelihood(self.loss),
+            link=find_link(self.loss, samples),
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
         columns = vars(table.columns)
         return attributes | classes | stored | columns | {"_state": state}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, and of its kernels.
+
+        Parameters
+        ----------
+        **params : dict
+            ``kernels__sigma`` is that of all kernels that have one, and
+            ``kernels__expression__sigma`` that of the kernels of a view; so searches
+            such as `sklearn.model_selection.GridSearchCV` can choose it. The kernels
+            are replaced, and those that were given stay as they are.
+
+        Returns
+        -------
+        self : estimator
+        """
+        own = {k: v for k, v in params.items() if not k.startswith("kernels__")}
+        super().set_params(**own)
+        for name in params.keys() - own.keys():
+            path = name.split("__")[1:]
+            self.kernels = with_parameter(self.kernels, path, params[name])
+        return self
 
     def _check_parameters(self) -> None:
         """Raise a sentence for the first parameter that is wrong."""
@@ -211,7 +253,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return what the ``kernels`` stand for."""
-        return choose_dictionary(self.kernels, samples)
+        return choose_dictionary(samples)
 
     def _normalization(self) -> Steps:
         """Return the steps that kernels are normalised by."""
@@ -241,6 +283,76 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Names of all kernels, in the order of ``kernel_weights_``."""
         return list(self._fitted().names.everything)
 
+    @property
+    def kernel_views_(self) -> list[str]:
+        """The view of every kernel, where ``kernels`` was a mapping of views."""
+        return list(self._views())
+
+    @property
+    def view_weights_(self) -> dict[str, Any]:
+        """Sums of the kernel weights of every view, per output if several."""
+        return view_sums(self._views(), self.kernel_weights_)
+
+    @property
+    def view_shares_(self) -> dict[str, Any]:
+        """Sums of the shares of the variance of every view, per output if several."""
+        return view_sums(self._views(), self.variance_shares_)
+
+    def _views(self) -> tuple[str, ...]:
+        """Return the view of every kernel, or say that there are none."""
+        views = self._fitted().names.views
+        if views is None:
+            raise AttributeError(
+                f"This {type(self).__name__} was fitted without views: give kernels as "
+                "a mapping from names to columns."
+            )
+        return views
+
+    def summary(self, by: str = "kernel") -> Any:
+        """Return what the model says, as a data frame.
+
+        Parameters
+        ----------
+        by : {"kernel", "view"}, default="kernel"
+            What a row is about: a kernel in use, or a view (where ``kernels`` was a
+            mapping of views), whose weights and shares are summed up.
+
+        Returns
+        -------
+        table : pandas DataFrame
+            ``kernel`` its name, ``view`` where there are views, ``output`` the class or
+            the number of the output where there are several, ``weight`` that of
+            ``kernel_weights_``, ``block_norm`` the norm of the kernel's function, and
+            ``variance_share`` its share in the variance of the decision values on the
+            training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
+            sum to one for every output; a negative one belongs to a term that works
+            against the others. Weights mean something else in every method, shares
+            the same in all. ``table.attrs`` has the strength, the gap and the score.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If `by` is something else, or the model has no views.
+        """
+        table = data_frame(summary_columns(self, by))
+        table.attrs |= facts(self)
+        return table
+
+    @property
+    def _repr_html_(self) -> Any:
+        """Return what shows the model in a notebook, once it is fitted its summary."""
+        diagram = super()._repr_html_
+        return lambda: diagram() + fitted_html(self)
+
+    def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
+        """Return what shows the model in a notebook."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
+
     def contributions(self, X: Any) -> Array:
         """Return the additive terms of the model, one per active kernel.
 
@@ -252,10 +364,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        terms : ndarray of shape (n_samples, n_active)
+        terms : ndarray of shape (n_samples, n_outputs, n_active)
             f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
-            ``intercept_`` is the decision value or prediction. With more than two
-            classes the shape is (n_samples, n_classes, n_active).
+            ``intercept_`` is the decision value or prediction. Outputs are targets,
+            labels, or more than two classes; the axis of a single one is left out,
+            (n_samples, n_active).
         """
         model, checked = self._model_and_data(X)
         terms = model.contributions(checked)

@@ -1,8 +1,13 @@
 """What a fit tells while it runs: progress lines, and the history it leaves."""
 
+import html
+import importlib
 import math
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,9 +80,11 @@ def report(owner: str, scale: float) -> Callback:
         # Greedy methods have no gap.
         known = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if known else ""
+        share = "" if math.isnan(line.done) else f"{line.done:.0%}, "
         sys.stderr.write(
-            f"{owner}: iteration {line.iteration}, {line.seconds:.2f} s, objective "
-            f"{line.objective * scale:.6g}, {gap}{line.n_active} active kernels\n"
+            f"{owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
+            f"objective {line.objective * scale:.6g}, {gap}"
+            f"{line.n_active} active kernels\n"
         )
         return False
 
@@ -98,6 +105,31 @@ class Watch:
     def __init__(self, callbacks: Sequence[Callback]) -> None:
         self.callbacks = tuple(callbacks)
         self.stopped = False
+        self._done, self._total, self._started, self._step = 0, 0, 0.0, 1.0
+
+    def expect(self, n_solves: int, n_outputs: int) -> None:
+        """Say how many solves a search makes; lines of progress then have shares.
+
+        Parameters
+        ----------
+        n_solves : int
+            Candidates, on all folds and on all samples.
+        n_outputs : int
+            Problems of each.
+        """
+        self._total, self._step = n_solves, 1.0 / n_outputs
+
+    def advance(self, n_solves: int) -> None:
+        """Say that some of them are made."""
+        self._done += n_solves
+        self._started = max(0.0, self._started - n_solves)
+
+    def _share(self, line: Progress) -> float:
+        """Return what is done; a path of many strengths is told of at its end only."""
+        if line.iteration == 0:
+            self._started += self._step
+        done = self._done + max(0.0, self._started - 1.0)
+        return min(1.0, done / self._total)
 
     def stop(self) -> None:
         """Stop every solve of the fit at its next iteration."""
@@ -106,6 +138,96 @@ class Watch:
     def __call__(self, line: Progress) -> bool:
         """Call all, and return whether the fit is to stop."""
         if not self.stopped:
+            if self._total:
+                line = replace(line, done=self._share(line))
             answers = [callback(line) for callback in self.callbacks]
             self.stopped = any(answers)
         return self.stopped
+
+
+class ProgressBar:
+    """A callback that shows how far a fit is, in notebooks, on terminals and in logs.
+
+    Of a cross-validation it shows the share that is done and the time that is left, if
+    the rest goes at the same pace. A single fit does not know how many iterations it
+    will take: it shows the duality gap, on its way to the tolerance.
+
+    Parameters
+    ----------
+    title : str, default="fit"
+        What is being done.
+    every : float, default=10.0
+        Seconds between two lines where there is neither a notebook nor a terminal.
+    file : file object, default=None
+        Where to write; standard error when None.
+
+    Examples
+    --------
+    >>> import io
+    >>> from multikernel import ProgressBar
+    >>> from multikernel.problem import Progress
+    >>> log = io.StringIO()
+    >>> bar = ProgressBar("search", every=0.0, file=log)
+    >>> bar(Progress(3, 0.1, 50.0, 0.02, 7, done=0.25))
+    False
+    >>> log.getvalue().startswith("search: 25%, ")
+    True
+    """
+
+    def __init__(
+        self, title: str = "fit", *, every: float = 10.0, file: TextIO | None = None
+    ) -> None:
+        self.title, self.every, self.file = title, every, file
+        self._started = self._said = time.perf_counter()
+        self._show: Callable[[str], None] | None = None
+
+    def __call__(self, line: Progress) -> bool:
+        """Show one line of progress; never asks a solver to stop."""
+        if self._show is None:
+            self._show = self._place()
+            self._said = -math.inf
+        now = time.perf_counter()
+        if now - self._said >= self.every:
+            self._said = now
+            self._show(f"{self.title}: {self._state(line, now)}")
+        return False
+
+    def _state(self, line: Progress, now: float) -> str:
+        """Return how things stand."""
+        said = []
+        if not math.isnan(line.done):
+            spent = now - self._started
+            left = spent * (1.0 - line.done) / line.done if line.done else math.inf
+            until = "time left unknown" if math.isinf(left) else f"{_time(left)} left"
+            said = [f"{line.done:.0%}", until]
+        said.append(f"iteration {line.iteration}")
+        if not math.isnan(line.duality_gap):
+            said.append(f"gap {line.duality_gap:.1e}")
+        return ", ".join([*said, f"{line.n_active} active kernels"])
+
+    def _place(self) -> Callable[[str], None]:
+        """Return what shows a line: in a notebook, on a terminal, or in a log."""
+        shell = sys.modules.get("IPython")
+        notebook = shell is not None and shell.get_ipython() is not None
+        if notebook and self.file is None:
+            self.every = min(self.every, 0.5)
+            display: Any = importlib.import_module("IPython.display")
+            handle = display.display(display.HTML(""), display_id=True)
+            if handle is not None:
+                return lambda text: handle.update(
+                    display.HTML(f"<pre>{html.escape(text)}</pre>")
+                )
+        file = sys.stderr if self.file is None else self.file
+        if file.isatty():
+            self.every = min(self.every, 0.1)
+            return lambda text: print(f"\r\x1b[K{text}", end="", file=file, flush=True)
+        return lambda text: print(text, file=file, flush=True)
+
+
+def _time(seconds: float) -> str:
+    """Return a time for people."""
+    if seconds < 120.0:
+        return f"{seconds:.0f} s"
+    return (
+        f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"
+    )

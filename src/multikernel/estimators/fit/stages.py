@@ -15,7 +15,9 @@ from multikernel.estimators.fit.predict import (
     row_chunks,
 )
 from multikernel.estimators.fit.progress import history_array
+from multikernel.estimators.fit.shares import spread_terms, staged_terms
 from multikernel.estimators.fit.solve import Training, single
+from multikernel.kernels.columns import Columns
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 
@@ -34,6 +36,10 @@ class ReorderedGrams:
 
     grams: CrossGrams
     positions: Indices
+
+    def columns_of(self, position: int) -> Columns | None:
+        """Return the columns that one active kernel reads, None for all."""
+        return self.grams.columns_of(int(self.positions[position]))
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
@@ -155,6 +161,8 @@ class Stages:
     status : str
         Why the selection stopped: the value of a `Status`, as model files hold no
         enumerations.
+    norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
+        Block norms and shares of the variance, see `staged_terms`.
     """
 
     model: StagedModel
@@ -165,6 +173,8 @@ class Stages:
     shape: tuple[int, int]
     strength: float
     status: str
+    norms: Array
+    shares: Array
 
     def __len__(self) -> int:
         """Return the number of selected kernels."""
@@ -193,6 +203,8 @@ class Stages:
             order=self.order[:k],
             improvements=self.improvements[:k],
             history=self.history[: k + 1],
+            norms=self.norms[: k + 1, :, :k],
+            shares=self.shares[: k + 1, :, :k],
             status=self.status if k == len(self) else Status.SELECTED.value,
         )
 
@@ -213,7 +225,8 @@ class Stages:
         dual[:, self.rows] = self.strength * coefs.T
         weights = np.zeros(n_kernels)
         weights[self.order] = 1.0
-        return {
+        norms, shares = self.norms[-1], self.shares[-1]
+        return spread_terms(norms, shares, self.order, n_kernels) | {
             "kernel_weights_": weights,
             "active_kernels_": np.sort(self.order),
             "selection_order_": self.order,
@@ -250,6 +263,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     samples = training.samples
     training.grams.check_active(path.order)
     model, kept = staged_model(path, training.grams)
+    norms, shares = staged_terms(path, samples.sample_weight)
     return Stages(
         model=model,
         order=path.order,
@@ -259,4 +273,6 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
         shape=(path.problem.gram.shape[0], samples.y.shape[0]),
         strength=path.problem.regularizer.alpha,
         status=path.status.value,
+        norms=norms,
+        shares=shares,
     )

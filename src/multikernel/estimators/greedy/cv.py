@@ -127,6 +127,12 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for every selected kernel, zero for the others: the model's kernel is their
         sum.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_ : list of str
@@ -318,6 +324,12 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for every selected kernel, zero for the others: the model's kernel is their
         sum.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_ : list of str

@@ -120,6 +120,12 @@ class GroupOMPClassifier(GreedyClassifier):
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for every selected kernel, zero for the others: the model's kernel is their
         sum.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
@@ -287,6 +293,12 @@ class GroupOMPRegressor(GreedyRegressor):
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for every selected kernel, zero for the others: the model's kernel is their
         sum.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str

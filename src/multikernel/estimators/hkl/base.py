@@ -20,6 +20,7 @@ from multikernel._validation import (
 from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.progress import Watch, history_array
+from multikernel.estimators.fit.shares import spread_terms, variance_shares
 from multikernel.estimators.fit.solve import Training, single
 from multikernel.estimators.hkl.data import (
     HullGrams,
@@ -199,7 +200,10 @@ def hull_attributes(
     norms = node_norms(model)
     dual = np.array([solution.dual for solution in solutions])
     strongest = np.argsort(-norms, kind="stable")
-    return {
+    shares = variance_shares(model.contributions(grams.X), samples.sample_weight)
+    own = np.array([np.linalg.norm(model.coefs[k], axis=0) for k in model.active])
+    own = own.reshape(model.active.size, model.intercept.size).T
+    return spread_terms(own, shares, model.active, len(names)) | {
         "hull_": list(model.nodes),
         "node_norms_": norms,
         "node_degrees_": [graph.degrees(node) for node in model.nodes],

@@ -105,6 +105,12 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weights of the kernels in the combination that the model is the solution for;
         with more than two classes one row per class, as all attributes that say so.
+    block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a function of their own.
     kernel_names_ : list of str
@@ -275,6 +281,12 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         The levels above zero of the inputs in each node of the hull, falling.
     kernel_weights_ : ndarray of shape (n_hull,)
         Weights of the kernels in the combination that the model is the solution for.
+    block_norms_ : ndarray of shape (n_hull,)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_hull,)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a function of their own.
     kernel_names_ : list of str

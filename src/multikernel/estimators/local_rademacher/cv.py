@@ -142,6 +142,12 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights mu of the kernels of trace n, non-negative, on the constraint;
         with more than two classes one row per class, as all attributes that say so.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -349,6 +355,12 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
         The weights mu of the kernels of trace n, non-negative, on the constraint.
+    block_norms_ : ndarray of shape (n_kernels,)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str

@@ -188,8 +188,8 @@ class SearchCV(BaseMKL):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in ``fit`` of the estimator without a search.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
@@ -280,6 +280,9 @@ class SearchCV(BaseMKL):
     ) -> tuple[list[FoldScores], list[Refit]]:
         """Return the scores of all folds, and what gives the model on all samples."""
         splits = make_splits(self.cv, raw.samples)
+        size = len(next(iter(candidates.columns().values())))
+        n_outputs = len(raw.samples.targets)
+        watch.expect(size * (len(splits) + bool(self.refit)), n_outputs)
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
         scores: dict[int, FoldScores] = {}
         refits: list[Refit] = []
@@ -318,7 +321,8 @@ class SearchCV(BaseMKL):
         if not watch.stopped:
             fold = self._fold(training, split, jobs)
             score = FoldScorer(self, self.scoring, fold)
-            for batch in _batches(candidates.solve(fold.training, watch)):
+            solved = _counted(candidates.solve(fold.training, watch), watch)
+            for batch in _batches(solved):
                 values = fold.decision_values([model.expansion for model in batch])
                 for model, f in zip(batch, values, strict=True):
                     places = np.asarray(model.places, dtype=np.intp)
@@ -363,6 +367,13 @@ class SearchCV(BaseMKL):
                     SearchWarning,
                     stacklevel=5,
                 )
+
+
+def _counted(models: Iterator[Solved], watch: Watch) -> Iterator[Solved]:
+    """Yield models, and tell the watch of the candidates that are done."""
+    for model in models:
+        watch.advance(len(model.places))
+        yield model
 
 
 def _batches(models: Iterator[Solved]) -> Iterator[list[Solved]]:

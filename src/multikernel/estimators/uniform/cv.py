@@ -133,6 +133,12 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         training data, nor, as far as rounding tells, for one that is constant there
         beside an intercept, which takes its place. With more than two classes one row
         per class, as all attributes that say so.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -311,6 +317,12 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         One for every kernel whose term is not zero: not for one that is zero on the
         training data, nor, as far as rounding tells, for one that is constant there
         beside an intercept, which takes its place.
+    block_norms_ : ndarray of shape (n_kernels,)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str

@@ -5,7 +5,7 @@ interleaved, the first of each, then the second of each: so a slice with a step 
 one column's, however long the sequences are, and new data may hold longer ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
@@ -22,8 +23,12 @@ from multikernel.kernels.columns import (
     select_columns,
 )
 from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
+from multikernel.kernels.optional import OptionalKernel
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.reading import from_texts, pack, unpack
+
+SEQUENCES, CATEGORIES, NUMBERS = "sequences", "categories", "numbers"
+"""What kernels take, and columns hold."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,30 @@ class Layout:
         All columns as the user gave them.
     sequences : tuple of int
         Those of strings, ascending.
+    categories : tuple of int, default=()
+        Those of categories, whose numbers stand among the numbers.
     """
 
     features: Features
     sequences: tuple[int, ...]
+    categories: tuple[int, ...] = ()
 
     @property
     def numeric(self) -> tuple[int, ...]:
-        """Return the columns of numbers, ascending."""
+        """Return the columns of numbers, those of categories among them, ascending."""
         strings = set(self.sequences)
         return tuple(c for c in range(self.features.number) if c not in strings)
+
+    @property
+    def kinds(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the columns that kernels see which name none."""
+        named = set(self.categories)
+        numbers = tuple(c for c in self.numeric if c not in named)
+        return {
+            SEQUENCES: self.sequences,
+            CATEGORIES: self.categories or self.numeric,
+            NUMBERS: numbers,
+        }
 
     def name(self, column: int) -> str:
         """Return what a column is called in a kernel's name."""
@@ -85,6 +104,8 @@ class Layout:
                     f"Sequence {empty[0]}{where} is empty: leave such samples out."
                 )
             blocks.append(pack(sequences))
+        if not blocks:
+            return numbers
         width = max(block.shape[1] for block in blocks)
         words = np.zeros((blocks[0].shape[0], width, len(blocks)))
         for place, block in enumerate(blocks):
@@ -149,16 +170,15 @@ class Layout:
         if isinstance(kernel, ColumnKernel):
             chosen, inner = kernel.columns, kernel.kernel
             label = kernel.label
-        takes_strings = isinstance(inner, SequenceKernel)
-        mine = self.sequences if takes_strings else self.numeric
+        kind = _kind(inner)
         if chosen is None:
-            indices = mine
+            indices = self.kinds[kind]
         else:
             indices = resolve_indices(chosen, self.features)
             if label is None:
                 label = resolved_label(chosen, indices, self.features)
-        self._check_kinds(owner, indices, takes_strings)
-        if takes_strings:
+        self._check_kinds(owner, indices, kind)
+        if kind == SEQUENCES:
             place = self.sequences.index(indices[0])
             first, step = len(self.numeric) + place, len(self.sequences)
             if label is None and self.features.number > 1:
@@ -169,15 +189,12 @@ class Layout:
             return ColumnKernel(inner, packed, label)
         position = {column: place for place, column in enumerate(self.numeric)}
         if label is None:
-            label = "all numbers"
+            label = f"all {kind}"
         return ColumnKernel(inner, [position[c] for c in indices], label)
 
-    def _check_kinds(
-        self, owner: str, indices: tuple[int, ...], takes_strings: bool
-    ) -> None:
+    def _check_kinds(self, owner: str, indices: tuple[int, ...], kind: str) -> None:
         """Raise unless the columns are of the kind that a kernel takes."""
-        strings = set(self.sequences)
-        if takes_strings and len(indices) != 1:
+        if kind == SEQUENCES and len(indices) != 1:
             labels = ", ".join(map(self.label, self.sequences))
             raise ValueError(
                 f"{owner} takes one column of sequences, and these are "
@@ -185,28 +202,39 @@ class Layout:
             )
         if not indices:
             raise ValueError(
-                f"{owner} takes numbers, and X holds sequences only: use sequence "
-                "kernels (multikernel.kernels.sequence)."
+                f"{owner} takes {kind}, and X holds text only: use sequence kernels "
+                "(multikernel.kernels.sequence), or a CategoryKernel."
             )
-        wrong = [c for c in indices if (c in strings) != takes_strings]
+        taken = self.numeric if kind == CATEGORIES else self.kinds[kind]
+        wrong = [c for c in indices if c not in taken]
         if wrong:
-            needed, found = ("sequences", "numbers")
-            if not takes_strings:
-                needed, found = found, needed
+            found = CATEGORIES if wrong[0] in self.categories else NUMBERS
+            found = SEQUENCES if wrong[0] in self.sequences else found
             raise ValueError(
-                f"{owner} takes {needed}, but column {self.label(wrong[0])} holds "
+                f"{owner} takes {kind}, but column {self.label(wrong[0])} holds "
                 f"{found}."
             )
 
 
-def takes_sequences(kernels: object) -> bool:
-    """Return whether a kernel among those of an estimator takes sequences.
+def _kind(kernel: Kernel) -> str:
+    """Return what a kernel takes."""
+    while isinstance(kernel, OptionalKernel):
+        kernel = kernel.kernel
+    if isinstance(kernel, SequenceKernel):
+        return SEQUENCES
+    return CATEGORIES if isinstance(kernel, CategoryKernel) else NUMBERS
+
+
+def takes(kernels: object, kind: str) -> bool:
+    """Return whether a kernel among those of an estimator takes sequences, or so.
 
     Parameters
     ----------
     kernels : object
         The ``kernels`` parameter of an estimator, right or wrong. A dictionary of
-        another class than this package's takes none.
+        another class than this package's takes numbers only.
+    kind : {"sequences", "categories", "numbers"}
+        What.
 
     Returns
     -------
@@ -216,8 +244,29 @@ def takes_sequences(kernels: object) -> bool:
         kernels = kernels.kernels
     if not isinstance(kernels, list | tuple):
         return False
-    inner = (
-        kernel.kernel if isinstance(kernel, ColumnKernel) else kernel
+    return any(
+        _kind(kernel.kernel if isinstance(kernel, ColumnKernel) else kernel) == kind
         for kernel in kernels
     )
-    return any(isinstance(kernel, SequenceKernel) for kernel in inner)
+
+
+def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
+    """Return the columns, by position, of kernels that take what a kind says.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        Their columns are given by indices.
+    kind : {"sequences", "categories", "numbers"}
+        What they take.
+
+    Returns
+    -------
+    columns : set of int
+    """
+    return {
+        int(column)
+        for kernel in kernels
+        if isinstance(kernel, ColumnKernel) and _kind(kernel.kernel) == kind
+        for column in (kernel.columns if isinstance(kernel.columns, tuple) else ())
+    }

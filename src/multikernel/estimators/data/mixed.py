@@ -1,0 +1,205 @@
+"""Tables with columns of text: sequences, or categories with their numbers."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from multikernel._typing import Array
+from multikernel.kernels.columns import Features
+from multikernel.kernels.sequence.tables import Layout
+
+UNKNOWN = -1.0
+"""Stands for a category that was not met in the fit."""
+
+
+def text_columns(X: Any) -> tuple[int, ...]:
+    """Return the columns of text, or of pandas categories, by position.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n_samples, n_features)
+        Data; a list, array or series of strings is one column.
+
+    Returns
+    -------
+    columns : tuple of int
+    """
+    if not is_frame(X):
+        array = X if isinstance(X, np.ndarray) else None
+        if is_text(X):
+            return (0,)
+        if array is None or array.dtype.kind not in "OUS" or array.ndim != 2:
+            return ()
+        return tuple(c for c, column in enumerate(array.T) if _holds_strings(column))
+    return tuple(
+        place
+        for place, name in enumerate(X.columns)
+        if getattr(X[name].dtype, "name", "") == "category"
+        or _holds_strings(np.asarray(X[name]))
+    )
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether data is a data frame, of whatever library."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def is_text(X: Any) -> bool:
+    """Return whether an array-like of one axis begins with a string."""
+    one_axis = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
+    return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
+
+
+def features_of(X: Any) -> Features:
+    """Return the columns of data with their names, where it has them."""
+    if is_frame(X):
+        return Features(len(X.columns), tuple(str(name) for name in X.columns))
+    shape = np.shape(X)
+    return Features(int(shape[1]) if len(shape) > 1 else 1)
+
+
+def read_mixed(
+    estimator: BaseEstimator,
+    owner: str,
+    X: Any,
+    categories: Collection[int] | None,
+) -> tuple[Array, Layout]:
+    """Return text and numbers as a table of numbers.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Receives ``n_features_in_`` and ``feature_names_in_``, where it has columns of
+        sequences their places as ``sequence_features_``, and where it has some of
+        categories ``category_features_`` and ``categories_``; or has them.
+    owner : str
+        What to call the estimator in a message.
+    X : array-like or data frame of shape (n_samples, n_features), or sequence of str
+        Numbers and text; a list, array or series of strings is one column.
+    categories : collection of int or None
+        Columns of categories, by position, in the data of a fit; all other columns of
+        text are sequences. None where the estimator has them.
+
+    Returns
+    -------
+    table : ndarray of shape (n_samples, n_packed)
+        What `Layout.packed` makes of it, not checked for missing values.
+    layout : Layout
+        Which columns hold what.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or of another kind than in the fit, or values are.
+    """
+    names: tuple[str, ...] | None = None
+    if is_frame(X):
+        names = tuple(str(name) for name in X.columns)
+        columns = [np.asarray(X[name]) for name in X.columns]
+    else:
+        X = _as_table(X)
+        columns = list(X.T)
+    fitting = categories is not None
+    validate_data(estimator, X, reset=fitting, skip_check_array=True)
+    if not columns or columns[0].shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) while {owner} needs some.")
+    chosen = (
+        tuple(sorted(categories))
+        if categories is not None
+        else known(estimator, "category_features_")
+    )
+    strings = tuple(c for c in text_columns(X) if c not in chosen)
+    layout = Layout(Features(len(columns), names), strings, chosen)
+    if fitting:
+        if strings:
+            estimator.sequence_features_ = np.array(strings, dtype=np.intp)
+        if chosen:
+            estimator.category_features_ = np.array(chosen, dtype=np.intp)
+            estimator.categories_ = [
+                _found_categories(columns[c], layout.label(c)) for c in chosen
+            ]
+    else:
+        _check_kinds(known(estimator, "sequence_features_"), layout)
+    numeric = layout.numeric
+    numbers = np.empty((columns[0].shape[0], len(numeric)))
+    for place, column in enumerate(numeric):
+        if column in chosen:
+            values = estimator.categories_[chosen.index(column)]
+            numbers[:, place] = _codes(columns[column], values)
+        else:
+            numbers[:, place] = _numbers(columns[column], layout.label(column))
+    return layout.packed(numbers, [columns[c] for c in strings]), layout
+
+
+def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
+    """Return the columns of a kind that an estimator was fitted on."""
+    return tuple(int(column) for column in vars(estimator).get(name, ()))
+
+
+def _as_table(X: Any) -> Any:
+    """Return an array-like as an array of objects with two axes."""
+    table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2:
+        raise ValueError(
+            f"X must be a sequence of strings or a table, got {table.ndim} dimensions."
+        )
+    return table
+
+
+def _holds_strings(column: Array) -> bool:
+    """Return whether a column is one of strings."""
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "UST"
+    return any(isinstance(value, str | bytes) for value in column)
+
+
+def _check_kinds(known: Sequence[int], layout: Layout) -> None:
+    """Raise unless sequences are in the columns where the fit had them."""
+    for column in sorted({*known} ^ {*layout.sequences}):
+        then, now = ("sequences", "none")
+        if column not in known:
+            then, now = ("numbers", "strings")
+        raise ValueError(
+            f"Column {layout.label(column)} held {then} in fit, and holds {now} now."
+        )
+
+
+def _found_categories(column: Array, label: str) -> Array:
+    """Return the different values of a column, in their order."""
+    values = {value for value in column.tolist() if not _is_missing(value)}
+    texts = {isinstance(value, str) for value in values}
+    if len(texts) != 1:
+        found = "nothing" if not values else "text and numbers"
+        raise ValueError(f"Column {label} of categories holds {found}.")
+    return np.array(sorted(values))
+
+
+def _codes(column: Array, values: Array) -> Array:
+    """Return the places of a column's values among the categories."""
+    places = {value: float(place) for place, value in enumerate(values.tolist())}
+    return np.array(
+        [
+            np.nan if _is_missing(value) else places.get(value, UNKNOWN)
+            for value in column.tolist()
+        ]
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, nan, which differs from itself, or pandas.NA."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _numbers(column: Array, label: str) -> Array:
+    """Return a column as floats."""
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"Column {label} holds neither numbers nor strings."
+        ) from error

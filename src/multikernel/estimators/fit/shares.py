@@ -1,0 +1,156 @@
+"""What each term of a model amounts to: its norm, and its share of the variance."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+from multikernel.gram.products import block_products
+from multikernel.solvers import GreedyPath
+
+IMAGE_BYTES = 2**26
+"""Bytes of the products that are computed at a time, as in an evaluation."""
+
+
+def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    r"""Return the share of each term in the variance of their sum.
+
+    With :math:`f = \sum_m f_m` the share of term m is
+
+    .. math:: \operatorname{Cov}(f_m, f) / \operatorname{Var}(f)
+
+    over the samples. Shares sum to one. A negative one belongs to a term that works
+    against the others. Unlike kernel weights they do not depend on how a method scales
+    its kernels, and so compare models of different methods.
+
+    Parameters
+    ----------
+    terms : array-like of shape (n_samples, n_active) or \
+            (n_samples, n_outputs, n_active)
+        The terms of a model, as `contributions` of an estimator returns them.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_active,) or (n_outputs, n_active)
+        Zeros where the sum is constant.
+
+    Examples
+    --------
+    >>> from multikernel.estimators import variance_shares
+    >>> variance_shares([[0.0, 1.0], [3.0, 1.0], [0.0, 2.0], [3.0, 2.0]])
+    array([0.9, 0.1])
+    """
+    values = np.asarray(terms, dtype=np.float64)
+    weights = np.ones(values.shape[0])
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
+    total = (centred.sum(axis=-1).T * weights).T
+    return _shares(np.einsum("i...,i...m->...m", total, centred))
+
+
+def _shares(products: Array) -> Array:
+    """Return products with the sum of all terms over their own sum."""
+    totals = products.sum(axis=-1, keepdims=True)
+    shares = np.zeros(products.shape)
+    np.divide(products, totals, out=shares, where=totals > 0.0)
+    return shares
+
+
+def described_terms(
+    stack: GramStack, active: Indices, coefs: Array, sample_weight: Array | None
+) -> dict[str, Array]:
+    """Return what a fit publishes about the terms of its model.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels on the training samples.
+    active : ndarray of shape (n_active,)
+        Those of the model.
+    coefs : ndarray of shape (n_active, n_samples, n_outputs)
+        Their expansions.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the samples.
+
+    Returns
+    -------
+    attributes : dict
+        ``block_norms_`` and ``variance_shares_``, both of shape (n_outputs,
+        n_kernels).
+    """
+    images = np.empty(coefs.shape)
+    step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
+    for start in range(0, active.size, step):
+        part = slice(start, start + step)
+        images[part] = block_products(stack, active[part], coefs[part])
+    squares = np.einsum("mik,mik->km", coefs, images)
+    shares = variance_shares(np.moveaxis(images, 0, 2), sample_weight)
+    norms = np.sqrt(np.maximum(squares, 0.0))
+    return spread_terms(norms, shares, active, stack.shape[0])
+
+
+def spread_terms(
+    norms: Array, shares: Array, active: Indices, n_kernels: int
+) -> dict[str, Any]:
+    """Return norms and shares of the terms of a model as those of all kernels.
+
+    Parameters
+    ----------
+    norms, shares : ndarray of shape (n_outputs, n_active)
+        Of the terms.
+    active : ndarray of shape (n_active,)
+        Their kernels.
+    n_kernels : int
+        How many kernels there are.
+
+    Returns
+    -------
+    attributes : dict
+        ``block_norms_`` and ``variance_shares_``; for one output of shape
+        (n_kernels,), otherwise (n_outputs, n_kernels).
+    """
+    named = {"block_norms_": norms, "variance_shares_": shares}
+    full = {name: np.zeros((len(norms), n_kernels)) for name in named}
+    for name, values in named.items():
+        full[name][:, active] = values
+    return {
+        name: array[0] if len(array) == 1 else array for name, array in full.items()
+    }
+
+
+def staged_terms(path: GreedyPath, sample_weight: Array | None) -> tuple[Array, Array]:
+    """Return norms and shares of the terms of every model of a greedy path.
+
+    Parameters
+    ----------
+    path : GreedyPath
+        Kernels and coefficients.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the samples.
+
+    Returns
+    -------
+    norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
+        Kernels in the order of selection.
+    """
+    gram, n_models = path.problem.gram, len(path) + 1
+    coefs = path.coefs.reshape(n_models, gram.shape[1], -1)
+    f = path.decision_values(gram).reshape(coefs.shape)
+    weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
+    centred = f - np.average(f, axis=1, weights=weights)[:, None]
+    centred *= weights[:, None]
+    squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
+    for position, kernel in enumerate(path.order):
+        later = np.moveaxis(coefs[position + 1 :], 0, 1)
+        columns = later.reshape(later.shape[0], -1)
+        images = gram.take(np.array([kernel])).matvec(columns)[0]
+        images = np.moveaxis(images.reshape(later.shape), 1, 0)
+        part = slice(position + 1, None)
+        squares[part, :, position] = np.einsum("pik,pik->pk", coefs[part], images)
+        products[part, :, position] = np.einsum("pik,pik->pk", centred[part], images)
+    return np.sqrt(np.maximum(squares, 0.0)), _shares(products)

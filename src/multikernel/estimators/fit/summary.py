@@ -1,0 +1,226 @@
+"""What a fitted model says, as a table: of its kernels, of its views, as HTML."""
+
+import html
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+
+STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
+"""Parameters that say how strong a model is regularised, chosen or given."""
+
+MOST_ROWS = 30
+"""Kernels that a notebook shows of each output."""
+
+
+def summary_columns(model: Any, by: str = "kernel") -> dict[str, list[Any]]:
+    """Return the columns of a model's summary.
+
+    Parameters
+    ----------
+    model : BaseMKL
+        A fitted model.
+    by : {"kernel", "view"}, default="kernel"
+        What a row is about.
+
+    Returns
+    -------
+    columns : dict of list
+        See `BaseMKL.summary`.
+
+    Raises
+    ------
+    ValueError
+        If `by` is something else, or the model has no views.
+    """
+    if by not in ("kernel", "view"):
+        raise ValueError(f"by must be 'kernel' or 'view', got {by!r}.")
+    views = model._fitted().names.views
+    if by == "view" and views is None:
+        raise ValueError(
+            f"{type(model).__name__} was fitted without views: give kernels as a "
+            "mapping from names to columns."
+        )
+    shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
+    weights = np.broadcast_to(np.atleast_2d(model.kernel_weights_), shares.shape)
+    rows: list[dict[str, Any]] = []
+    for output, label in enumerate(output_labels(model, len(shares))):
+        head = {} if label is None else {"output": label}
+        numbers = weights[output], norms[output], shares[output]
+        if by == "view":
+            rows += [head | row for row in _view_rows(views, *numbers)]
+        else:
+            rows += [head | row for row in _kernel_rows(model, views, *numbers)]
+    keys = list(rows[0]) if rows else []
+    return {key: [row[key] for row in rows] for key in keys}
+
+
+def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
+    """Return what the outputs of a model are called: classes or numbers, or None."""
+    if n_outputs == 1:
+        return [None]
+    classes = getattr(model, "classes_", range(n_outputs))
+    return list(classes) if len(classes) == n_outputs else list(range(n_outputs))
+
+
+def _kernel_rows(
+    model: Any, views: Sequence[str] | None, weights: Array, norms: Array, shares: Array
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the kernels in use, the largest share first."""
+    used = np.flatnonzero((weights > 0.0) | (norms > 0.0))
+    order = used[np.argsort(-np.abs(shares[used]), kind="stable")]
+    names = model._fitted().names(order.tolist())
+    for name, m in zip(names, order.tolist(), strict=True):
+        view = {} if views is None else {"view": views[m]}
+        yield {
+            "kernel": name,
+            **view,
+            "weight": float(weights[m]),
+            "block_norm": float(norms[m]),
+            "variance_share": float(shares[m]),
+        }
+
+
+def _view_rows(
+    views: Sequence[str], weights: Array, norms: Array, shares: Array
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of all views, in their order."""
+    used = (weights > 0.0) | (norms > 0.0)
+    for view, members in view_members(views).items():
+        yield {
+            "view": view,
+            "n_kernels": int(np.count_nonzero(used[members])),
+            "weight": float(weights[members].sum()),
+            "variance_share": float(shares[members].sum()),
+        }
+
+
+def view_members(views: Sequence[str]) -> dict[str, list[int]]:
+    """Return the kernels of every view, in the order of the views."""
+    members: dict[str, list[int]] = {}
+    for kernel, view in enumerate(views):
+        members.setdefault(view, []).append(kernel)
+    return members
+
+
+def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
+    """Return sums over the kernels of every view.
+
+    Parameters
+    ----------
+    views : sequence of str
+        The view of every kernel.
+    values : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        What is summed up.
+
+    Returns
+    -------
+    sums : dict of float or of ndarray of shape (n_outputs,)
+    """
+    sums = {v: values[..., m].sum(axis=-1) for v, m in view_members(views).items()}
+    return {v: float(s) if np.ndim(s) == 0 else s for v, s in sums.items()}
+
+
+def facts(model: Any) -> dict[str, Any]:
+    """Return what a fitted model says of itself as a whole.
+
+    Parameters
+    ----------
+    model : BaseMKL
+        A fitted model.
+
+    Returns
+    -------
+    facts : dict
+        ``estimator``, ``n_active``, ``n_kernels``, the strength, ``duality_gap`` (the
+        largest of several), ``tol`` where there is a gap, and after a search
+        ``score`` and ``scoring``.
+    """
+    weights = np.atleast_2d(model.kernel_weights_)
+    found: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "n_active": int(model.active_kernels_.size),
+        "n_kernels": int(weights.shape[1]),
+    }
+    for name in STRENGTHS:
+        value = getattr(model, f"{name}_", getattr(model, name, None))
+        if value is not None and not callable(value):
+            found[name] = value
+    gap = float(np.max(model.duality_gap_))
+    found |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
+    if hasattr(model, "best_score_"):
+        scoring = getattr(model, "scoring", None)
+        found["score"] = model.best_score_
+        default = "accuracy" if hasattr(model, "classes_") else "r2"
+        found["scoring"] = default if scoring is None else _named(scoring)
+    return found
+
+
+def _named(scoring: Any) -> str:
+    """Return what a score is called."""
+    return (
+        scoring
+        if isinstance(scoring, str)
+        else getattr(scoring, "__name__", repr(scoring))
+    )
+
+
+def data_frame(columns: Mapping[str, list[Any]]) -> Any:
+    """Return columns as a data frame of pandas.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    """
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError as error:
+        raise ImportError("A summary needs pandas: pip install pandas.") from error
+    return pandas.DataFrame(columns)
+
+
+def fitted_html(model: Any) -> str:
+    """Return the summary of a fitted model as HTML for a notebook.
+
+    Parameters
+    ----------
+    model : BaseMKL
+        A fitted model.
+
+    Returns
+    -------
+    text : str
+        Nothing for a search that has no model.
+    """
+    state = vars(model).get("_state")
+    if state is None or state.model is None:
+        return ""
+    said = ", ".join(f"{key} {_shown(value)}" for key, value in facts(model).items())
+    bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
+    tables = "".join(_html_table(summary_columns(model, by)) for by in bys)
+    return (
+        f"<div><p>{html.escape(said)}</p>{tables}<p>Shares of the variance sum to one; "
+        "a negative one belongs to a term that works against the others.</p></div>"
+    )
+
+
+def _html_table(columns: Mapping[str, list[Any]]) -> str:
+    """Return columns as a table, its first rows if it is long."""
+    heads = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
+    rows = list(zip(*columns.values(), strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_shown(v))}</td>" for v in row) + "</tr>"
+        for row in rows[:MOST_ROWS]
+    )
+    more = len(rows) - MOST_ROWS
+    rest = f"<p>and {more} more: summary() has all</p>" if more > 0 else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a table, numbers to three digits."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,258 @@
+"""Named views of the data: which columns they have, and which kernels stand on them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from multikernel._validation import OneOf, check_parameter
+from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.category import CategoryKernel
+from multikernel.kernels.columns import (
+    ColumnKernel,
+    Columns,
+    Features,
+    resolve_indices,
+    resolved_label,
+)
+from multikernel.kernels.dictionary import ListDictionary, told_apart
+from multikernel.kernels.function import as_kernels
+from multikernel.kernels.optional import OptionalKernel
+
+Selector = Columns | Callable[[Any], Any]
+"""Columns, or a function that returns them for a data frame."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """Views of the data by name, each some columns with kernels of their own.
+
+    A plain mapping does as well wherever estimators take ``kernels``; this class is
+    for data of which samples lack whole views.
+
+    Parameters
+    ----------
+    views : mapping from str to columns or (columns, kernels)
+        The columns of each view: an index, a name, a slice (by names it includes its
+        end), a list of these, or a function that returns them for a data frame, such
+        as `sklearn.compose.make_column_selector`. A tuple has the columns first and
+        then kernels: one or a list of them, names of `sklearn.metrics.pairwise`, or
+        functions. Without kernels a view gets those of `median_dictionary`, and a
+        `CategoryKernel` for its columns of text. Within a view, a `ColumnKernel` names
+        columns of that view, by name or by position in it.
+    missing : {"error", "zero"}, default="error"
+        What to do where all values of a view are nan for a sample: refuse the data,
+        or let the view's kernels be zero there (`OptionalKernel`), so that its terms
+        of the model are zero for the sample. The kernels are normalised over all
+        samples as others are: by the same variance in all, a view that few samples
+        have weighs more where it is there. Within a view nothing may be missing.
+
+    Raises
+    ------
+    ValueError
+        If there is no view, or a name is no text.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel, Views
+    >>> views = Views(
+    ...     {"genes": (slice(0, 5), GaussianKernel.grid(3)), "clinic": [5, 6]},
+    ...     missing="zero",
+    ... )
+    """
+
+    views: Mapping[str, Any]
+    missing: str = "error"
+
+    def __post_init__(self) -> None:
+        check_parameter("Views", "missing", self.missing, OneOf(("error", "zero")))
+        if not isinstance(self.views, Mapping) or not self.views:
+            raise ValueError(
+                "Views need a mapping from at least one name to columns, or to "
+                f"(columns, kernels), got {self.views!r}."
+            )
+        for name in self.views:
+            if not isinstance(name, str):
+                raise ValueError(f"The name of a view is a text, got {name!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A view of given data.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    columns : tuple of int
+        Its columns, by position in the data.
+    kernels : tuple of Kernel or None
+        Its kernels, on columns of the data; None for the default ones.
+    optional : bool
+        Whether samples may lack it.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    kernels: tuple[Kernel, ...] | None
+    optional: bool
+
+    def given(
+        self,
+        default: Callable[[tuple[int, ...]], Any],
+        texts: set[int],
+        features: Features,
+    ) -> list[Kernel]:
+        """Return its kernels.
+
+        Parameters
+        ----------
+        default : callable
+            Returns the default kernels for some columns.
+        texts : set of int
+            The columns of categories.
+        features : Features
+            The columns of the data.
+
+        Returns
+        -------
+        kernels : list of Kernel
+            All of them on columns by position, with the view in their names.
+        """
+        if self.kernels is not None:
+            return [self._marked(kernel) for kernel in self.kernels]
+        numbers = tuple(c for c in self.columns if c not in texts)
+        words = [c for c in self.columns if c in texts]
+        found = list(default(numbers)) if numbers else []
+        kernels = [on_view(k, self.name, numbers, features) for k in found]
+        if words:
+            kernel: Kernel = CategoryKernel()
+            kernels.append(on_view(kernel, self.name, tuple(words), features))
+        return [self._marked(kernel) for kernel in kernels]
+
+    def _marked(self, kernel: Kernel) -> Kernel:
+        """Return a kernel that bears with samples without the view, if it has to."""
+        if not self.optional:
+            return kernel
+        assert isinstance(kernel, ColumnKernel)
+        return ColumnKernel(OptionalKernel(kernel.kernel), kernel.columns, kernel.label)
+
+
+def on_view(
+    kernel: Kernel, view: str, columns: tuple[int, ...], features: Features
+) -> Kernel:
+    """Return a kernel of a view on columns of the data, with the view in its name.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A `ColumnKernel` has columns of the view, by name or by position in it.
+    view : str
+        The name.
+    columns : tuple of int
+        The columns of the view.
+    features : Features
+        The columns of the data.
+
+    Returns
+    -------
+    kernel : ColumnKernel
+    """
+    if not isinstance(kernel, ColumnKernel):
+        return ColumnKernel(kernel, columns, view)
+    names = None if features.names is None else [features.names[c] for c in columns]
+    part = Features(len(columns), None if names is None else tuple(names))
+    chosen = resolve_indices(kernel.columns, part)
+    indices = tuple(columns[c] for c in chosen)
+    label = kernel.label or resolved_label(indices, indices, features)
+    return ColumnKernel(kernel.kernel, indices, f"{view}: {label}")
+
+
+def find_views(views: Views, X: Any, features: Features) -> list[View]:
+    """Return the views of given data.
+
+    Parameters
+    ----------
+    views : Views
+        What the user has asked for.
+    X : data frame or array-like
+        The data, which functions that select columns are called with.
+    features : Features
+        Its columns.
+
+    Returns
+    -------
+    found : list of View
+
+    Raises
+    ------
+    ValueError
+        If the columns of a view are not in the data, or its kernels are none.
+    """
+    return [
+        _found(name, given, views, X, features) for name, given in views.views.items()
+    ]
+
+
+def _found(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
+    selector, kernels = given, None
+    if isinstance(given, tuple):
+        if len(given) != 2:
+            raise ValueError(
+                f"The view {name!r} is a tuple of {len(given)}: a tuple has columns "
+                "and kernels; several columns stand in a list."
+            )
+        selector, kernels = given
+    try:
+        columns = _columns(selector, X, features)
+        if kernels is None:
+            return View(name, columns, None, views.missing == "zero")
+        # Dictionaries say what is no kernel, and which names are there twice.
+        chosen = ListDictionary(as_kernels(kernels)).kernels
+        found = tuple(on_view(kernel, name, columns, features) for kernel in chosen)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"View {name!r}: {error}") from error
+    return View(name, columns, found, views.missing == "zero")
+
+
+def _columns(selector: Selector, X: Any, features: Features) -> tuple[int, ...]:
+    """Return the columns that a selector stands for, by position."""
+    chosen: Any = selector(X) if callable(selector) else selector
+    if isinstance(chosen, list | np.ndarray):
+        chosen = list(chosen)
+        if chosen and all(isinstance(flag, bool | np.bool_) for flag in chosen):
+            if len(chosen) != features.number:
+                raise ValueError(
+                    f"{len(chosen)} truth values for {features.number} columns."
+                )
+            chosen = [place for place, flag in enumerate(chosen) if flag]
+        if not chosen:
+            raise ValueError("it has no columns.")
+    return resolve_indices(chosen, features)
+
+
+@dataclass(frozen=True)
+class ViewDictionary(ListDictionary):
+    """Kernels, and the view that each of them stands on.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The kernels.
+    names : sequence of str, optional
+        Their names.
+    views : sequence of str
+        The view of every kernel.
+    """
+
+    views: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "views", tuple(self.views))
+
+
+def view_names(kernels: Sequence[Kernel]) -> tuple[str, ...]:
+    """Return names of kernels, with numbers behind those that are there twice."""
+    return told_apart([kernel_name(kernel) for kernel in kernels])

@@ -1,0 +1,103 @@
+"""What a fit tells while it runs: the share of a search that is done."""
+
+import io
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from multikernel.estimators import (
+    GroupOMPRegressorCV,
+    LpMKLRegressorCV,
+    ProgressBar,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+from multikernel.kernels import GaussianKernel, per_column
+from multikernel.problem import Progress
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+Y = np.sin(X[:, 0])
+KERNELS = per_column(GaussianKernel(1.0), 3)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3), Y),
+        (SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3, refit=False), Y),
+        (SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3), np.digitize(Y, [-0.5, 0.5])),
+        (LpMKLRegressorCV(KERNELS, Cs=[0.1, 1.0], cv=3), Y),
+        (GroupOMPRegressorCV(KERNELS, cv=3), Y),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_the_share_of_a_search_grows_to_one(model, y):
+    shares = []
+    model.fit(X, y, callback=lambda line: bool(shares.append(line.done)))
+    assert shares[0] == 0.0
+    assert 0.25 < shares[len(shares) // 2] < 0.8
+    assert 0.7 < shares[-1] <= 1.0
+    assert min(np.diff(shares)) >= -0.1
+
+
+def test_a_single_fit_has_no_share():
+    shares = []
+    SpicyMKLRegressor(KERNELS).fit(X, Y, callback=lambda p: bool(shares.append(p.done)))
+    assert shares
+    assert np.isnan(shares).all()
+
+
+def test_a_log_gets_percentages_and_the_time_left(monkeypatch):
+    log = io.StringIO()
+    clock = iter([0.0, 0.0, 30.0, 30.5, 300.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    bar = ProgressBar("search", every=10.0, file=log)
+    for done in (0.0, 0.25, 0.3, 0.5):
+        assert bar(Progress(1, 0.0, 1.0, 0.02, 7, done=done)) is False
+    lines = log.getvalue().splitlines()
+    assert lines[0].startswith(
+        "search: 0%, time left unknown, iteration 1, gap 2.0e-02"
+    )
+    assert lines[1].startswith("search: 25%, 90 s left, ")
+    assert lines[2].startswith("search: 50%, 5 min left, ")
+    assert len(lines) == 3
+
+
+def test_a_terminal_gets_one_line():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    bar = ProgressBar(every=0.0, file=screen)
+    SpicyMKLRegressor(KERNELS).fit(X, Y, callback=bar)
+    assert screen.getvalue().count("\r") >= 2
+    assert "\n" not in screen.getvalue()
+
+
+def test_a_notebook_gets_one_display(monkeypatch):
+    shown = []
+    handle = types.SimpleNamespace(update=lambda html: shown.append(html))
+    display = types.ModuleType("IPython.display")
+    display.HTML = str
+    display.display = lambda html, display_id: handle
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = object
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    bar = ProgressBar("<fit>", every=0.0)
+    bar(Progress(1, 0.0, 1.0, math.nan, 7))
+    assert shown == ["<pre>&lt;fit&gt;: iteration 1, 7 active kernels</pre>"]
+
+
+def test_verbose_searches_write_percentages(capsys):
+    SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2, verbose=1).fit(X, Y)
+    text = capsys.readouterr().err
+    assert "SpicyMKLRegressorCV: 0%, iteration 0" in text
+    assert "67%, iteration" in text

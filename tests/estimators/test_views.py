@@ -1,0 +1,266 @@
+"""Views: named groups of columns with kernels of their own."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_selector
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import load, save
+from multikernel.estimators import (
+    GroupOMPRegressor,
+    LpMKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+from multikernel.kernels import (
+    CategoryKernel,
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    Views,
+)
+from multikernel.kernels.sequence import SpectrumKernel
+
+RNG = np.random.default_rng(0)
+N = 90
+GENES = [f"g{k}" for k in range(6)]
+FRAME = pd.DataFrame(RNG.standard_normal((N, 6)), columns=GENES).assign(
+    age=RNG.normal(60.0, 10.0, N),
+    stage=RNG.integers(1, 4, N),
+    site=RNG.choice(["colon", "lung", "skin"], N),
+    ward=pd.Categorical(RNG.integers(1, 3, N)),
+)
+Y = np.sin(FRAME["g0"]) + (FRAME["site"] == "lung") + 0.03 * FRAME["age"]
+VIEWS = {
+    "expression": (make_column_selector(pattern="^g"), GaussianKernel.grid(3, 0.5, 2)),
+    "clinic": ["age", "stage"],
+    "origin": ["site", "ward"],
+}
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ("age", [6]),
+        (["stage", "age"], [7, 6]),
+        (slice("g1", "g3"), [1, 2, 3]),
+        (slice(0, 2), [0, 1]),
+        ([0, 5], [0, 5]),
+        (make_column_selector(dtype_include="int64"), [7]),
+        (make_column_selector(pattern="^g[45]$"), [4, 5]),
+        (lambda frame: frame.columns.str.startswith("g"), [0, 1, 2, 3, 4, 5]),
+        (np.arange(10) == 6, [6]),
+    ],
+)
+def test_columns_are_selected_as_in_a_column_transformer(columns, expected):
+    views = {"view": (columns, LinearKernel())}
+    model = SpicyMKLRegressor(views, alpha=1e-3).fit(FRAME, Y)
+    assert model.view_columns_["view"].tolist() == expected
+    by_index = [ColumnKernel(LinearKernel(), expected)]
+    other = SpicyMKLRegressor(by_index, alpha=1e-3).fit(FRAME.drop(columns=["site"]), Y)
+    X, Z = FRAME, FRAME.drop(columns=["site"])
+    np.testing.assert_allclose(model.predict(X), other.predict(Z))
+
+
+def test_every_kernel_is_named_after_its_view():
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(FRAME, Y)
+    assert model.kernel_names_[0].startswith("gaussian(sigma=")
+    assert all(
+        f"[{view}" in name
+        for name, view in zip(model.kernel_names_, model.kernel_views_, strict=True)
+    )
+    assert "category()[origin]" in model.kernel_names_
+    assert any(name.endswith("[clinic: age]") for name in model.kernel_names_)
+    assert list(model.view_columns_) == ["expression", "clinic", "origin"]
+
+
+def test_sums_over_views():
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(FRAME, Y)
+    views = np.array(model.kernel_views_)
+    for view in VIEWS:
+        weight = model.kernel_weights_[views == view].sum()
+        assert model.view_weights_[view] == pytest.approx(weight)
+    assert sum(model.view_shares_.values()) == pytest.approx(1.0)
+    assert sum(model.view_weights_.values()) == pytest.approx(1.0)
+    table = model.summary("view").set_index("view")
+    assert table["variance_share"].to_dict() == pytest.approx(model.view_shares_)
+    assert table.loc["origin", "n_kernels"] == 1
+    full = model.summary()
+    assert full.groupby("view")["weight"].sum().to_dict() == pytest.approx(
+        {view: w for view, w in model.view_weights_.items() if w > 0}
+    )
+
+
+def test_without_views_there_are_no_sums():
+    model = SpicyMKLRegressor(alpha=0.05).fit(FRAME[GENES], Y)
+    assert not hasattr(model, "view_shares_")
+    with pytest.raises(ValueError, match="fitted without views"):
+        model.summary("view")
+    with pytest.raises(ValueError, match="by must be 'kernel' or 'view'"):
+        model.summary("column")
+
+
+def test_default_kernels_of_a_view_are_those_of_its_columns_alone():
+    model = SpicyMKLRegressor({"clinic": ["age", "stage"]}, alpha=0.01).fit(FRAME, Y)
+    alone = SpicyMKLRegressor(alpha=0.01).fit(FRAME[["age", "stage"]], Y)
+    np.testing.assert_allclose(
+        model.predict(FRAME), alone.predict(FRAME[["age", "stage"]])
+    )
+    assert [name.split("[")[0] for name in model.kernel_names_] == [
+        name.split("[")[0] for name in alone.kernel_names_
+    ]
+
+
+def test_kernels_within_a_view_name_columns_of_the_view():
+    inner = [ColumnKernel(LinearKernel(), "stage"), ColumnKernel(LinearKernel(), 0)]
+    views = {"clinic": (["age", "stage"], inner)}
+    model = SpicyMKLRegressor(views, alpha=0.01).fit(FRAME, Y)
+    assert model.kernel_names_ == ["linear()[clinic: stage]", "linear()[clinic: age]"]
+    bad = {"clinic": (["age", "stage"], ColumnKernel(LinearKernel(), "g0"))}
+    with pytest.raises(
+        ValueError, match=r"View 'clinic': .* 'g0', which the data does"
+    ):
+        SpicyMKLRegressor(bad).fit(FRAME, Y)
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_categories_are_compared(library):
+    frame = FRAME[["site"]]
+    X = frame if library is pd else pl.DataFrame({"site": frame["site"].tolist()})
+    views = {"site": "site"}
+    model = SpicyMKLRegressor(views, alpha=1e-3, normalize="trace").fit(X, Y)
+    one_hot = pd.get_dummies(frame).astype(float)
+    by_hand = SpicyMKLRegressor([LinearKernel()], alpha=1e-3, normalize="trace")
+    by_hand.fit(one_hot, Y)
+    np.testing.assert_allclose(model.predict(X), by_hand.predict(one_hot), rtol=1e-6)
+    assert model.categories_[0].tolist() == ["colon", "lung", "skin"]
+    # A category that was not met is like none: the term is that of the origin.
+    new = library.DataFrame({"site": ["brain", "lung"]})
+    nothing = one_hot.iloc[:1] * 0.0
+    assert model.predict(new)[0] == pytest.approx(by_hand.predict(nothing)[0])
+
+
+def test_category_kernels_in_a_list_beside_numbers_and_sequences():
+    frame = FRAME[["g0", "site"]].assign(dna=["ACGTACG", "CCCTACG"] * (N // 2))
+    kernels = [
+        ColumnKernel(CategoryKernel(), "site"),
+        ColumnKernel(SpectrumKernel(2), "dna"),
+        GaussianKernel("median"),
+    ]
+    model = SpicyMKLRegressor(kernels, alpha=0.01).fit(frame, Y)
+    names = [name.split("[")[1] for name in model.kernel_names_]
+    assert names == ["site]", "dna]", "all numbers]"]
+    assert model.score(frame, Y) > 0.5
+    in_views = {"site": "site", "dna": ("dna", SpectrumKernel(2)), "g": "g0"}
+    other = SpicyMKLRegressor(in_views, alpha=0.01).fit(frame, Y)
+    assert other.kernel_names_[:2] == ["category()[site]", "spectrum(k=2)[dna]"]
+    with pytest.raises(ValueError, match="takes numbers, but column 'site' holds cat"):
+        SpicyMKLRegressor({"site": ("site", LinearKernel())}).fit(frame, Y)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
+def test_views_survive_clones_files_pipelines_and_searches(tmp_path):
+    model = clone(SpicyMKLRegressor(VIEWS, alpha=0.01)).fit(FRAME, Y)
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
+    assert again.view_shares_ == model.view_shares_
+    assert again.kernel_views_ == model.kernel_views_
+
+    numeric = {"genes": (slice(0, 6), GaussianKernel("median")), "clinic": [6, 7]}
+    X = FRAME.drop(columns=["site", "ward"]).to_numpy()
+    pipeline = make_pipeline(StandardScaler(), SpicyMKLRegressor(numeric, alpha=0.01))
+    assert cross_val_score(pipeline, X, Y, cv=3).mean() > 0.3
+    grid = {"spicymklregressor__alpha": [0.1, 0.01]}
+    assert GridSearchCV(pipeline, grid, cv=2).fit(X, Y).best_score_ > 0.3
+    search = SpicyMKLRegressorCV(VIEWS, n_alphas=3, cv=2).fit(FRAME, Y)
+    assert search.kernel_views_ == model.kernel_views_
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpicyMKLRegressor(alpha=0.01), GroupOMPRegressor(max_kernels=4), LpMKLRegressor()],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_missing_view_adds_nothing(model, tmp_path):
+    views = {"genes": (GENES, LinearKernel()), "clinic": (["age"], LinearKernel())}
+    X = FRAME[[*GENES, "age"]].astype(float)
+    X.iloc[:20, :6] = np.nan
+    X.loc[30:40, "age"] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        clone(model).set_params(kernels=views).fit(X, Y)
+    model.set_params(kernels=Views(views, missing="zero")).fit(X, Y)
+    assert model.active_kernels_.tolist() == [0, 1]
+    terms = model.contributions(X)
+    assert not terms[:20, 0].any()
+    assert not terms[30:41, 1].any()
+    assert terms[20:, 0].all()
+    # Zeros in place of a view are what a linear kernel on zeros says.
+    by_hand = clone(model).set_params(kernels=views).fit(X.fillna(0.0), Y)
+    np.testing.assert_allclose(
+        model.predict(X), by_hand.predict(X.fillna(0.0)), atol=2e-3
+    )
+    save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.skops").predict(X), model.predict(X)
+    )
+    X.loc[50, "g3"] = np.nan
+    with pytest.raises(
+        ValueError, match=r"Row 50 lacks a part of view 'genes', .* 'g3'"
+    ):
+        model.predict(X)
+
+
+def test_missing_categories():
+    X = FRAME[["age", "site"]].astype({"site": object})
+    X.loc[:10, "site"] = None
+    views = {"clinic": "age", "site": "site"}
+    with pytest.raises(ValueError, match="NaN"):
+        SpicyMKLRegressor(views).fit(X, Y)
+    model = SpicyMKLRegressor(Views(views, missing="zero"), alpha=1e-3).fit(X, Y)
+    terms = dict(zip(model.active_kernels_, model.contributions(X).T, strict=True))
+    site = terms[model.kernel_names_.index("category()[site]")]
+    assert not site[:11].any()
+    assert site[11:].any()
+
+
+@pytest.mark.parametrize(
+    ("views", "message"),
+    [
+        ({"a": ("g0", "g1", "g2")}, "'a' is a tuple of 3: .* stand in a list"),
+        ({"a": ("g0", "g1")}, "View 'a': There is no kernel 'g1'"),
+        ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
+        ({"a": []}, "View 'a': it has no columns"),
+        ({"a": make_column_selector(pattern="q")}, "View 'a': it has no columns"),
+        ({"a": ([True], LinearKernel())}, "1 truth values for 10 columns"),
+        ({"a": ("g0", [])}, "View 'a': A dictionary needs at least one kernel"),
+        ({"a": 17}, "View 'a': .* index 17"),
+    ],
+)
+def test_sentences(views, message):
+    with pytest.raises(ValueError, match=message):
+        SpicyMKLClassifier(views).fit(FRAME, Y > 2.0)
+
+
+def test_a_search_learns_widths_once_and_repeats_itself():
+    first = SpicyMKLRegressorCV(VIEWS, n_alphas=3, cv=3).fit(FRAME, Y)
+    again = SpicyMKLRegressorCV(VIEWS, n_alphas=3, cv=3, n_jobs=2).fit(FRAME, Y)
+    assert first.kernel_names_ == again.kernel_names_
+    one = SpicyMKLRegressor(VIEWS, alpha=0.1).fit(FRAME, Y)
+    assert one.kernel_names_ == first.kernel_names_
+
+
+def test_the_notebook_shows_views_kernels_and_the_gap():
+    model = SpicyMKLRegressorCV(VIEWS, n_alphas=3, cv=2)
+    assert "variance_share" not in model._repr_html_()
+    model.fit(FRAME, Y)
+    text = model._repr_mimebundle_()["text/html"]
+    for said in ("variance_share", "duality_gap", "alpha", "score", "<td>clinic</td>"):
+        assert said in text
+    assert model.summary().attrs["alpha"] == model.alpha_

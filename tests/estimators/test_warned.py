@@ -1,0 +1,86 @@
+"""What a fit says of kernels that are of little use, in one warning."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from multikernel.estimators import (
+    GroupOMPRegressor,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+from multikernel.exceptions import DictionaryWarning
+from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.standard_normal((80, 4)), columns=["a", "b", "c", "d"])
+Y = np.sin(2.0 * X["a"].to_numpy())
+
+
+def said(model, data=X):
+    """Return the warnings about the dictionary of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(data, Y)
+    return [str(w.message) for w in caught if w.category is DictionaryWarning]
+
+
+def test_nothing_is_said_of_useful_kernels():
+    assert not said(SpicyMKLRegressor(alpha=0.1))
+    assert not said(SpicyMKLRegressor([GaussianKernel("median")], alpha=0.1))
+    # One column may have any scale, and of two groups each may have its own.
+    scaled = X * [1.0, 1.0, 1e4, 1e4]
+    kernels = [ColumnKernel(LinearKernel(), [0, 1]), ColumnKernel(LinearKernel(), [2])]
+    kernels += [ColumnKernel(GaussianKernel("median"), [2, 3])]
+    assert not said(SpicyMKLRegressor(kernels, alpha=0.1), scaled)
+
+
+def test_one_warning_names_kernels_and_columns():
+    scaled = X * [1.0, 1.0, 1.0, 1e3]
+    kernels = [
+        GaussianKernel(1e-3),
+        GaussianKernel(1e6),
+        ColumnKernel(LinearKernel(), 0),
+    ]
+    model = SpicyMKLRegressor(kernels, alpha=0.01, normalize="trace")
+    (message,) = said(model, scaled)
+    assert "can only memorise" in message
+    assert "'gaussian(sigma=0.001)'" in message
+    assert "1 of 3 kernels are nearly constant on the training data" in message
+    assert "'gaussian(sigma=1e+06)'" in message
+    assert "see little but 'd', whose deviation is over 100 times" in message
+    assert "linear()[a]" not in message
+
+
+def test_a_wide_kernel_is_fine_once_its_variance_is_one():
+    kernels = [GaussianKernel(300.0), LinearKernel()]
+    assert not said(SpicyMKLRegressor(kernels, alpha=0.01))
+    assert said(SpicyMKLRegressor(kernels, alpha=0.01, normalize="trace"))
+    (message,) = said(SpicyMKLRegressor([GaussianKernel(1e5)], alpha=0.01))
+    assert "nearly constant" in message
+
+
+def test_unscaled_columns_of_the_default_dictionary():
+    (message,) = said(SpicyMKLRegressor(alpha=0.01), X * [1e4, 1.0, 1.0, 1.0])
+    assert "see little but 'a'" in message
+    assert "x1" in said(SpicyMKLRegressor(alpha=0.01), X.to_numpy() * [1, 1e4, 1, 1])[0]
+    views = {"ab": ["a", "b"], "cd": ["c", "d"]}
+    (message,) = said(SpicyMKLRegressor(views, alpha=0.01), X * [1e4, 1.0, 1e4, 1e4])
+    assert "'a'" in message
+    assert "'c'" not in message
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpicyMKLRegressor(alpha=1e3), GroupOMPRegressor(tol=1e9)],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_without_kernels_is_said_to_be_a_constant(model):
+    (message,) = said(model)
+    assert "has no kernel in its model, which is a constant" in message
+
+
+def test_a_search_has_a_warning_of_its_own():
+    assert not said(SpicyMKLRegressorCV(alphas=[1e3, 2e3], cv=2))
