@@ -121,6 +121,27 @@ def test_several_classes():
     np.testing.assert_allclose(lazily.compute(), model.predict_proba(X))
 
 
+def test_one_selection_for_several_targets():
+    X, f = table()
+    Y = np.column_stack([f, f**2])
+    data, _ = partitioned(X, f)
+    expected = regressor(tol=1e-6).fit(X, Y)
+    model = regressor(tol=1e-6).fit(data, Y)
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=2e-6)
+    lazily = model.predict(data)
+    assert lazily.shape == (400, 2)
+    np.testing.assert_allclose(lazily.compute(), model.predict(X))
+
+
+def test_one_selection_for_several_classes():
+    X, f = table()
+    y = np.digitize(f, [-0.5, 0.8])
+    settings = {"tol": 1e-5, "selection": "shared"}
+    expected = classifier(**settings).fit(X, y)
+    model = classifier(**settings).fit(*partitioned(X, y))
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=2e-5)
+
+
 def test_refined_where_the_certificate_asks_for_it():
     # Three landmarks a kernel at first are too few for the gap.
     X, f = table()
