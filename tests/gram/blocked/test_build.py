@@ -1,8 +1,12 @@
 """Factors in blocks are those in memory, and what they leave is known of every row."""
 
+import gc
+
 import numpy as np
 import pytest
 
+import multikernel.gram.blocked.build as build
+import multikernel.gram.blocked.plan as plan
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
 from multikernel.gram.blocked import (
@@ -141,3 +145,17 @@ def test_refusals():
         build_blocked(KERNELS, rows, normalize=TailNormalizer(2))
     with pytest.raises(StackTooLargeError, match="more workers"):
         build_blocked(KERNELS, rows, max_bytes=1000)
+
+
+def test_factors_before_normalisation_are_given_back(monkeypatch):
+    seen = []
+    assembled = build._Search.assembled
+
+    def looking(self, blocks, scalings):
+        gc.collect()
+        seen.append(sum(isinstance(o, plan.RawBlock) for o in gc.get_objects()))
+        return assembled(self, blocks, scalings)
+
+    monkeypatch.setattr(build._Search, "assembled", looking)
+    build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
+    assert seen == [0]

@@ -177,7 +177,8 @@ def build_blocked(
         max_bytes,
     )
     search.begin()
-    raw = search.settle()
+    # In a list, out of which they are taken: else they would be held until the end.
+    raw = [search.settle()]
     # One number a kernel is learnt of the rows, and none of these is looked at.
     learnt = empty_normalization(steps, len(dictionary), 0)
     return search.finish(raw, learnt)
@@ -412,8 +413,9 @@ class _Search:
             scalings[m] = Scaling(scalings[m].scale, shift)
         return scalings
 
-    def finish(self, raw: RowBlocks, learnt: Normalization) -> BuiltStack:
+    def finish(self, held: list[RowBlocks], learnt: Normalization) -> BuiltStack:
         """Learn how to normalise, and return the stack."""
+        raw = held.pop()
         sizes, _, mean = raw.sum(moments)
         scalings = []
         for m, own in enumerate(np.split(mean, self._ends()[1:-1])):
@@ -421,7 +423,10 @@ class _Search:
             for step in learnt.steps:
                 step.learn_moments(m, found)
             scalings.append(Scaling(found.scale, found.shift))
-        built = self.assembled(raw.made(normalised, scalings=scalings), scalings)
+        blocks = raw.made(normalised, scalings=scalings)
+        # What is not normalised is given back, each block as soon as it is done.
+        del raw
+        built = self.assembled(blocks, scalings)
         return replace(built, normalization=learnt)
 
     def assembled(self, blocks: RowBlocks, scalings: Sequence[Scaling]) -> BuiltStack:
