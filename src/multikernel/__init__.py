@@ -52,6 +52,7 @@ from multikernel.inspection import (
     stability_selection,
 )
 from multikernel.persistence import load, save
+from multikernel.report import report
 
 __version__ = "0.1.0.dev0"
 
@@ -99,6 +100,7 @@ __all__ = [
     "load",
     "map_grams",
     "regularization_path",
+    "report",
     "save",
     "stability_selection",
     "stack_grams",
