@@ -14,6 +14,9 @@ from multikernel.display import (
     TailSpectrumDisplay,
 )
 from multikernel.estimators import (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+    EasyMKLClassifier,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressor,
@@ -33,6 +36,8 @@ from multikernel.estimators import (
     MKLClassifier,
     MKLRegressor,
     ProgressBar,
+    SingleKernelClassifier,
+    SingleKernelRegressor,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -55,9 +60,12 @@ from multikernel.persistence import load, save
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AlignmentMKLClassifier",
+    "AlignmentMKLRegressor",
     "ContributionDisplay",
     "ConvergenceDisplay",
     "CutOffDisplay",
+    "EasyMKLClassifier",
     "ExplanationDisplay",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
@@ -82,6 +90,8 @@ __all__ = [
     "MKLRegressor",
     "ProgressBar",
     "RegularizationPathDisplay",
+    "SingleKernelClassifier",
+    "SingleKernelRegressor",
     "SparsityPathDisplay",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",

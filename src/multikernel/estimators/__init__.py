@@ -13,6 +13,15 @@ from multikernel.estimators.greedy.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
 )
+from multikernel.estimators.heuristic.alignment import (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+)
+from multikernel.estimators.heuristic.easy import EasyMKLClassifier
+from multikernel.estimators.heuristic.single import (
+    SingleKernelClassifier,
+    SingleKernelRegressor,
+)
 from multikernel.estimators.hkl.cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators.hkl.estimators import HKLClassifier, HKLRegressor
 from multikernel.estimators.local_rademacher.cv import (
@@ -43,6 +52,11 @@ from multikernel.estimators.uniform.estimators import (
 )
 
 ESTIMATORS: tuple[type[BaseEstimator], ...] = (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+    EasyMKLClassifier,
+    SingleKernelClassifier,
+    SingleKernelRegressor,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressor,
@@ -74,6 +88,9 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
 
 __all__ = [
     "ESTIMATORS",
+    "AlignmentMKLClassifier",
+    "AlignmentMKLRegressor",
+    "EasyMKLClassifier",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -95,6 +112,8 @@ __all__ = [
     "NamedPath",
     "ProgressBar",
     "RegularizationPath",
+    "SingleKernelClassifier",
+    "SingleKernelRegressor",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
