@@ -34,6 +34,7 @@ from multikernel.estimators.local_rademacher.estimators import (
 )
 from multikernel.estimators.lp.cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
+from multikernel.estimators.one_class.estimators import OneClassMKL
 from multikernel.estimators.own.estimators import MKLClassifier, MKLRegressor
 from multikernel.estimators.search.alpha_path import NamedPath, regularization_path
 from multikernel.estimators.search.path import RegularizationPath
@@ -55,6 +56,7 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
     AlignmentMKLClassifier,
     AlignmentMKLRegressor,
     EasyMKLClassifier,
+    OneClassMKL,
     SingleKernelClassifier,
     SingleKernelRegressor,
     GroupOMPClassifier,
@@ -110,6 +112,7 @@ __all__ = [
     "MKLClassifier",
     "MKLRegressor",
     "NamedPath",
+    "OneClassMKL",
     "ProgressBar",
     "RegularizationPath",
     "SingleKernelClassifier",
