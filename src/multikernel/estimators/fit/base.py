@@ -36,7 +36,7 @@ from multikernel.estimators.fit.fitted import FittedModel, publish
 from multikernel.estimators.fit.losses import find_link, is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
-from multikernel.estimators.fit.progress import Watch, report
+from multikernel.estimators.fit.progress import Watch, report, tell_building
 from multikernel.estimators.fit.solve import (
     Recipe,
     Training,
@@ -51,7 +51,7 @@ from multikernel.estimators.fit.summary import (
     summary_columns,
     view_sums,
 )
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.parameters import with_parameter
@@ -86,7 +86,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     loss: Any
     normalize: Steps
     fit_intercept: bool
-    storage: str | LowRank
+    storage: Storage
     max_bytes: int | None
     check_psd: str | bool
     verbose: int
@@ -195,6 +195,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.max_bytes,
             self.random_state,
             self.check_psd,
+            tell_building(owner, callback, self.verbose),
         )
         verbose = bool(self.verbose)
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
