@@ -19,7 +19,7 @@ from multikernel.estimators.fit.solve import (
     warn_unfinished,
 )
 from multikernel.estimators.lp.solvers import exponent
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
@@ -70,11 +70,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Relative duality gap at which to stop.
     max_iter : int, default=200
         Iterations, each of a machine and a pass over all kernels, at most.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -168,7 +169,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         normalize: Steps = NORMALIZE,
         tol: float = 1e-3,
         max_iter: int = 200,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -262,7 +263,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         -------
         f : ndarray of shape (n_samples,)
         """
-        return self.decision_function(X) + self.offset_
+        scores: Array = self.decision_function(X) + self.offset_
+        return scores
 
     def predict(self, X: Any) -> Indices:
         """Return which samples lie inside.
@@ -277,4 +279,5 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         labels : ndarray of shape (n_samples,)
             1 inside and on the border, -1 outside.
         """
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        inside = self.decision_function(X) >= 0.0
+        return np.where(inside, 1, -1).astype(np.intp)
