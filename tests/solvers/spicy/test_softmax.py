@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.reference.conic import reference_lp_optimum, reference_optimum
 
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack, LowRankStack
@@ -12,8 +13,6 @@ from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import Alternating, SpicyMKL, SquaredForm
 from multikernel.testing import check_solution, check_solver
-
-from tests.reference.conic import reference_lp_optimum, reference_optimum
 
 
 def make_problem(n_classes=3, intercept=True, seed=0, n=24, share=0.3):
