@@ -10,9 +10,7 @@ from multikernel.cli.path import path
 from multikernel.cli.predict import predict
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)

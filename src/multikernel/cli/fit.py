@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sklearn.model_selection import GroupKFold
 
 from multikernel.cli import _options as options
 from multikernel.cli import _report
@@ -13,10 +14,8 @@ from multikernel.cli._methods import find_method
 from multikernel.cli._sequences import SequenceChoice
 from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, fit_live, with_scaling
+from multikernel.cli._views import parse_columns
 from multikernel.persistence import check_place, save
-
-CHOSEN = ("alpha", "C", "p", "theta")
-"""What cross-validation may have chosen."""
 
 
 @user_errors
@@ -53,6 +52,9 @@ def fit(
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
+    view: options.ViewColumns = None,
+    category: options.CategoryColumns = None,
+    group: options.GroupColumn = None,
     sequence: options.SequenceColumns = None,
     sequence_kernels: options.SequenceKernels = "spectrum",
     alphabet: options.AlphabetName = None,
@@ -62,6 +64,7 @@ def fit(
 ) -> None:
     """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, method)
+    strength |= _grouped(group, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
@@ -76,7 +79,8 @@ def fit(
         storage,
         max_rank,
     )
-    table = read_table(data, target, drop or [], sequence or [])
+    choice = parse_columns(view, category, group)
+    table = read_table(data, target, drop or [], sequence or [], choice)
     estimator = training.estimator(table, strength, cv=cv is not None)
     pipeline = with_scaling(estimator, table, scale)
     with training.blamed():
@@ -109,6 +113,15 @@ def _strength(
     return {"cv": cv, "ps": [p]} if method == "lp" else {"cv": cv, "p": p}
 
 
+def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
+    """Return the parameter that keeps groups together."""
+    if group is None:
+        return {}
+    if cv is None:
+        raise ValueError("--group is for --cv, whose folds keep groups together.")
+    return {"cv": GroupKFold(cv)}
+
+
 def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
     report = {
@@ -116,16 +129,16 @@ def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "training_score": pipeline.score(table.X, table.y),
     }
-    found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
-    chosen = {name: value for name, value in found.items() if value is not None}
-    return report | chosen | _report.model_report(pipeline, table.kernel_names)
+    return report | _report.model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
-    facts |= {f"{name} chosen": report[name] for name in CHOSEN if name in report}
-    facts |= {"training score": report["training_score"]} | _report.diagnostics(report)
+    facts |= _report.chosen(report)
+    score = "training accuracy" if report["task"] == "classification" else "training R2"
+    facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
+    _report.print_views(report)
     _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")

@@ -11,7 +11,7 @@ import typer
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
-from multikernel.cli._sequences import known_columns
+from multikernel.cli._sequences import known_columns, known_features
 from multikernel.cli._tables import read_table, write_table
 from multikernel.persistence import load
 
@@ -64,7 +64,9 @@ def predict(
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
     with opened(model, max_bytes) as estimator:
-        table = read_table(data, target, drop or [], known_columns(estimator))
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(data, target, drop or [], sequences, choice, only)
         frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
         if proba:
             for label, column in _probabilities(estimator, table.X).items():
