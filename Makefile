@@ -21,7 +21,7 @@ test-lowest: $(LOWEST)/.test
 	$(LOWEST)/bin/pytest -n 2 --dist worksteal
 
 attack: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m attack --write docs/reliability_table.txt
+	PYTHONPATH=tests $(BIN)/python -m attack --write docs/project/reliability_table.txt
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

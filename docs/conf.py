@@ -1,6 +1,11 @@
 """Sphinx configuration."""
 
+import os
 from importlib.metadata import version as installed_version
+from importlib.util import find_spec
+from pathlib import Path
+
+from sphinx_gallery.sorting import ExplicitOrder
 
 project = "multikernel"
 author = "The multikernel developers"
@@ -13,22 +18,70 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "matplotlib.sphinxext.plot_directive",
+    "myst_parser",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "Multiple kernel learning with certified optimality",
-    "fixed_sidebar": True,
-}
+exclude_patterns = ["_build", "architecture.md"]
+templates_path = ["_templates"]
 
+html_theme = "pydata_sphinx_theme"
+html_title = "multikernel"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "multikernel"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+# The first page has no siblings to list beside it.
+html_sidebars = {"index": []}
+
+# Formulas are set by a copy of MathJax that travels with the pages: they read offline.
+_MATHJAX = find_spec("sphinx-mathjax-offline")
+if _MATHJAX is None or _MATHJAX.origin is None:
+    raise ModuleNotFoundError("The site needs sphinx-mathjax-offline: pip install it.")
+html_static_path.append(str(Path(_MATHJAX.origin).parent / "static"))
+mathjax_path = "mathjax/tex-chtml.js"
+
+# What most people look for first; the others follow by their names.
+FIRST = ("plot_first_model.py", "plot_choosing_alpha.py", "plot_norms.py")
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": ExplicitOrder([*FIRST, "*"]),
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("multikernel",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "write_computation_times": False,
+    "min_reported_time": 10,
+    "show_signature": False,
+}
+# Examples take their small sizes unless they are asked for the whole.
+os.environ.setdefault("MULTIKERNEL_EXAMPLES", "small")
+
+default_role = "py:obj"
 autosummary_generate = True
 # autosummary lists the members; a second list by numpydoc would repeat them.
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 autodoc_typehints = "none"  # numpydoc's text gives the types, with shapes
-# Docstrings inherited from scikit-learn point into its own user guide.
-suppress_warnings = ["ref.ref"]
+myst_heading_anchors = 3
+# Docstrings inherited from scikit-learn point into its own user guide and glossary, the
+# files of the repository that are shown here name their neighbours by paths, and the
+# gallery's settings hold classes, which no cache can keep.
+suppress_warnings = ["ref.ref", "ref.term", "myst.xref_missing", "config.cache"]
 plot_include_source = True
 plot_html_show_source_link = False
 plot_html_show_formats = False

@@ -97,13 +97,11 @@ def measure(what: str, quick: bool, storage: str) -> dict[str, float]:
     return row
 
 
-def child(what: str, threads: int, quick: bool, storage: str) -> dict[str, float]:
+def child_of(script: str, what: str, threads: int, line: list[str]) -> dict[str, float]:
     """Return what a process with so many BLAS threads measures."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    line = [sys.executable, __file__, "--child", what, "--storage", storage]
-    line += ["--quick"] * quick
     done = subprocess.run(
-        line,
+        [sys.executable, script, "--child", what, *line],
         capture_output=True,
         text=True,
         check=True,
@@ -125,10 +123,11 @@ def main() -> None:
     if options.child:
         print(json.dumps(measure(options.child, options.quick, options.storage)))
         return
+    line = ["--storage", options.storage, *["--quick"] * options.quick]
     plan = {"search": 1, "path": 2, "build": 2}
     rows = [
         {
-            what: child(what, threads, options.quick, options.storage)
+            what: child_of(__file__, what, threads, line)
             for what, threads in plan.items()
         }
         for _ in range(1 if options.quick else options.repeat)

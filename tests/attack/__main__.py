@@ -1,4 +1,4 @@
-"""The whole attack: ``make attack`` prints the table of docs/reliability."""
+"""The whole attack: ``make attack`` prints the table of docs/project/reliability."""
 
 import argparse
 import platform

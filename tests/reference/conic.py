@@ -14,10 +14,11 @@ from typing import Protocol
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, xlogy
+from scipy.special import expit, logsumexp, softmax, xlogy
 
 Array = NDArray[np.float64]
 
+COUPLED_NAMES = ("softmax", "crammer_singer")
 LOSS_NAMES = ("hinge", "log_loss", "squared_error", "epsilon_insensitive")
 
 # An interior-point method may break down just short of a very tight tolerance, so
@@ -69,7 +70,9 @@ def reference_optimum(
     ----------
     grams : ndarray of shape (n_kernels, n_samples, n_samples)
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    loss_name : {"hinge", "log_loss", "squared_error", "epsilon_insensitive"}
+        One-hot for the last two losses.
+    loss_name : {"hinge", "log_loss", "squared_error", "epsilon_insensitive", \
+            "softmax", "crammer_singer"}
     alpha : float
         In the scale of summed losses.
     l1_ratio : float, default=1.0
@@ -134,6 +137,12 @@ class LossTerm:
     def expression(self, z: cp.Expression) -> cp.Expression:
         """Return the sum as a convex expression."""
         y, w = self.y, self._w
+        if self.name in COUPLED_NAMES:
+            tops = {
+                "softmax": lambda: cp.log_sum_exp(z, axis=1),
+                "crammer_singer": lambda: cp.max(z + (1.0 - y), axis=1),
+            }[self.name]()
+            return self.weights @ tops - cp.sum(cp.multiply(w, cp.multiply(y, z)))
         if self.name == "squared_error":
             return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(w), y - z))
         each = {
@@ -146,6 +155,12 @@ class LossTerm:
     def value(self, z: Array) -> float:
         """Return the sum."""
         y = self.y
+        if self.name in COUPLED_NAMES:
+            tops = {
+                "softmax": lambda: logsumexp(z, axis=1),
+                "crammer_singer": lambda: np.max(z + (1.0 - y), axis=1),
+            }[self.name]()
+            return float(self.weights @ (tops - np.sum(y * z, axis=1)))
         each = {
             "hinge": lambda: np.maximum(0.0, 1.0 - y * z),
             "log_loss": lambda: np.logaddexp(0.0, -y * z),
@@ -158,6 +173,10 @@ class LossTerm:
         """Return the sum of the conjugates at -rho, clipped by rounding errors only."""
         y, w = self.y, self._w
         r = rho / w
+        if self.name in COUPLED_NAMES:
+            p = np.clip(y - r, 0.0, 1.0)
+            own = {"softmax": lambda: xlogy(p, p), "crammer_singer": lambda: y * p - y}
+            return float(np.sum(w * own[self.name]()))
         a = np.clip(y * r, 0.0, 1.0)
         boxed = np.clip(r, -1.0, 1.0)
         each = {
@@ -176,6 +195,8 @@ class LossTerm:
         """
         if self.name == "squared_error":
             return self._w * (self.y - z)
+        if self.name == "softmax":
+            return self._w * (self.y - softmax(z, axis=1))
         if self.name == "log_loss":
             return self._w * self.y * expit(-self.y * z)
         return np.asarray(multiplier, dtype=np.float64)

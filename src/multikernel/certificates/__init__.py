@@ -27,6 +27,7 @@ from multikernel.certificates.null_model import (
     ConstantModel,
     alpha_max,
     best_intercept,
+    best_intercepts,
     constant_model,
 )
 from multikernel.certificates.refinement import FullProof, prove_over_full_kernels
@@ -41,6 +42,7 @@ __all__ = [
     "Worth",
     "alpha_max",
     "best_intercept",
+    "best_intercepts",
     "certify",
     "check_combination",
     "check_forms",

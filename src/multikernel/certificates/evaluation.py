@@ -42,6 +42,7 @@ from multikernel.gram.products import (
     residual_bounds,
     traces,
 )
+from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem, Solution
 
 EPS = float(np.finfo(np.float64).eps)
@@ -215,14 +216,24 @@ def evaluate(
         largest = np.zeros_like(norms)
         squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
         largest[kernels[used]] = np.sqrt(squares)
-        # Losses are convex: between two points none exceeds the larger value at an end.
-        ends = (f + sign * factor * spread for sign in (-1.0, 1.0))
-        losses = np.maximum(*(problem.loss.value(problem.y, end) for end in ends))
+        losses = _largest_losses(problem, f, factor * spread)
         excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
         return max(excess, 0.0)
 
     single = ROUNDING / rounding_unit(f.shape[0])
     return Worth(objective, hidden(1.0), hidden(single))
+
+
+def _largest_losses(problem: Problem, f: Array, spread: Array) -> Array:
+    """Return bounds on the losses between f - spread and f + spread."""
+    loss, y = problem.loss, problem.y
+    if is_coupled(loss):
+        # A slope p - e_y has a sum of absolute values of two times the mass at most.
+        most = 2.0 * loss.masses(y) * spread.max(axis=1)
+        return np.asarray(loss.value(y, f) + most)
+    # Losses are convex: between two points none exceeds the larger value at an end.
+    ends = (loss.value(y, f + sign * spread) for sign in (-1.0, 1.0))
+    return np.asarray(np.maximum(*ends))
 
 
 def largest_dual_norms(

@@ -12,6 +12,7 @@ stored. Every dual value is taken at a *feasible* point: the gap is a proof.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,6 +20,8 @@ from scipy.optimize import minimize_scalar
 from multikernel._typing import Array
 from multikernel.certificates.forms import TINY
 from multikernel.exceptions import IndefiniteKernelError
+from multikernel.losses.base import Loss
+from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Solution
 
 NUDGE = 1.0 - 1e-6
@@ -70,15 +73,35 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
     return float(losses.sum()) + problem.regularizer.value(norms)
 
 
-def project_dual(problem: Problem, rho: Array) -> Array:
+class DualDomain(Protocol):
+    """What decides which dual points are feasible: every problem has it."""
+
+    @property
+    def loss(self) -> Loss:
+        """Return the loss."""
+        ...
+
+    @property
+    def y(self) -> Array:
+        """Return the targets."""
+        ...
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Return whether there is an intercept, so that sums must be zero."""
+        ...
+
+
+def project_dual(problem: DualDomain, rho: Array) -> Array:
     """Return the nearest point to `rho` that is centred and inside the loss's domain.
 
     The nearest point of a box with a fixed sum is a clipped shift of the candidate;
-    the shift is the root of a monotone piecewise linear function.
+    the shift is the root of a monotone piecewise linear function. Where the loss
+    couples the outputs, each row has a simplex in place of the box.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or HullProblem
         Gives the loss's domain and whether there is an intercept.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A candidate, for example minus the gradient of the loss.
@@ -87,6 +110,9 @@ def project_dual(problem: Problem, rho: Array) -> Array:
     -------
     projected : ndarray of the shape of `rho`
     """
+    if is_coupled(problem.loss):
+        centre = problem.fit_intercept
+        return project_coupled(problem.loss, problem.y, rho, centre=centre)
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u  # rho = -u
     if not problem.fit_intercept:

@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel.certificates.refinement import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
+from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
@@ -61,14 +62,36 @@ def constant_model(problem: Problem) -> ConstantModel:
     if not problem.fit_intercept:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         return ConstantModel(np.zeros(n_outputs), -loss.gradient(y, np.zeros_like(y)))
-    if y.ndim == 1:
-        b, dual = best_intercept(loss, y, np.zeros_like(y))
-        return ConstantModel(np.array([b]), dual)
-    zero = np.zeros(y.shape[0])
-    fits = [best_intercept(loss, y[:, k], zero) for k in range(y.shape[1])]
-    return ConstantModel(
-        np.array([b for b, _ in fits]), np.stack([dual for _, dual in fits], axis=1)
-    )
+    if is_coupled(loss):
+        b, dual = loss.constant_model(y)
+        return ConstantModel(b, project_coupled(loss, y, dual, centre=True))
+    return ConstantModel(*best_intercepts(loss, y, np.zeros_like(y)))
+
+
+def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
+    """Return the best constants to add to the decision values of all outputs.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    y, f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, and decision values without intercept.
+
+    Returns
+    -------
+    b : ndarray of shape (n_outputs,)
+        The best intercepts.
+    dual : ndarray of the shape of `y`
+        Minus a subgradient of the loss at f + b; every column of it sums to zero.
+    """
+    if is_coupled(loss):
+        b, dual = loss.best_intercept(y, f)
+        return b, project_coupled(loss, y, dual, centre=True)
+    columns, values = (array.reshape(len(y), -1).T for array in (y, f))
+    fits = [best_intercept(loss, *pair) for pair in zip(columns, values, strict=True)]
+    dual = np.stack([own for _, own in fits], axis=1)
+    return np.array([b for b, _ in fits]), dual.reshape(y.shape)
 
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
@@ -208,7 +231,7 @@ def alpha_max(problem: Problem) -> float:
 
     in the summed scale of `Problem` (an estimator's alpha is this over n_samples),
     with :math:`\rho_0` the dual point of the best constant model. For losses with
-    kinks there, such as the hinge, it is an upper bound. A penalty whose threshold is
+    kinks there, such as the hinges, it is an upper bound. A penalty whose threshold is
     a share of alpha, as that of an elastic net, has this value over that share; it is
     infinite where the share is zero.
 

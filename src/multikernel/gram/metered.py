@@ -11,6 +11,7 @@ from multikernel.gram.chosen import Products, resident_products
 from multikernel.gram.lazy.blocks import Visit, VisitedStack
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.normalized import NormalizedStack
+from multikernel.gram.part import viewed
 from multikernel.gram.products import (
     block_products,
     combined_rows,
@@ -222,6 +223,11 @@ def _(stack: MeteredStack, support: Indices, values: Array) -> Array:
 def _(stack: MeteredStack, weights: Array, rows: Indices) -> Array:
     stack.count(int(np.count_nonzero(weights)), rows.size)
     return combined_rows(stack.stack, weights, rows)
+
+
+@viewed.register
+def _(stack: MeteredStack, kernels: Indices) -> MeteredStack:
+    return MeteredStack(viewed(stack.stack, kernels), stack.meter)
 
 
 @resident_products.register

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 from math import prod
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
@@ -71,30 +73,32 @@ class PartStack:
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        if v.size > len(v):
+            return self._joint_forms(v)
         add_forms = compiled(LOOPS, "add_forms")
         kernels = self.kernels
         forms = np.zeros(kernels.size)
-        padded = self._padded(v.reshape(v.shape[0], -1).T)
+        padded = self._padded(v.reshape(-1))
 
         def work(part: slice) -> None:
-            for row in padded:
-                add_forms(
-                    self.whole.array, kernels[part], self.samples, row, forms[part]
-                )
+            add_forms(
+                self.whole.array, kernels[part], self.samples, padded, forms[part]
+            )
 
         run_blocks(work, _slices(kernels.size, KERNELS_PER_TASK))
         return forms
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        images = self._images(v.reshape(1, v.shape[0], -1))
-        return images.reshape(self.shape[0], *v.shape)
+        if v.size > len(v):
+            return self._joint_images(v[None])
+        return self._images(v.reshape(1, -1)).reshape(self.shape[0], *v.shape)
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
-        n_outputs = prod(coefs.shape[2:])
-        images = self._images(coefs.reshape(*coefs.shape[:2], n_outputs))
-        return images.reshape(coefs.shape)
+        if prod(coefs.shape[2:]) > 1:
+            return self._joint_images(coefs)
+        return self._images(coefs.reshape(coefs.shape[:2])).reshape(coefs.shape)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -146,21 +150,83 @@ class PartStack:
         return padded
 
     def _images(self, vectors: Array) -> Array:
-        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors."""
+        """Return products for (1 or n_kernels, n_samples) vectors."""
         write_images = compiled(LOOPS, "write_images")
-        padded = self._padded(np.moveaxis(vectors, -1, 0))
-        images = np.empty((*self.shape[:2], len(padded)))
+        padded = self._padded(vectors)
+        images = np.empty(self.shape[:2])
         kernels = self.kernels
 
         def work(part: slice) -> None:
             buffer = np.empty((part.stop - part.start, self.whole.shape[1]))
-            for k, each in enumerate(padded):
-                own = each if len(each) == 1 else each[part]
-                write_images(self.whole.array, kernels[part], self.samples, own, buffer)
-                images[part, :, k] = buffer[:, self.samples]
+            own = padded if len(padded) == 1 else padded[part]
+            write_images(self.whole.array, kernels[part], self.samples, own, buffer)
+            images[part] = buffer[:, self.samples]
 
         run_blocks(work, _slices(kernels.size, KERNELS_PER_TASK))
         return images
+
+    def _joint_forms(self, v: Array) -> Array:
+        """Return tr(v^T K_m v) = <K_m, v v^T>, which reads a kernel once."""
+        outer, forms = v @ v.T, np.empty(self.shape[0])
+        kernels = self.kernels
+
+        def evaluate(k: int) -> None:
+            forms[k] = np.vdot(self._matrix(kernels[k]), outer)
+
+        run_blocks(evaluate, range(kernels.size))
+        return forms
+
+    def _joint_images(self, vectors: Array) -> Array:
+        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors.
+
+        With several outputs a copy of a matrix is no more than the product with it.
+        """
+        kernels = self.kernels
+        images = np.zeros((*self.shape[:2], vectors.shape[2]))
+
+        def multiply(k: int) -> None:
+            own = vectors[k % len(vectors)]
+            if own.any():
+                np.matmul(self._matrix(kernels[k]), own, out=images[k])
+
+        run_blocks(multiply, range(kernels.size))
+        return images
+
+    def _matrix(self, kernel: int) -> Array:
+        """Return one matrix in float64, a copy where some samples are left out."""
+        matrix, some = self.whole.array[kernel], self.samples
+        if some.size < len(matrix):
+            matrix = matrix[np.ix_(some, some)]
+        return np.asarray(matrix, dtype=np.float64)
+
+
+@singledispatch
+def viewed(stack: GramStack, kernels: Indices) -> GramStack:
+    """Return the stack of the chosen kernels, without a copy where that is possible.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square, symmetric matrices.
+    kernels : ndarray of shape (n_chosen,)
+        The kernels.
+
+    Returns
+    -------
+    part : GramStack
+        Products with several outputs are as quick as those of ``stack.take``.
+    """
+    return stack.take(kernels)
+
+
+@viewed.register
+def _(stack: DenseStack, kernels: Indices) -> GramStack:
+    return PartStack(stack, np.arange(stack.shape[1]), np.asarray(kernels))
+
+
+@viewed.register
+def _(stack: ScaledStack, kernels: Indices) -> GramStack:
+    return ScaledStack(viewed(stack.stack, kernels), stack.scales[kernels])
 
 
 def _slices(size: int, step: int) -> Iterator[slice]:

@@ -150,8 +150,8 @@ def quadratic_forms_of(stack: GramStack, kernels: Indices, v: Array) -> Array:
         Square matrices.
     kernels : ndarray of shape (n_chosen,)
         Indices of kernels.
-    v : ndarray of shape (n_samples,)
-        The vector.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The vector; forms are summed over outputs.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
 
     def evaluate(k: int) -> None:
         matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
-        forms[k] = v @ (matrix @ v)
+        forms[k] = np.vdot(v, matrix @ v)
 
     run_blocks(evaluate, range(len(kernels)))
     return forms

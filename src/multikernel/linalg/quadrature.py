@@ -18,7 +18,7 @@ References
 .. [1] Golub, Meurant (2010). Matrices, Moments and Quadrature with Applications.
    Princeton University Press, chapters 6 and 7.
 .. [2] Golub, Strakoš (1994). Estimates in quadratic formulas. Numerical Algorithms 8.
-   :doi:`10.1007/BF02142693`
+   doi:10.1007/BF02142693
 """
 
 from dataclasses import dataclass, fields, replace

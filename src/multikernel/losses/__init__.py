@@ -1,6 +1,15 @@
 """Convex losses with their conjugates; to add one, write a file and a line here."""
 
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.coupled import (
+    COUPLED_LOSSES,
+    CoupledLoss,
+    CrammerSingerLoss,
+    SmoothCoupledLoss,
+    SoftmaxLoss,
+    is_coupled,
+    project_coupled,
+)
 from multikernel.losses.epsilon_insensitive import EpsilonInsensitiveLoss
 from multikernel.losses.hinge import HingeLoss
 from multikernel.losses.logistic import LogisticLoss
@@ -16,14 +25,21 @@ LOSSES: dict[str, type[Loss]] = {
 """Every loss by the name that estimators know it by."""
 
 __all__ = [
+    "COUPLED_LOSSES",
     "LOSSES",
+    "CoupledLoss",
+    "CrammerSingerLoss",
     "EpsilonInsensitiveLoss",
     "HingeLoss",
     "LogisticLoss",
     "Loss",
     "PolyhedralLoss",
     "SmoothConjugateLoss",
+    "SmoothCoupledLoss",
+    "SoftmaxLoss",
     "SquaredLoss",
     "WeightedLoss",
+    "is_coupled",
+    "project_coupled",
     "weighted",
 ]

@@ -54,6 +54,6 @@ class EpsilonInsensitiveLoss:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon +- y."""
-        one = np.ones((2, y.shape[0]))
-        signs = one * np.array([[1.0], [-1.0]])
+        one = np.ones((2, *y.shape))
+        signs = np.stack([one[0], -one[1]])
         return signs, self.epsilon + signs * y, one

@@ -33,5 +33,5 @@ class HingeLoss:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the one piece -y * p with 0 <= p <= 1 and cost -p."""
-        one = np.ones((1, y.shape[0]))
+        one = np.ones((1, *y.shape))
         return -y[None, :], -one, one

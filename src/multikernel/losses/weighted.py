@@ -6,8 +6,9 @@ from typing import cast
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.coupled.base import CoupledLoss, SmoothCoupledLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,13 @@ class WeightedLoss:
     def _like(self, y: Array) -> Array:
         return self.weights if y.ndim == 1 else self.weights[:, None]
 
+    def _times(self, values: Array) -> Array:
+        """Return values multiplied by the weights of their rows."""
+        return self._like(values) * values
+
     def value(self, y: Array, f: Array) -> Array:
         """Return the weighted losses."""
-        return self._like(y) * self.loss.value(y, f)
+        return self._times(self.loss.value(y, f))
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the weighted gradient."""
@@ -46,8 +51,7 @@ class WeightedLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w l*(y, u / w)."""
-        w = self._like(y)
-        return w * self.loss.conjugate(y, u / w)
+        return self._times(self.loss.conjugate(y, u / self._like(y)))
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the domain, w times that of the loss."""
@@ -77,12 +81,59 @@ class _WeightedPolyhedral(WeightedLoss):
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the loss in boxes w times as large."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
-        return signs, costs, sizes * self.weights
+        return signs, costs, sizes * self._like(y)
+
+
+class _WeightedCoupled(WeightedLoss):
+    """Adds the simplices of the rows, w times as large."""
+
+    @property
+    def _coupled(self) -> CoupledLoss:
+        return cast(CoupledLoss, self.loss)
+
+    def project_rows(self, y: Array, u: Array) -> Array:
+        """Return the nearest point of the domain to every row of u."""
+        w = self._like(y)
+        return w * self._coupled.project_rows(y, u / w)
+
+    def support(self, y: Array, u: Array) -> Mask:
+        """Return where p is positive."""
+        return self._coupled.support(y, u / self._like(y))
+
+    def masses(self, y: Array) -> Array:
+        """Return the weights."""
+        return self.weights
+
+    def best_intercept(
+        self, y: Array, f: Array, weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the best constant of every class with these weights."""
+        return self._coupled.best_intercept(y, f, self._together(weights))
+
+    def constant_model(
+        self, y: Array, weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the best constant model with these weights."""
+        return self._coupled.constant_model(y, self._together(weights))
+
+    def _together(self, weights: Array | None) -> Array:
+        return self.weights if weights is None else self.weights * weights
+
+
+class _WeightedSmoothCoupled(_WeightedCoupled):
+    """Adds the derivative of the conjugate."""
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return the derivative of w l*(y, u / w)."""
+        loss = cast(SmoothCoupledLoss, self.loss)
+        return loss.conjugate_gradient(y, u / self._like(y))
 
 
 _MIXINS: tuple[tuple[type, type[WeightedLoss]], ...] = (
     (SmoothConjugateLoss, _WeightedSmoothConjugate),
     (PolyhedralLoss, _WeightedPolyhedral),
+    (SmoothCoupledLoss, _WeightedSmoothCoupled),
+    (CoupledLoss, _WeightedCoupled),
 )
 
 

@@ -8,11 +8,19 @@ from multikernel.machines.base import (
     support_product,
     warm_start,
 )
+from multikernel.machines.crammer_singer import CrammerSinger
+from multikernel.machines.multinomial import Multinomial
 from multikernel.machines.newton import Newton
 from multikernel.machines.ridge import Ridge
 from multikernel.machines.smo.machine import SMO
 
-MACHINES: tuple[type[KernelMachine], ...] = (Ridge, SMO, Newton)
+MACHINES: tuple[type[KernelMachine], ...] = (
+    Ridge,
+    SMO,
+    Newton,
+    CrammerSinger,
+    Multinomial,
+)
 """Every machine, the one to prefer first; each has defaults for all its settings."""
 
 
@@ -52,8 +60,10 @@ def machine_for(loss: Loss) -> KernelMachine:
 __all__ = [
     "MACHINES",
     "SMO",
+    "CrammerSinger",
     "KernelMachine",
     "MachineFit",
+    "Multinomial",
     "Newton",
     "Ridge",
     "machine_for",

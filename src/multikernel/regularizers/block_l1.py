@@ -26,7 +26,7 @@ class BlockL1(Strength):
     References
     ----------
     .. [1] Bach, Lanckriet, Jordan (2004). Multiple kernel learning, conic duality,
-       and the SMO algorithm. ICML. :doi:`10.1145/1015330.1015424`
+       and the SMO algorithm. ICML. doi:10.1145/1015330.1015424
     """
 
     @property

@@ -10,7 +10,7 @@ from multikernel.certificates import (
     DualCertificate,
     Terms,
     Worth,
-    best_intercept,
+    best_intercepts,
     certify,
     check_forms,
     check_gap,
@@ -276,13 +276,10 @@ class Incumbent:
 
     def _intercept(self, f: Array) -> Array:
         """Return the best intercept of every output, zero without one."""
-        y, loss = self.problem.y, self.problem.loss
-        columns = y.reshape(y.shape[0], -1).T
+        y = self.problem.y
         if not self.problem.fit_intercept:
-            return np.zeros(len(columns))
-        values = f.reshape(y.shape[0], -1).T
-        pairs = zip(columns, values, strict=True)
-        return np.array([best_intercept(loss, t, v)[0] for t, v in pairs])
+            return np.zeros(1 if y.ndim == 1 else y.shape[1])
+        return best_intercepts(self.problem.loss, y, f)[0]
 
     def offer_model(self, rho: Array, weights: Array, forms: Array, f: Array) -> float:
         """Return the objective of f_m = weights[m] K_m rho; keep it if it is best.

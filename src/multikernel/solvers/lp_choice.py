@@ -61,11 +61,12 @@ def choose_lp_solver(
     loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1, where
     others take from 6 (p = 4) to several dozen. It is not chosen in three cases. For
     p = 1 and many more kernels than samples, `SquaredForm` looks at all kernels a third
-    as often. Several outputs share their kernel weights with `Alternating` only. And
-    the Newton solver keeps one vector per kernel; where these would take more than two
-    gigabytes (a million kernels on 200 samples), solvers that keep a few numbers per
-    kernel take its place: `SquaredForm` for p = 1, cutting planes up to p = 1.1, where
-    closed-form weights are slow, and `Alternating` above.
+    as often. Several outputs share their kernel weights by `SquaredForm` for p = 1 and
+    by `Alternating` for others, as the Newton solver is for one output. And that
+    solver keeps one vector per kernel; where these would take more than two gigabytes
+    (a million kernels on 200 samples), solvers that keep a few numbers per kernel take
+    its place: `SquaredForm` for p = 1, cutting planes up to p = 1.1, where closed-form
+    weights are slow, and `Alternating` above.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def choose_lp_solver(
     'alternating'
     """
     if n_outputs > 1:
-        return "alternating"
+        return "squared_form" if p == 1.0 else "alternating"
     many = 2 * 8 * n_samples * n_kernels > IMAGE_BYTES
     if p == 1.0 and (many or n_kernels > PER_SAMPLE * n_samples):
         return "squared_form"

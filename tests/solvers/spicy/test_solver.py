@@ -10,7 +10,7 @@ from reference.conic import reference_lp_optimum, reference_optimum
 from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
 
 from multikernel.certificates import alpha_max, constant_model, decision_values
-from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
+from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import DenseStack
 from multikernel.losses import (
     LOSSES,
@@ -360,15 +360,6 @@ def test_an_indefinite_kernel_is_named_during_the_solve():
     problem = make_problem("squared_error", 0.01, grams=toy_grams())
     with pytest.raises(IndefiniteKernelError, match="Gram matrix 4 "):
         SpicyMKL(tol=1e-8).solve(replace(problem, gram=DenseStack(grams)))
-
-
-def test_several_outputs_are_refused_in_a_sentence():
-    problem = make_problem("squared_error")
-    wide = replace(problem, y=toy_targets("squared_error", n_outputs=2))
-    reason = SpicyMKL().unsupported(wide)
-    assert "2 columns" in reason
-    with pytest.raises(UnsupportedProblemError, match="2 columns"):
-        SpicyMKL().solve(wide)
 
 
 @pytest.mark.parametrize("constant", [0.0, 5.0, 1e-3, 1e6])

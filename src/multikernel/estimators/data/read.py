@@ -233,7 +233,9 @@ def _check_values(
 def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     _refuse_other_arrays(y, "y")
-    if get_tags(estimator).target_tags.multi_output:
+    tags = get_tags(estimator)
+    labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    if tags.target_tags.multi_output or labels:
         several = check_array(
             y,
             dtype=None,

@@ -44,8 +44,9 @@ class Samples:
     ----------
     X : ndarray of shape (n_samples, ...)
         Their data; for precomputed kernels rows and columns are left out.
-    labels : ndarray of shape (n_samples,)
-        Class indices, or the targets of a regression.
+    labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices, or the targets of a regression; for several labels a sample
+        which of them it has, zeros and ones.
     sample_weight : ndarray of shape (n_samples,) or None
         Weights that the user gave, positive.
     rows : ndarray of shape (n_samples,)
@@ -53,9 +54,12 @@ class Samples:
     table : Table
         The whole input.
     classes : ndarray of shape (n_classes,) or None
-        The class labels, ascending; None for a regression.
+        The class labels, ascending; None for a regression. Where samples have several
+        labels, the numbers of these.
     class_weight : dict, "balanced" or None
         Factors of the weights by class.
+    shared : bool
+        Whether outputs share a selection of kernels; otherwise each is a problem.
     copies : Copies or None
         Which rows every sample stands for; None for ``rows``, one each.
     groups : array-like of shape (n_rows,) or None
@@ -69,6 +73,7 @@ class Samples:
     table: Table
     classes: Array | None = None
     class_weight: Any = None
+    shared: bool = False
     copies: Copies | None = None
     groups: Any = None
 
@@ -95,8 +100,15 @@ class Samples:
         return float(self.labels.shape[0] if weights is None else weights.sum())
 
     @property
+    def several(self) -> bool:
+        """Return whether a sample has several targets, or labels."""
+        return self.labels.ndim == 2
+
+    @property
     def targets(self) -> Array:
         """Return the targets of every output, shape (n_outputs, n_samples)."""
+        if self.classes is not None and self.several:
+            return np.where(self.labels.T > 0, 1.0, -1.0)
         if self.classes is not None:
             return labels_to_signs(self.labels, self.classes.size)
         return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
@@ -135,6 +147,7 @@ def read_samples(
     *,
     classify: bool,
     class_weight: Any = None,
+    shared: bool = False,
 ) -> Samples:
     """Return the samples of non-zero weight, with encoded targets.
 
@@ -150,6 +163,8 @@ def read_samples(
         Whether targets are class labels.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights by class.
+    shared : bool, default=False
+        Whether outputs share a selection of kernels.
 
     Returns
     -------
@@ -173,6 +188,11 @@ def read_samples(
         X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
     labels: Labels = table.y[rows]
     classes = None
+    if classify and class_weight is not None and table.y.ndim == 2:
+        raise ValueError(
+            f"{owner} weighs classes, not labels: with several columns of y leave "
+            "class_weight out, or use sample_weight."
+        )
     if classify:
         labels, classes = _encoded(owner, table.y[rows])
     return Samples(
@@ -183,12 +203,15 @@ def read_samples(
         table=table,
         classes=classes,
         class_weight=class_weight,
+        shared=shared,
     )
 
 
-def _encoded(owner: str, y: Array) -> tuple[Labels, Array]:
-    """Return class indices and the classes, ascending."""
+def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
+    """Return class indices and the classes, ascending; of several labels, these."""
     check_classification_targets(y)
+    if y.ndim == 2:
+        return _checked_labels(owner, y), np.arange(y.shape[1])
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
@@ -196,6 +219,23 @@ def _encoded(owner: str, y: Array) -> tuple[Labels, Array]:
             f"{classes.tolist()[0]!r}."
         )
     return codes.astype(np.intp), classes
+
+
+def _checked_labels(owner: str, y: Array) -> Array:
+    """Return which of several labels every sample has, as zeros and ones."""
+    labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if not np.isin(labels, (0, 1)).all():
+        raise ValueError(
+            f"{owner} takes several columns of y as labels that a sample has (1) or "
+            "has not (0), and other values were found: for classes pass one column."
+        )
+    constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
+    if constant.size:
+        raise ValueError(
+            f"{owner} needs samples with and without every label, and label "
+            f"{constant[0]} (counted from 0) is the same for all: leave it out."
+        )
+    return labels.astype(np.float64)
 
 
 def class_weights(

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import Check, InstanceOf, check_parameter
-from multikernel.estimators.data.copies import distinct
+from multikernel.estimators.data.copies import distinct, in_order
 from multikernel.estimators.data.dictionary import choose_dictionary
-from multikernel.estimators.data.grams import Grams, build_grams
+from multikernel.estimators.data.grams import Grams, build_grams, build_raw_grams
 from multikernel.estimators.data.precomputed import GramOptions
 from multikernel.estimators.data.read import (
     check_fit_data,
@@ -31,7 +31,7 @@ from multikernel.estimators.data.warned import (
     warn_empty,
 )
 from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import is_likelihood
+from multikernel.estimators.fit.losses import find_link, is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, report
@@ -115,8 +115,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; several columns where the estimator has a ``selection``, of which
+            a classifier takes labels that samples have (1) or have not (0).
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
@@ -154,10 +155,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
         solve: Solve | None = None,
+        for_parts: bool = False,
     ) -> dict[str, Any]:
         """Check, read, encode, build the Gram matrices, solve: all that `fit` does.
 
-        Returns the fitted attributes, and leaves the estimator as it is.
+        `for_parts` asks for samples and matrices as `part_of` cuts from them. Returns
+        the fitted attributes, and leaves the estimator as it is.
         """
         owner, parameters = type(self).__name__, self.get_params(deep=False)
         self._check_parameters()
@@ -170,8 +173,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sample_weight,
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
+            shared=parameters.get("selection") == "shared",
         )
-        samples = self._arrange(replace(samples, groups=groups))
+        samples = replace(samples, groups=groups)
+        if for_parts:
+            samples = in_order(samples) if self._merges_copies else samples
+        else:
+            samples = self._arrange(samples)
         recipe = self._build(samples.total_weight)
 
         dictionary = self._dictionary(samples)
@@ -186,7 +194,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
         if not self._refines:
             options = options.with_all_landmarks()
-        grams = self._build_grams(dictionary, samples, options)
+        build = build_raw_grams if for_parts else self._build_grams
+        grams = build(dictionary, samples, options)
         if grams.stack is not None:
             warn_dictionary(owner, grams, samples, self.kernels is None)
 
@@ -205,6 +214,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             precomputed=dictionary is None,
             loss=repr(self.loss),
             has_probabilities=is_likelihood(self.loss),
+            link=find_link(self.loss, samples),
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
         columns = vars(table.columns)
@@ -354,10 +364,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        terms : ndarray of shape (n_samples, n_active)
+        terms : ndarray of shape (n_samples, n_outputs, n_active)
             f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
-            ``intercept_`` is the decision value or prediction. With more than two
-            classes the shape is (n_samples, n_classes, n_active).
+            ``intercept_`` is the decision value or prediction. Outputs are targets,
+            labels, or more than two classes; the axis of a single one is left out,
+            (n_samples, n_active).
         """
         model, checked = self._model_and_data(X)
         terms = model.contributions(checked)

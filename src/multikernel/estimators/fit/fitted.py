@@ -30,6 +30,8 @@ class FittedModel:
         The ``loss`` of the fit, as messages write it.
     has_probabilities : bool
         Whether that loss is a likelihood.
+    link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
+        What decision values of a classifier stand for, see `find_link`.
     known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
         An X and its decision values, which need not be computed again.
     """
@@ -40,6 +42,7 @@ class FittedModel:
     precomputed: bool
     loss: str
     has_probabilities: bool
+    link: str = "one_vs_rest"
     known: tuple[Any, Array] | None = None
 
 

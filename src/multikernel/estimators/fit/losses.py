@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from multikernel._validation import NON_NEGATIVE, Check, OneOf
-from multikernel.losses import LOSSES, EpsilonInsensitiveLoss, LogisticLoss, Loss
+from multikernel.estimators.data.samples import Samples
+from multikernel.losses import (
+    COUPLED_LOSSES,
+    LOSSES,
+    EpsilonInsensitiveLoss,
+    LogisticLoss,
+    Loss,
+    SoftmaxLoss,
+    is_coupled,
+)
 
 CLASSIFIER_LOSSES = ("log_loss", "hinge", "squared_error")
 REGRESSOR_LOSSES = ("squared_error", "epsilon_insensitive")
@@ -61,6 +70,49 @@ def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
     return found
 
 
+def find_joint_loss(loss: Loss) -> Loss | None:
+    """Return the loss of all classes at once that is a loss for two classes.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of two classes, or one of several.
+
+    Returns
+    -------
+    joint : Loss or None
+        None where the loss of a class against the rest is summed over the classes.
+    """
+    if is_coupled(loss):
+        return loss
+    names = [name for name, kind in LOSSES.items() if type(loss) is kind]
+    joint = [COUPLED_LOSSES[name]() for name in names if name in COUPLED_LOSSES]
+    return joint[0] if joint else None
+
+
+def find_link(loss: Any, samples: Samples) -> str:
+    """Return what the decision values of a classifier stand for.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        Its ``loss``.
+    samples : Samples
+        What it is fitted on.
+
+    Returns
+    -------
+    link : str
+        "labels" where each column is a label of its own, "joint" where a loss takes
+        all classes at once, otherwise "one_vs_rest".
+    """
+    if samples.several:
+        return "labels"
+    many = samples.shared and samples.classes is not None and samples.classes.size > 2
+    joint = many and find_joint_loss(find_loss(loss)) is not None
+    return "joint" if joint else "one_vs_rest"
+
+
 def is_likelihood(choice: Any) -> bool:
     """Return whether a ``loss`` parameter stands for a model of probabilities."""
-    return isinstance(choice, LogisticLoss) or choice == "log_loss"
+    return isinstance(choice, LogisticLoss | SoftmaxLoss) or choice == "log_loss"

@@ -111,6 +111,9 @@ four methods: on widths of 1 and 5 the held-out score is higher by 0.005 +- 0.00
 with "trace", on the default's widths lower by 0.003 +- 0.002.
 """
 
+SELECTION_CHECKS: Mapping[str, Check] = {"selection": OneOf(("shared", "separate"))}
+"""Parameters of methods that have the choice for several outputs."""
+
 SHARED_CHECKS: Mapping[str, Check] = {
     "normalize": normalization_steps,
     "fit_intercept": FLAG,

@@ -1,5 +1,6 @@
 """Fitted additive models: only active kernels are evaluated, in chunks of rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from multikernel.gram import Normalization, cross_gram, kernel_features
 from multikernel.gram.growth import inverse_roots
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
-from multikernel.kernels.columns import Columns, select_columns
+from multikernel.kernels.columns import ColumnKernel, Columns, select_columns
 from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
@@ -22,6 +23,10 @@ CHUNK_BYTES = 2**26
 
 class CrossGrams(Protocol):
     """The normalised kernels of a model between new samples and those it keeps."""
+
+    def columns_of(self, position: int) -> Columns | None:
+        """Return the columns that one active kernel reads, None for all."""
+        ...
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
@@ -45,6 +50,11 @@ class KernelGrams:
     kernels: tuple[Kernel, ...]
     X: Array
     normalization: Normalization
+
+    def columns_of(self, position: int) -> Columns | None:
+        """Return the columns that one active kernel reads, None for all."""
+        kernel = self.kernels[position]
+        return kernel.columns if isinstance(kernel, ColumnKernel) else None
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
@@ -82,6 +92,10 @@ class LandmarkGrams:
     ranks: tuple[int, ...]
     cosine: bool
     centred: bool
+
+    def columns_of(self, position: int) -> Columns | None:
+        """Return the columns that one active kernel reads, None for all."""
+        return self.columns[position]
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, rank[ + 1])."""
@@ -124,6 +138,10 @@ class PrecomputedGrams:
     columns: Indices
     normalization: Normalization
 
+    def columns_of(self, position: int) -> Columns | None:
+        """Return None: a matrix is of the samples as they are."""
+        return None
+
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
         K = X[:, self.columns, self.indices[position]].astype(np.float64)
@@ -164,12 +182,28 @@ class AdditiveModel:
         -------
         terms : ndarray of shape (n_samples, n_outputs, n_active)
         """
-        n_active, n_kept, n_outputs = self.coefs.shape
-        terms = np.empty((X.shape[0], n_outputs, n_active))
+        return self.terms(X, range(self.coefs.shape[0]))
+
+    def terms(self, X: Rows, positions: Sequence[int]) -> Array:
+        """Return some terms of the sum.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ...)
+            New samples.
+        positions : sequence of int
+            Which of the active kernels.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_outputs, n_positions)
+        """
+        _, n_kept, n_outputs = self.coefs.shape
+        terms = np.empty((X.shape[0], n_outputs, len(positions)))
         for rows in row_chunks(X.shape[0], n_kept):
-            for position in range(n_active):
+            for place, position in enumerate(positions):
                 K = self.grams(X[rows], position)
-                terms[rows, :, position] = K @ self.coefs[position, : K.shape[1]]
+                terms[rows, :, place] = K @ self.coefs[position, : K.shape[1]]
         return terms
 
     def decision_values(self, X: Rows) -> Array:

@@ -81,10 +81,10 @@ def report(owner: str, scale: float) -> Callback:
         known = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if known else ""
         share = "" if math.isnan(line.done) else f"{line.done:.0%}, "
-        objective = line.objective * scale
         sys.stderr.write(
             f"{owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
-            f"objective {objective:.6g}, {gap}{line.n_active} active kernels\n"
+            f"objective {line.objective * scale:.6g}, {gap}"
+            f"{line.n_active} active kernels\n"
         )
         return False
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import numpy as np
 from multikernel.certificates import check_combination
 from multikernel.estimators.data.grams import Grams
 from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.fit.losses import find_joint_loss
 from multikernel.estimators.fit.one_vs_rest import FINISHED, merge, worst_status
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, history_array
 from multikernel.estimators.fit.shares import described_terms
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.losses import Loss, weighted
+from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
@@ -60,11 +62,14 @@ class Training:
         Their normalised Gram matrices.
     fit_intercept : bool
         Whether models have an intercept.
+    starts : tuple of Solution, default=()
+        Warm starts over these samples, one per output, for methods that take them.
     """
 
     samples: Samples
     grams: Grams
     fit_intercept: bool
+    starts: tuple[Solution, ...] = ()
 
     @property
     def stack(self) -> GramStack:
@@ -92,7 +97,7 @@ class Training:
         return self.grams.refine(worst.factor_dual, worst.factor_goals)
 
     def problems(self, recipe: Recipe) -> list[Problem]:
-        """Return one problem per output, all on one stack.
+        """Return the problems of a fit, all on one stack.
 
         Parameters
         ----------
@@ -102,16 +107,29 @@ class Training:
         Returns
         -------
         problems : list of Problem
+            One per output; one for all where they share a selection.
 
         Raises
         ------
         UnsupportedProblemError
             If the solver of the recipe cannot treat them.
         """
-        loss = weighted(recipe.loss, self.samples.weights)
+        samples, loss = self.samples, recipe.loss
+        targets = samples.targets
+        if samples.shared and len(targets) > 1:
+            targets = np.ascontiguousarray(targets.T)[None]
+            joint = None if samples.several else find_joint_loss(loss)
+            if joint is not None:
+                loss, targets = joint, (targets > 0.0).astype(np.float64)
+        if is_coupled(loss) and targets.ndim < 3:
+            raise UnsupportedProblemError(
+                f"{loss!r} is a loss of three or more classes at once: it needs them, "
+                "selection='shared', and one column of y."
+            )
+        loss = weighted(loss, samples.weights)
         problems = [
-            Problem(self.stack, target, loss, recipe.regularizer, self.fit_intercept)
-            for target in self.samples.targets
+            Problem(self.stack, y, loss, recipe.regularizer, self.fit_intercept)
+            for y in targets
         ]
         reason = recipe.solver.unsupported(problems[0])
         if reason is not None:
@@ -122,7 +140,7 @@ class Training:
 def solve_outputs(
     recipe: Recipe, training: Training, watch: Watch | None
 ) -> list[Solution]:
-    """Return the solutions of all outputs.
+    """Return the solutions of all problems.
 
     Parameters
     ----------
@@ -138,10 +156,13 @@ def solve_outputs(
     solutions : list of Solution
         All over the same matrices, those that `training` holds in the end.
     """
-    known: list[Solution | None] = [None] * len(training.samples.targets)
+    known: list[Solution | None] = []
 
     def solve() -> list[list[Solution]]:
-        pairs = list(zip(training.problems(recipe), known, strict=True))
+        problems = training.problems(recipe)
+        known.extend([None] * (len(problems) - len(known)))
+        starts = [k or s for k, s in zip_longest(known, training.starts)]
+        pairs = list(zip(problems, starts, strict=True))
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
         found = [continued(*pair) for pair in zip(known, found, strict=True)]
         known[:] = found
@@ -195,7 +216,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
 def fitted_attributes(
     recipe: Recipe, training: Training, solutions: Sequence[Solution]
 ) -> dict[str, Any]:
-    """Return what a fit publishes; attributes of one output lose their first axis.
+    """Return what a fit publishes; attributes of one problem lose their first axis.
 
     Parameters
     ----------
@@ -204,7 +225,7 @@ def fitted_attributes(
     training : Training
         What it was fitted on.
     solutions : sequence of Solution
-        One per output.
+        One per output, or one of all.
 
     Returns
     -------

@@ -17,6 +17,7 @@ from multikernel.estimators.fit.predict import (
 from multikernel.estimators.fit.progress import history_array
 from multikernel.estimators.fit.shares import spread_terms, staged_terms
 from multikernel.estimators.fit.solve import Training, single
+from multikernel.kernels.columns import Columns
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 
@@ -35,6 +36,10 @@ class ReorderedGrams:
 
     grams: CrossGrams
     positions: Indices
+
+    def columns_of(self, position: int) -> Columns | None:
+        """Return the columns that one active kernel reads, None for all."""
+        return self.grams.columns_of(int(self.positions[position]))
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""

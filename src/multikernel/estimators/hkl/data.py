@@ -291,8 +291,8 @@ class HullFold(Fold):
 
     Parameters
     ----------
-    training, outside, cross
-        As in `Fold`; the last is not used.
+    training, outside
+        As in `Fold`.
     X : ndarray of shape (n_test, n_features)
         The validation samples.
     """

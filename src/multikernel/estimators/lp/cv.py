@@ -9,6 +9,7 @@ from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     store,
 )
 from multikernel.estimators.fit.solve import Recipe
@@ -28,6 +29,7 @@ from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {
     **{name: check for name, check in LP_CHECKS.items() if name not in ("C", "p")},
+    **SELECTION_CHECKS,
     **GRID_CHECKS,
 }
 
@@ -73,6 +75,14 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="separate"
+        What more than two classes have in common. "separate" is a problem of each
+        class against the rest, with kernels and weights of its own. "shared" is one
+        choice of kernels for all, by a loss of all classes at once: that of the
+        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+        over all classes for others. Share to read one selection, or for probabilities
+        that are fitted together; separate where classes need different kernels. Of
+        several columns of labels each counts as a class.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -135,6 +145,8 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
         with more than two classes one row per class, as all attributes that say so.
+        A shared selection has one row, gap and so on; dual points and intercepts are
+        for every class even so. Labels count as classes.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -212,6 +224,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         refit: bool = True,
         loss: str | Loss = "hinge",
         solver: str = "auto",
+        selection: str = "separate",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -278,6 +291,12 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="shared"
+        What several targets have in common: "shared" is one choice of kernels, by the
+        norm of all blocks of a kernel together, solved at once; "separate" a problem
+        for each target, with kernels and weights of its own. Share where targets
+        depend on the same kernels, which then need fewer samples to be found; with one
+        target both are the same.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -334,8 +353,10 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         are 1 / C.
     n_splits_ : int
         Number of folds.
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        The weights theta, non-negative, of p-norm one (zero if no kernel is of use).
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
+        of several targets with separate selections one row each, as objective, gap
+        and number of iterations.
     block_norms_ : ndarray of shape (n_kernels,)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,)
@@ -346,23 +367,23 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
         Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,)
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
         ``kernel_weights_[m]`` times K_m times it.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
+    intercept_ : ndarray of shape (n_targets,)
+        The intercepts.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that the model uses.
-    objective_ : float
+    objective_ : float or ndarray of shape (n_targets,)
         That of `LpMKLRegressor`: penalty plus C times the sum of the losses.
-    duality_gap_ : float
+    duality_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap.
-    n_iter_ : int
+    n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made for all C together.
     history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (always 0), iteration, seconds, objective,
-        duality_gap, n_active, passes, inner_steps.
+        One line per outer iteration: output (index of the problem), iteration, seconds,
+        objective, duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
     storage_, storage_reason_ : str
@@ -411,6 +432,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
+        selection: str = "shared",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

@@ -9,6 +9,7 @@ from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     SHARED_CHECKS,
     store,
 )
@@ -69,6 +70,14 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="separate"
+        What more than two classes have in common. "separate" is a problem of each
+        class against the rest, with kernels and weights of its own. "shared" is one
+        choice of kernels for all, by a loss of all classes at once: that of the
+        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+        over all classes for others. Share to read one selection, or for probabilities
+        that are fitted together; separate where classes need different kernels. Of
+        several columns of labels each counts as a class.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -106,6 +115,8 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
         with more than two classes one row per class, as all attributes that say so.
+        A shared selection has one row, gap and so on; dual points and intercepts are
+        for every class even so. Labels count as classes.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -176,7 +187,11 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**LP_CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **LP_CHECKS,
+        **SELECTION_CHECKS,
+        **CLASSIFIER_CHECKS,
+    }
 
     def __init__(
         self,
@@ -186,6 +201,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         *,
         loss: str | Loss = "hinge",
         solver: str = "auto",
+        selection: str = "separate",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -244,6 +260,12 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="shared"
+        What several targets have in common: "shared" is one choice of kernels, by the
+        norm of all blocks of a kernel together, solved at once; "separate" a problem
+        for each target, with kernels and weights of its own. Share where targets
+        depend on the same kernels, which then need fewer samples to be found; with one
+        target both are the same.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -275,8 +297,10 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
 
     Attributes
     ----------
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        The weights theta, non-negative, of p-norm one (zero if no kernel is of use).
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
+        of several targets with separate selections one row each, as objective, gap
+        and number of iterations.
     block_norms_ : ndarray of shape (n_kernels,)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,)
@@ -287,23 +311,23 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
         Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,)
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
         ``kernel_weights_[m]`` times K_m times it.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
+    intercept_ : ndarray of shape (n_targets,)
+        The intercepts.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that the model uses.
-    objective_ : float
+    objective_ : float or ndarray of shape (n_targets,)
         The objective above: penalty plus C times the sum of the losses.
-    duality_gap_ : float
+    duality_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap.
-    n_iter_ : int
+    n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made.
     history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (always 0), iteration, seconds, objective,
-        duality_gap, n_active, passes, inner_steps.
+        One line per outer iteration: output (index of the problem), iteration, seconds,
+        objective, duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
     storage_, storage_reason_ : str
@@ -344,7 +368,11 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**LP_CHECKS, **REGRESSOR_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **LP_CHECKS,
+        **SELECTION_CHECKS,
+        **REGRESSOR_CHECKS,
+    }
 
     def __init__(
         self,
@@ -355,6 +383,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
         solver: str = "auto",
+        selection: str = "shared",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

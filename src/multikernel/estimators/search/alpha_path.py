@@ -69,8 +69,8 @@ def regularization_path(
         fitted nor changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
-    y : array-like of shape (n_samples,)
-        Targets.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, as in ``fit``.
     n_alphas : int, default=50
         Number of strengths, at least 2.
     alpha_min_ratio : float, default=1e-2

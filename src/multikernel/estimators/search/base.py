@@ -188,8 +188,8 @@ class SearchCV(BaseMKL):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in ``fit`` of the estimator without a search.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.

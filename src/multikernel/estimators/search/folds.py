@@ -1,6 +1,7 @@
 """The folds of a search: which samples, and Gram matrices cut from one stack."""
 
 import reprlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ Split = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(ABC):
     """One side of a split to learn from, and the other to score on.
 
     Parameters
@@ -30,42 +31,25 @@ class Fold:
         The training samples, their matrices normalised by what they say alone.
     outside : Samples
         The validation samples.
-    images : callable
-        From the number of a kernel, and coefficients over the training samples, to
-        the values of its function on the validation samples, (n_test, n_outputs).
     """
 
     training: Training
     outside: Samples
-    images: Callable[[int, Array], Array]
 
+    @abstractmethod
     def decision_values(self, expansions: Sequence[Expansion]) -> Array:
         """Return the decision values of several models on the validation samples.
-
-        Every kernel is read once for all models.
 
         Parameters
         ----------
         expansions : sequence of Expansion
-            Coefficients over the training samples.
+            The models.
 
         Returns
         -------
         f : ndarray of shape (n_models, n_test, n_outputs)
         """
-        n_test = self.outside.rows.size
-        f = np.repeat([[e.intercept] for e in expansions], n_test, axis=1)
-        users: dict[int, list[tuple[int, int]]] = {}
-        for model, expansion in enumerate(expansions):
-            for position, kernel in enumerate(expansion.active.tolist()):
-                users.setdefault(kernel, []).append((model, position))
-        for kernel, places in users.items():
-            coefs = [expansions[model].coefs[position] for model, position in places]
-            images = self.images(kernel, np.concatenate(coefs, axis=1))
-            models = [model for model, _ in places]
-            images = images.reshape(n_test, len(models), f.shape[2])
-            f[models] += np.moveaxis(images, 1, 0)
-        return f
+        ...
 
     def inputs(self, whole: bool) -> Any:
         """Return the validation samples as the user gave them.
@@ -86,6 +70,38 @@ class Fold:
         if whole:
             return table.X[np.ix_(rows, self.training.samples.rows)]
         return rows
+
+
+@dataclass(frozen=True, eq=False)
+class GramFold(Fold):
+    """A fold whose models are coefficients over the training samples.
+
+    Parameters
+    ----------
+    training, outside
+        As in `Fold`.
+    images : callable
+        From the number of a kernel, and coefficients over the training samples, to
+        the values of its function on the validation samples, (n_test, n_outputs).
+    """
+
+    images: Callable[[int, Array], Array]
+
+    def decision_values(self, expansions: Sequence[Expansion]) -> Array:
+        """Return the decision values; every kernel is read once for all models."""
+        n_test = self.outside.rows.size
+        f = np.repeat([[e.intercept] for e in expansions], n_test, axis=1)
+        users: dict[int, list[tuple[int, int]]] = {}
+        for model, expansion in enumerate(expansions):
+            for position, kernel in enumerate(expansion.active.tolist()):
+                users.setdefault(kernel, []).append((model, position))
+        for kernel, places in users.items():
+            coefs = [expansions[model].coefs[position] for model, position in places]
+            images = self.images(kernel, np.concatenate(coefs, axis=1))
+            models = [model for model, _ in places]
+            images = images.reshape(n_test, len(models), f.shape[2])
+            f[models] += np.moveaxis(images, 1, 0)
+        return f
 
 
 def make_fold(
@@ -125,7 +141,7 @@ def make_fold(
         def computed(m: int, coefs: Array) -> Array:
             return training.grams.images(X, m, coefs)
 
-        return Fold(training, outside, computed)
+        return GramFold(training, outside, computed)
 
     def cut(m: int, coefs: Array) -> Array:
         one = stack.array[m]
@@ -134,7 +150,7 @@ def make_fold(
         normalization.apply(m, K, diagonal[test], diagonal[train])
         return K @ coefs
 
-    return Fold(training, outside, cut)
+    return GramFold(training, outside, cut)
 
 
 def whole_of(raw: Training, merge: bool) -> Training:
@@ -284,6 +300,15 @@ def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
 def _check_classes(samples: Samples, train: Indices, number: int) -> None:
     """Raise if a fold's training samples lack a class."""
     if samples.classes is None:
+        return
+    if samples.several:
+        counts = samples.labels[train].sum(axis=0)
+        constant = np.flatnonzero((counts == 0) | (counts == train.size))
+        if constant.size:
+            raise ValueError(
+                f"On the training side of fold {number} of cv label {constant[0]} "
+                "(counted from 0) is the same for all samples: use other folds."
+            )
         return
     codes = np.arange(samples.classes.size)
     missing = samples.classes[~np.isin(codes, samples.labels[train])]

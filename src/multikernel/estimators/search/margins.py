@@ -193,7 +193,7 @@ class MarginCandidates:
             SquaredBlockNorm(1.0 / float(self.Cs[i, j]), float(self.ps[j]))
             for i, j in places
         ]
-        starts: list[Solution | None] = [None] * len(training.samples.targets)
+        starts: list[Solution | None] = [None] * len(training.problems(recipe))
         done = 0
         while done < len(penalties):
             outputs = [

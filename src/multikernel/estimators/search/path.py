@@ -21,8 +21,8 @@ class RegularizationPath:
     kernels : ndarray of shape (n_entered,)
         Kernels that enter anywhere on the path, ascending.
     norms : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Their block norms; one output for regression and for two classes, otherwise
-        one per class.
+        Their block norms; one for each problem: one where outputs share a selection
+        and for two classes, otherwise one per class, label or target.
     kernel_weights : ndarray of shape (n_outputs, n_alphas, n_entered)
         Their weights.
     objectives : ndarray of shape (n_outputs, n_alphas)

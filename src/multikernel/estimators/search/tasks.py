@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array, Indices
@@ -27,7 +28,11 @@ def has_probabilities(estimator: Any) -> bool:
 
 
 class ClassifierMKL(ClassifierMixin, BaseMKL):
-    """Base of the classifiers: one problem for two classes, otherwise one-vs-rest."""
+    """Base of the classifiers: one problem for two classes, otherwise one-vs-rest.
+
+    Those with a ``selection`` may solve for all classes at once, and take several
+    labels a sample.
+    """
 
     class_weight: Any
     classes_: Array
@@ -45,7 +50,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         -------
         f : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for ``classes_[1]`` with two classes; otherwise one column per
-            class, each from a problem of that class against the rest.
+            class, each from a problem of that class against the rest where these are
+            separate, or per label, positive for samples that have it.
         """
         return one_column(self._decision_values(X))
 
@@ -59,17 +65,20 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            After a fit on several labels, which of them each sample has (1) or has not.
         """
-        codes = class_codes(self._decision_values(X))
-        return self.classes_[codes]
+        f = self._decision_values(X)
+        if self._state.link == "labels":
+            return (f > 0.0).astype(np.intp)
+        return self.classes_[class_codes(f)]
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities; log loss only.
 
         With more than two classes the probabilities of the one-vs-rest problems are
-        scaled to sum to one.
+        scaled to sum to one; those of a shared selection are those of its softmax.
 
         Parameters
         ----------
@@ -79,6 +88,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
+            Of several labels, that a sample has each of them.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X))
         return probabilities
@@ -96,7 +106,13 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return log_probabilities(self._decision_values(X))
+        return log_probabilities(self._decision_values(X), self._state.link)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that several labels are welcome where outputs have a selection."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = hasattr(self, "selection")
+        return tags
 
 
 class RegressorMKL(RegressorMixin, BaseMKL):
@@ -117,6 +133,12 @@ class RegressorMKL(RegressorMixin, BaseMKL):
                 several targets
         """
         return one_column(self._decision_values(X))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that several targets are welcome where these have a selection."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = hasattr(self, "selection")
+        return tags
 
 
 def one_column(f: Array) -> Array:
@@ -150,7 +172,7 @@ def class_codes(f: Array) -> Indices:
     return codes.astype(np.intp)
 
 
-def log_probabilities(f: Array) -> Array:
+def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
     """Return the logarithms of class probabilities.
 
     Parameters
@@ -158,6 +180,8 @@ def log_probabilities(f: Array) -> Array:
     f : ndarray of shape (n_samples, n_outputs)
         Decision values of the log loss. Those of more than two classes are of one
         against the rest each, and the probabilities are scaled to sum to one.
+    link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
+        Otherwise what they stand for: those of all classes together, or of labels.
 
     Returns
     -------
@@ -165,5 +189,7 @@ def log_probabilities(f: Array) -> Array:
     """
     if f.shape[1] == 1:
         return np.asarray(log_expit(np.hstack([-f, f])))
-    each = log_expit(f)
+    each = f if link == "joint" else log_expit(f)
+    if link == "labels":
+        return np.asarray(each)
     return np.asarray(each - logsumexp(each, axis=1, keepdims=True))

@@ -9,6 +9,7 @@ from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     NORMALIZE,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     SHARED_CHECKS,
     store,
 )
@@ -24,6 +25,7 @@ from multikernel.solvers import SpicyMKL
 SPICY_CHECKS: Mapping[str, Check] = {
     "alpha": POSITIVE,
     "l1_ratio": UNIT_INTERVAL,
+    **SELECTION_CHECKS,
     **SHARED_CHECKS,
 }
 
@@ -78,6 +80,14 @@ class SpicyMKLClassifier(ClassifierMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
+    selection : {"shared", "separate"}, default="separate"
+        What more than two classes have in common. "separate" is a problem of each
+        class against the rest, with kernels and weights of its own. "shared" is one
+        choice of kernels for all, by a loss of all classes at once: that of the
+        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+        over all classes for others. Share to read one selection, or for probabilities
+        that are fitted together; separate where classes need different kernels. Of
+        several columns of labels each counts as a class.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -115,6 +125,8 @@ class SpicyMKLClassifier(ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
         with more than two classes one row per class, as all attributes that say so.
+        A shared selection has one row, gap and so on; dual points and intercepts are
+        for every class even so. Labels count as classes.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -186,6 +198,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         *,
         loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
+        selection: str = "separate",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
@@ -242,6 +255,12 @@ class SpicyMKLRegressor(RegressorMKL):
     l1_ratio : float, default=1.0
         Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
         information are kept together.
+    selection : {"shared", "separate"}, default="shared"
+        What several targets have in common: "shared" is one choice of kernels, by the
+        norm of all blocks of a kernel together, solved at once; "separate" a problem
+        for each target, with kernels and weights of its own. Share where targets
+        depend on the same kernels, which then need fewer samples to be found; with one
+        target both are the same.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -273,8 +292,10 @@ class SpicyMKLRegressor(RegressorMKL):
 
     Attributes
     ----------
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered).
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
+        of several targets with separate selections one row each, as objective, gap
+        and number of iterations.
     block_norms_ : ndarray of shape (n_kernels,)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,)
@@ -285,22 +306,22 @@ class SpicyMKLRegressor(RegressorMKL):
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
         Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,)
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
+    intercept_ : ndarray of shape (n_targets,)
+        The intercepts.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that the model uses.
-    objective_ : float
+    objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
-    duality_gap_ : float
+    duality_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap.
-    n_iter_ : int
+    n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made.
     history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (always 0), iteration, seconds, objective,
-        duality_gap, n_active, passes, inner_steps.
+        One line per outer iteration: output (index of the problem), iteration, seconds,
+        objective, duality_gap, n_active, passes, inner_steps.
     status_ : str
         Why the solver stopped, a sentence: the value of a `Status`.
     storage_, storage_reason_ : str
@@ -342,6 +363,7 @@ class SpicyMKLRegressor(RegressorMKL):
         loss: str | Loss = "squared_error",
         epsilon: float = 0.1,
         l1_ratio: float = 1.0,
+        selection: str = "shared",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

@@ -13,6 +13,7 @@ References
    learning. NeurIPS.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import POSITIVE, check_parameter
 from multikernel.kernels.graph.base import check_inputs, input_names
+from multikernel.kernels.graph.explicit import WeightedSum
 from multikernel.kernels.graph.grid_samples import GridSamples
 from multikernel.kernels.graph.levels import Levels
 
@@ -30,7 +32,7 @@ GridNode = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class DirectedGrid:
+class DirectedGrid(ABC):
     r"""A grid with the weight :math:`d_v = \beta^{|v|}`; the base of all grids.
 
     Parameters
@@ -71,11 +73,10 @@ class DirectedGrid:
         levels = tuple(self._levels(column) for column in samples.T)
         return FittedGrid(levels, self.weight_base, self.root_weight, self._style())
 
+    @abstractmethod
     def _levels(self, x: Array) -> Levels:
         """Return the levels of an input with these values."""
-        raise NotImplementedError(
-            f"{type(self).__name__} must say what the levels of an input are."
-        )
+        ...
 
     def _style(self) -> str:
         """Return how a level above one is written: x^2, or x[2]."""
@@ -209,17 +210,49 @@ class FittedGrid:
         """
         return self.sample(X).features(node)
 
-    def kernel(self, node: GridNode) -> "NodeKernel":
+    def kernel(self, node: GridNode) -> "GridKernel":
         """Return the kernel of a node."""
-        return NodeKernel(self, node)
+        levels = dict(node)
+        shares = [
+            np.repeat(np.arange(len(own.sizes)) == levels.get(i, 0), own.sizes) * 1.0
+            for i, own in enumerate(self.levels)
+        ]
+        return GridKernel(self, self.name(node), shares)
 
-    def descendant_kernel(self, node: GridNode) -> "DescendantKernel":
-        """Return the weighted sum of the kernels of all descendants, by its factors."""
-        return DescendantKernel(self, node)
-
-    def full_kernel(self) -> "FullKernel":
+    def full_kernel(self) -> "GridKernel":
         """Return the plain sum of the kernels of all nodes, by its factors."""
-        return FullKernel(self)
+        ones = [np.ones(sum(own.sizes)) for own in self.levels]
+        return GridKernel(self, "all nodes", ones)
+
+    def descendant_kernel(self, node: GridNode) -> "GridKernel | WeightedSum":
+        r"""Return the weighted sum of the kernels of all descendants, by its factors.
+
+        .. math::
+            \sum_{w \in D(t)} \frac{k_w}{(\sum_{v \in A(w) \cap D(t)} d_v)^2}
+            = \prod_i \sum_{w_i \ge t_i} \frac{k_{i, w_i}}
+            {(\sum_{j = t_i}^{w_i} \beta^j)^2}
+
+        For the root, whose own weight is no product, it is an upper bound.
+
+        Parameters
+        ----------
+        node : node
+            The node t.
+
+        Returns
+        -------
+        kernel : GridKernel or WeightedSum
+        """
+        levels = dict(node)
+        shares = []
+        for i in range(self.n_features):
+            start = levels.get(i, 0)
+            below = np.zeros(self.first_column(i, start))
+            shares.append(np.append(below, self.shares(i, start)))
+        found = GridKernel(self, f"descendants of {self.name(node)}", shares)
+        if node:
+            return found
+        return WeightedSum((found, self.kernel(())), np.array(root_factors(self)))
 
     def shares(self, i: int, start: int) -> Array:
         r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` per feature of levels w >= t.
@@ -246,23 +279,28 @@ class FittedGrid:
 
 
 @dataclass(frozen=True, eq=False)
-class _GridKernel:
-    """A kernel that is a product over the inputs of sums over their features."""
+class GridKernel:
+    """A kernel that is a product over the inputs of sums over their features.
+
+    Parameters
+    ----------
+    graph : FittedGrid
+        The grid.
+    name : str
+        A readable name.
+    shares : list of ndarray of shape (n_columns,)
+        The factor of every feature in the sum of its input.
+    """
 
     graph: FittedGrid
-
-    @property
-    def name(self) -> str:
-        """Return a readable name."""
-        return "grid"
-
-    def _factor_shares(self, i: int) -> Array:
-        """Return the factor of every feature of an input in its sum."""
-        raise NotImplementedError
+    name: str
+    shares: list[Array]
 
     def _scaled(self, X: Array) -> list[Array]:
         columns = self.graph.sample(X).columns
-        return [z * np.sqrt(self._factor_shares(i)) for i, z in enumerate(columns)]
+        return [
+            z * np.sqrt(shares) for z, shares in zip(columns, self.shares, strict=True)
+        ]
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
@@ -277,99 +315,6 @@ class _GridKernel:
         """Return the diagonal, shape (n_samples,)."""
         sums = np.stack([np.einsum("ij,ij->i", z, z) for z in self._scaled(X)])
         return np.asarray(np.prod(sums, axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class NodeKernel(_GridKernel):
-    """The kernel of one node of a grid.
-
-    Parameters
-    ----------
-    graph : FittedGrid
-        The grid.
-    node : node
-        The node.
-    """
-
-    node: GridNode
-
-    @property
-    def name(self) -> str:
-        """Return the name of the node."""
-        return self.graph.name(self.node)
-
-    def _factor_shares(self, i: int) -> Array:
-        level = dict(self.node).get(i, 0)
-        sizes = self.graph.levels[i].sizes
-        return np.repeat(np.arange(len(sizes)) == level, sizes).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class FullKernel(_GridKernel):
-    """The plain sum of the kernels of a grid.
-
-    Parameters
-    ----------
-    graph : FittedGrid
-        The grid.
-    """
-
-    @property
-    def name(self) -> str:
-        """Return a readable name."""
-        return "all nodes"
-
-    def _factor_shares(self, i: int) -> Array:
-        return np.ones(sum(self.graph.levels[i].sizes))
-
-
-@dataclass(frozen=True, eq=False)
-class DescendantKernel(_GridKernel):
-    r"""The sum over the descendants of a node, in closed form.
-
-    .. math::
-        \sum_{w \in D(t)} \frac{k_w}{(\sum_{v \in A(w) \cap D(t)} d_v)^2}
-        = \prod_i \sum_{w_i \ge t_i} \frac{k_{i, w_i}}
-        {(\sum_{j = t_i}^{w_i} \beta^j)^2}
-
-    For the root, whose own weight is no product, it is an upper bound.
-
-    Parameters
-    ----------
-    graph : FittedGrid
-        The grid.
-    node : node
-        The node t.
-    """
-
-    node: GridNode
-
-    @property
-    def name(self) -> str:
-        """Return a readable name."""
-        return f"descendants of {self.graph.name(self.node)}"
-
-    def _factor_shares(self, i: int) -> Array:
-        start = dict(self.node).get(i, 0)
-        shares = np.zeros(sum(self.graph.levels[i].sizes))
-        shares[self.graph.first_column(i, start) :] = self.graph.shares(i, start)
-        return shares
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        plain = super().__call__(X, Y)
-        if self.node:
-            return plain
-        below, root = root_factors(self.graph)
-        return below * plain + root * NodeKernel(self.graph, ())(X, Y)
-
-    def diag(self, X: Array) -> Array:
-        """Return the diagonal, shape (n_samples,)."""
-        plain = super().diag(X)
-        if self.node:
-            return plain
-        below, root = root_factors(self.graph)
-        return below * plain + root * NodeKernel(self.graph, ()).diag(X)
 
 
 def root_factors(graph: FittedGrid) -> tuple[float, float]:

@@ -132,7 +132,7 @@ class SMO:
     .. [1] Fan, Chen, Lin (2005). Working set selection using second order information
        for training support vector machines. JMLR 6, 1889-1918.
     .. [2] Chang, Lin (2011). LIBSVM: a library for support vector machines. ACM TIST
-       2(3). :doi:`10.1145/1961189.1961199`
+       2(3). doi:10.1145/1961189.1961199
     .. [3] Steinwart, Hush, Scovel (2011). Training SVMs without offset. JMLR 12,
        141-202.
 

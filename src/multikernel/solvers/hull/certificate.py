@@ -9,14 +9,12 @@ with B the largest sum over the descendants of a source of the complement (METHO
 """
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.certificates.gap import project_dual
-from multikernel.problem import Problem
 from multikernel.solvers.hull.active import ActiveSet
 from multikernel.solvers.hull.norm import SmoothedNorm
 from multikernel.solvers.hull.problem import HullProblem
@@ -104,8 +102,7 @@ def dual_point(
     -------
     point : DualPoint
     """
-    # What it reads of a problem (targets, loss, intercept) this one has as well.
-    rho = project_dual(cast(Problem, problem), candidate)
+    rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
     slack = active.slack_norms(vector)
     return DualPoint(rho, norm.dual_bound(active.features @ vector, slack))

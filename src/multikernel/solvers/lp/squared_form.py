@@ -302,7 +302,7 @@ class _Search:
         if not objective < self.incumbent.model.objective:
             return
         kernels = np.union1d(small.kernels, large.kernels)
-        coefs = np.zeros((kernels.size, small.expansions.shape[1]))
+        coefs = np.zeros((kernels.size, *small.expansions.shape[1:]))
         for model, weight in ((small, 1.0 - share), (large, share)):
             places = np.searchsorted(kernels, model.kernels)
             coefs[places] += weight * model.expansions

@@ -3,7 +3,7 @@
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import best_intercept, primal_value
+from multikernel.certificates import best_intercepts, primal_value
 from multikernel.gram.products import block_products
 from multikernel.problem import Problem
 from multikernel.solvers.incumbent import Incumbent, Model
@@ -29,8 +29,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     Parameters
     ----------
     incumbent : Incumbent
-        Of a problem with p = 1 and one-dimensional targets. Nothing is done where its
-        gap is above the tolerance.
+        Of a problem with p = 1. Nothing is done where its gap is above the tolerance.
     tol : float
         The tolerance.
 
@@ -45,8 +44,10 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     coefs, norms = model.coefs, model.norms[active]
     if len(coefs) < active.size:
         coefs = np.broadcast_to(coefs, (active.size, *coefs.shape[1:]))
-    unit = block_products(problem.gram, active, coefs / norms[:, None])
-    models = _least_squares(unit, norms, problem.regularizer.alpha)
+    scales = norms.reshape((-1,) + (1,) * (coefs.ndim - 1))
+    unit = block_products(problem.gram, active, coefs / scales)
+    rows = unit.reshape(active.size, -1)
+    models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.
     most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
     low, high, found = 0, len(models), None
@@ -126,10 +127,10 @@ def _with_norms(
     problem: Problem, model: Model, coefs: Array, norms: Array, unit: Array
 ) -> Model:
     """Return the model with other norms of the active kernels."""
-    f = norms @ unit
-    b = np.zeros(1)
+    f = np.tensordot(norms, unit, axes=1)
+    b = np.zeros_like(model.intercept)
     if problem.fit_intercept:
-        b[0] = best_intercept(problem.loss, problem.y, f)[0]
+        b, _ = best_intercepts(problem.loss, problem.y, f)
     places = np.flatnonzero(norms)
     active = model.active[places]
     every = np.zeros_like(model.norms)

@@ -13,8 +13,10 @@ from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.linalg.extremes import lowest_direction
 from multikernel.machines import (
     SMO,
+    CrammerSinger,
     KernelMachine,
     MachineFit,
+    Multinomial,
     Newton,
     machine_for,
     support_product,
@@ -70,7 +72,10 @@ def machine_within(
         room = float(np.sum(upper - lower))
         tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room
         return replace(machine, tol=tol, cache_bytes=cache_bytes)
-    if isinstance(machine, Newton):
+    if isinstance(machine, CrammerSinger):
+        tol = SHARE * max(gap, SMALLEST_GAP)
+        return replace(machine, tol=tol, cache_bytes=cache_bytes)
+    if isinstance(machine, Newton | Multinomial):
         return replace(machine, tol=float(np.clip(1e-2 * gap, 1e-9, 1e-3)))
     return machine
 

@@ -28,7 +28,7 @@ from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
 from multikernel.solvers.spicy.sides import DualSide
-from multikernel.solvers.spicy.spaces import KernelSpaces, kernel_spaces
+from multikernel.solvers.spicy.spaces import KernelSpaces, kernel_spaces, per_kernel
 from multikernel.solvers.spicy.tuning import (
     BARRIER_SHARE,
     GAIN,
@@ -72,9 +72,9 @@ class AugmentedLagrangian:
         Their indices in the whole dictionary, for messages.
     side : DualSide
         The loss's side; holds rho.
-    coefs : ndarray of shape (n_kernels, n_samples)
+    coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
         The multipliers alpha_m, which are the expansions of the model.
-    intercept : float
+    intercept : ndarray of shape (n_outputs,)
         The multiplier b.
     gamma : float
         Penalty parameter.
@@ -84,7 +84,7 @@ class AugmentedLagrangian:
     kernels: Indices
     side: DualSide
     coefs: Array
-    intercept: float
+    intercept: Array
     gamma: float
     newton_steps: int = 0
     _spaces: KernelSpaces = field(init=False)
@@ -137,7 +137,7 @@ class AugmentedLagrangian:
         forms = self._spaces.inner(self._rho_images, rho, self._rho_images)
         dual_norms = np.sqrt(np.maximum(forms, 0.0))
         _, dual = scaled_dual_value(self.problem, rho, self.norms, dual_norms)
-        fenchel = losses + float(loss.conjugate(y, -rho).sum() + rho @ f)
+        fenchel = losses + float(loss.conjugate(y, -rho).sum() + np.vdot(rho, f))
         size = max(abs(primal), TINY)
         return Measure(primal, (primal - dual) / size, fenchel / size)
 
@@ -187,7 +187,7 @@ class AugmentedLagrangian:
 
     def _update_multipliers(self) -> None:
         """Take the outer step: alpha_m becomes the shrunk v_m (eq. 5)."""
-        self.coefs = self._shares[:, None] * self._v
+        self.coefs = per_kernel(self._shares, self._v)
         self._images = self._spaces.scaled(self._v_images, self._shares)
 
     def _minimize(self, target: float) -> Measure | None:
@@ -212,7 +212,7 @@ class AugmentedLagrangian:
         hessian = self._spaces.hessian(
             self.gamma * self._shares, self._bends(), self._v_images
         )
-        excess = float(self.side.rho.sum()) if self.problem.fit_intercept else None
+        excess = self.side.rho.sum(axis=0) if self.problem.fit_intercept else None
         model = QuadraticModel(hessian, self.decision_values(), excess)
         step, shift = self.side.newton(model)
         step_images = self._spaces.images(step)
@@ -220,7 +220,7 @@ class AugmentedLagrangian:
         if not np.isfinite(forms).all():
             raise np.linalg.LinAlgError("A step leads beyond all numbers.")
         self._search(step, step_images, forms)
-        self.intercept += shift
+        self.intercept = self.intercept + shift
         self._refresh()
 
     def _bends(self) -> Array:
@@ -242,7 +242,7 @@ class AugmentedLagrangian:
         constant = self._sizes**2
         linear = gamma * self._spaces.inner(self._v_images, step, step_images)
         square = gamma * gamma * np.maximum(forms, 0.0)
-        offset = self.intercept * float(step.sum())
+        offset = float(np.sum(self.intercept * step.sum(axis=0)))
 
         def slope(length: float) -> float:
             forms = constant + length * (2.0 * linear + length * square)

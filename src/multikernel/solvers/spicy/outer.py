@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, project_dual
 from multikernel.gram.base import GramStack
+from multikernel.gram.part import viewed
 from multikernel.gram.products import held_numbers
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses.base import SmoothConjugateLoss
@@ -24,6 +25,7 @@ from multikernel.solvers.spicy.tuning import (
     NEAR,
     NEW_KERNELS,
     NEW_POWER,
+    NEW_TOGETHER,
     ONE_THREAD_BYTES,
     SHRINK,
     SUPERLINEAR,
@@ -68,7 +70,7 @@ class WorkingSet:
         if init is None:
             self.rho = constant_model(self.problem).dual
             nothing = np.empty(0, dtype=np.intp)
-            self._certify(nothing, np.empty((0, self.problem.y.size)))
+            self._certify(nothing, np.empty((0, *self.problem.y.shape)))
         else:
             self.rho = init.dual
             self._certify(init.active, init.coefs)
@@ -90,6 +92,11 @@ class WorkingSet:
     def _regularizer(self) -> ProximableRegularizer:
         # `unsupported` has checked it; a run-time check of a protocol is slow.
         return cast(ProximableRegularizer, self.problem.regularizer)
+
+    @property
+    def _joint(self) -> bool:
+        """Return whether there are several outputs."""
+        return self.problem.y.size > self.problem.gram.shape[1]
 
     def step(self, tol: float) -> None:
         """Solve on a new working set, then certify with one pass."""
@@ -126,7 +133,7 @@ class WorkingSet:
     def _inner(self) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
         problem, kernels = self.problem, self._next_kernels()
-        coefs = np.zeros((kernels.size, problem.gram.shape[1]))
+        coefs = np.zeros((kernels.size, *problem.y.shape))
         kept = np.isin(self.working.kernels, kernels)
         place = np.searchsorted(kernels, self.working.kernels[kept])
         coefs[place] = self.working.expansions[kept]
@@ -150,7 +157,7 @@ class WorkingSet:
             kernels,
             self.side,
             coefs,
-            float(self.working.intercept[0]),
+            self.working.intercept,
             min(self.gamma, suited),
         )
 
@@ -158,15 +165,21 @@ class WorkingSet:
         """Return the stack of some kernels, the one at hand if it is of the same."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that never two of them are held
-            self._held = kernels, self.problem.gram.take(kernels)
+            gram = self.problem.gram
+            part = viewed(gram, kernels) if self._joint else gram.take(kernels)
+            self._held = kernels, part
         return self._held[1]
 
     def _inside(self) -> Array:
-        """Return a dual point strictly inside the loss's domain, near the last one."""
+        """Return a dual point strictly inside the loss's domain, near the last one.
+
+        A smooth conjugate is steep at the ends of its domain as well: from a warm
+        start there Newton's steps were as short as from a corner.
+        """
         problem = self.problem
-        if isinstance(problem.loss, SmoothConjugateLoss):
-            return self.rho
-        middle = 0.5 * constant_model(problem).dual
+        middle = constant_model(problem).dual
+        if not isinstance(problem.loss, SmoothConjugateLoss):
+            middle *= 0.5
         share = min(SHRINK, self.incumbent.gap)
         return (1.0 - share) * project_dual(problem, self.rho) + share * middle
 
@@ -178,16 +191,17 @@ class WorkingSet:
         active = kernels[(self.working.norms[kernels] > 0.0) | near]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
         # The dearer a pass, the more kernels it may bring in.
-        n_new = max(NEW_KERNELS, round(self.problem.gram.shape[0] ** NEW_POWER))
+        least = NEW_TOGETHER if self._joint else NEW_KERNELS
+        n_new = max(least, round(self.problem.gram.shape[0] ** NEW_POWER))
         room = max(n_new, active.size // 2)
         if outside.size > room:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        n_samples = self.problem.y.size
+        n_samples = self.problem.gram.shape[1]
         thin = self.numbers.sum() < float(n_samples) ** 2 * self.numbers.size
         copied, all_bytes = 8 * self.numbers[chosen].sum(), 8 * self.numbers.sum()
         share = THIN_SHARE if thin else COPY_SHARE
-        if copied > max(COPY_BYTES, share * all_bytes):
+        if not self._joint and copied > max(COPY_BYTES, share * all_bytes):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen

@@ -31,6 +31,7 @@ from multikernel.gram.products import (
     images_of_sparse,
     quadratic_forms_of,
 )
+from multikernel.problem import Problem
 from multikernel.solvers.spicy.remembered import Span
 from multikernel.solvers.spicy.tuning import (
     DEPENDENT,
@@ -52,9 +53,13 @@ class DualNorms:
     ----------
     gram : GramStack
         The kernel matrices.
+    several : bool, default=False
+        Whether dual points have several outputs. Then nothing is screened: a form of
+        them is a pass, and an image is as many numbers for every output.
     """
 
     gram: GramStack
+    several: bool = False
     _span: Span | None = field(init=False)
     _last: Array = field(init=False)  # of the span: the last vector remembered
 
@@ -65,7 +70,8 @@ class DualNorms:
         room = min(MAX_BYTES, SHARE * 8 * float(held_numbers(self.gram).sum()))
         capacity = min(int(room // max(image, 1)), n_samples, MOST)
         # With fewer the bounds are too loose to earn their extra arithmetic.
-        self._span = Span(self.gram, capacity) if capacity >= LEAST else None
+        screens = capacity >= LEAST and not self.several
+        self._span = Span(self.gram, capacity) if screens else None
         self._last = np.zeros(n_samples)
 
     def remember(self, v: Array) -> None:
@@ -92,7 +98,7 @@ class DualNorms:
 
         Parameters
         ----------
-        rho : ndarray of shape (n_samples,)
+        rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Dual point.
         level : float
             Dual norms at or below it need not be exact.
@@ -162,3 +168,8 @@ class DualNorms:
         """Return whether rho leaves the span by more than rounding."""
         _, rest = span.split(rho)
         return bool(np.linalg.norm(rest) > 1e-9 * np.linalg.norm(rho))
+
+
+def screening(problem: Problem) -> DualNorms:
+    """Return the bounds on the dual norms of a problem's kernels."""
+    return DualNorms(problem.gram, several=problem.y.ndim == 2)

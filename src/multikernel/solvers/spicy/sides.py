@@ -21,9 +21,11 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.losses import SmoothCoupledLoss
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
-from multikernel.solvers.spicy.quadratic_model import QuadraticModel
+from multikernel.solvers.spicy.quadratic_model import QuadraticModel, newton_step
+from multikernel.solvers.spicy.simplex_side import SimplexSide
 from multikernel.solvers.spicy.tuning import (
     CLOSE,
     INTERIOR,
@@ -36,7 +38,7 @@ class DualSide(Protocol):
 
     @property
     def rho(self) -> Array:
-        """Return the point, shape (n_samples,)."""
+        """Return the point, of the shape of the targets."""
         ...
 
     def center(self, gap: float) -> None:
@@ -47,8 +49,8 @@ class DualSide(Protocol):
         """Return what the side itself adds to the duality gap, 0 if it is exact."""
         ...
 
-    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
-        """Return the step of Newton's method, and the change of the intercept.
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return the step of Newton's method, and the change of the intercepts.
 
         Raises
         ------
@@ -76,22 +78,6 @@ class DualSide(Protocol):
     def sturdier(self) -> "DualSide | None":
         """Return a side to go on with where this one fails, if there is one."""
         ...
-
-
-def newton_step(
-    model: QuadraticModel, pull: Array, curvature: Array
-) -> tuple[Array, float]:
-    """Return Newton's step for a gradient and a curvature of the conjugate."""
-    # The current intercept enters the gradient so that the right-hand side, and with
-    # it the rounding error of the solve, vanishes at the solution.
-    residual = pull + model.gradient
-    if model.excess is None:
-        return -model.hessian.solve(residual, curvature), 0.0
-    sides = np.column_stack([residual, np.ones_like(residual)])
-    solved = model.hessian.solve(sides, curvature)
-    drift = model.excess - float(solved[:, 0].sum())
-    shift = drift / float(solved[:, 1].sum())
-    return -solved[:, 0] - shift * solved[:, 1], shift
 
 
 class SmoothSide:
@@ -125,7 +111,7 @@ class SmoothSide:
         """Return 0."""
         return 0.0
 
-    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate."""
         return newton_step(model, *self._derivatives())
 
@@ -150,7 +136,7 @@ class SmoothSide:
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
         slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
-        return -float(slopes @ self.step)
+        return -float(np.vdot(slopes, self.step))
 
     def move(self, length: float) -> None:
         """Go along the direction."""
@@ -212,7 +198,7 @@ class BoundedSide(SmoothSide):
         """Return the complementarity on the central path, mu per wall."""
         return self.barrier * self.count
 
-    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating the multipliers."""
         above, below = self.high - self.rho, self.rho - self.low
         xi, zeta = self._centered()
@@ -237,7 +223,7 @@ class BoundedSide(SmoothSide):
         """Return the derivative of the barrier function along the direction."""
         rho = self.rho + length * self.step
         walls = self.barrier / (self.high - rho) - self.barrier / (rho - self.low)
-        return super().slope(length) + float(walls @ self.step)
+        return super().slope(length) + float(np.vdot(walls, self.step))
 
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
@@ -301,7 +287,7 @@ class BarrierSide:
         """Return the complementarity on the central path, 2 mu per piece."""
         return 2.0 * self.barrier * self.pieces.size
 
-    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating pieces and multipliers."""
         self.gradient = self._barrier_gradient(self.pieces)
         self.curvatures = self.xi / (self.sizes - self.pieces) + self.zeta / self.pieces
@@ -348,9 +334,12 @@ class BarrierSide:
         self.xi = _near(self.xi + share * self.dual_direction[0], centered_xi)
         self.zeta = _near(self.zeta + share * self.dual_direction[1], centered_zeta)
 
-    def again(self) -> "CornerSide":
-        """Return the side at the corners that this one has come near."""
-        return CornerSide(self.loss, self.y, self.rho)
+    def again(self) -> "CornerSide | None":
+        """Return the side at the corners that this one has come near.
+
+        Active sets are for one output; for several a fresh side does as well.
+        """
+        return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def sturdier(self) -> None:
         """Return None."""
@@ -401,12 +390,12 @@ class CornerSide:
         """Return 0."""
         return 0.0
 
-    def newton(self, model: QuadraticModel) -> tuple[Array, float]:
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return the step to the minimum of the model over the domain."""
         search = FaceSearch(model, self.corners, self._rho)
         search.run()
         self.end = search.x
-        return search.x - self._rho, search.shift
+        return search.x - self._rho, np.asarray(search.shift)
 
     def aim(self, step: Array) -> float:
         """Set the direction; all of it is inside the domain."""
@@ -438,6 +427,8 @@ class CornerSide:
 
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
     """Return the side for a loss, starting strictly inside at `rho`."""
+    if isinstance(loss, SmoothCoupledLoss):
+        return SimplexSide(loss, y, rho)
     if isinstance(loss, SmoothConjugateLoss):
         if np.isfinite(walls(loss, y)).any():
             return BoundedSide(loss, y, rho, gap)

@@ -12,6 +12,7 @@ costs :math:`n R^2` by the Woodbury identity, or the cube of n where n is less t
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -24,15 +25,25 @@ from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.weighted import gathered, weighted_gram
-from multikernel.solvers.spicy.quadratic_model import Hessian
+from multikernel.solvers.spicy.quadratic_model import AnyHessian, JointHessian
 from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
+
+
+def per_kernel(factors: Array, values: Array) -> Array:
+    """Return values of shape (n_kernels, ...), those of every kernel times a factor."""
+    return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
+
+
+def _rows(values: Array) -> Array:
+    """Return values of shape (n_kernels, ...) with a row for every kernel."""
+    return values.reshape(len(values), prod(values.shape[1:]))
 
 
 class KernelSpaces(Protocol):
     """The spaces of some kernels; images are arrays that only they understand."""
 
     def images(self, v: Array) -> Array:
-        """Return what every kernel makes of one vector, shape (n_samples,)."""
+        """Return what every kernel makes of one v, shape (n_samples[, n_outputs])."""
         ...
 
     def images_of_each(self, coefs: Array) -> Array:
@@ -40,9 +51,10 @@ class KernelSpaces(Protocol):
         ...
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return inner products with v, one for all kernels or a row for each.
+        """Return inner products with v, one for all kernels or one for each.
 
-        Images must be those of one row for each, or `v` one vector for all.
+        Images must be those of one for each, or `v` one for all. Products are summed
+        over outputs.
         """
         ...
 
@@ -54,7 +66,7 @@ class KernelSpaces(Protocol):
         """Return the decision values of shares of what the images stand for."""
         ...
 
-    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+    def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
 
         Parameters
@@ -98,9 +110,10 @@ class ImageSpaces:
 
     def images(self, v: Array) -> Array:
         """Return K_m v; only some columns are looked at if v has few entries."""
-        entries = np.flatnonzero(v)
-        if entries.size <= FEW_IN_STEP * v.size:
-            return images_of_sparse(self.gram, entries, v[entries])
+        if v.ndim == 1:
+            entries = np.flatnonzero(v)
+            if entries.size <= FEW_IN_STEP * v.size:
+                return images_of_sparse(self.gram, entries, v[entries])
         return self.gram.matvec(v)
 
     def images_of_each(self, coefs: Array) -> Array:
@@ -109,23 +122,27 @@ class ImageSpaces:
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return v^T K_m v' from the images K_m v'."""
-        if v.ndim == 1:
-            return np.asarray(images @ v)
-        return np.asarray(np.einsum("mi,mi->m", images, v))
+        rows = _rows(images)
+        if v.ndim < images.ndim:
+            return np.asarray(rows @ v.reshape(-1))
+        return np.asarray(np.einsum("mi,mi->m", rows, v.reshape(rows.shape)))
 
     def scaled(self, images: Array, factors: Array) -> Array:
         """Multiply the rows."""
-        return factors[:, None] * images
+        return per_kernel(factors, images)
 
     def values(self, images: Array, shares: Array) -> Array:
         """Add up the rows."""
-        return np.asarray(shares @ images)
+        total = shares @ _rows(images)
+        return np.asarray(total.reshape(images.shape[1:]))
 
-    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+    def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         """Return the weighted sum of the kernels; it is added up where it is used."""
         bent = np.flatnonzero(weights)
-        low_rank = (bends[bent, None] * images[bent]).T if bent.size else None
-        return SummedHessian(self.gram, weights, low_rank)
+        low_rank = per_kernel(bends[bent], images[bent])
+        if images.ndim == 3:
+            return JointHessian(SummedHessian(self.gram, weights, None), low_rank)
+        return SummedHessian(self.gram, weights, low_rank.T if bent.size else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +183,10 @@ class SummedHessian:
             rows += self.low_rank[indices] @ self.low_rank.T
         return rows
 
+    def times(self, x: Array) -> Array:
+        """Return the product with a matrix, without U U^T, which joint steps add."""
+        return self._matrix.matvec(x)
+
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
@@ -187,47 +208,60 @@ class FactorSpaces:
         return ColumnProducts(self.factors.left)
 
     def images(self, v: Array) -> Array:
-        """Return Z^T v."""
-        self._count()
-        return np.asarray(v @ self.factors.left)
+        """Return Z^T v, shape (rank[, n_outputs])."""
+        self._count(vectors=v.size // len(v))
+        return np.asarray((v.T @ self.factors.left).T)
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m], one after another."""
-        self._count()
-        images, ends = np.zeros(self.factors.left.shape[1]), self.factors.offsets
-        for m in np.flatnonzero(coefs.any(axis=1)):
+        self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
+        left, ends = self.factors.left, self.factors.offsets
+        images = np.zeros((left.shape[1], *coefs.shape[2:]))
+        for m in np.flatnonzero(_rows(coefs).any(axis=1)):
             part = slice(ends[m], ends[m + 1])
-            images[part] = coefs[m] @ self.factors.left[:, part]
+            images[part] = (coefs[m].T @ left[:, part]).T
         return images
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return sums of products over the columns of every kernel."""
-        return self._sums(images * v_images)
+        products = images * v_images
+        return self._sums(products if products.ndim == 1 else products.sum(axis=1))
 
     def scaled(self, images: Array, factors: Array) -> Array:
         """Multiply the entries of every kernel."""
-        return self._repeated(factors) * images
+        return per_kernel(self._repeated(factors), images)
 
     def values(self, images: Array, shares: Array) -> Array:
         """Return Z times the coordinates."""
         return np.asarray(self.factors.left @ self.scaled(images, shares))
 
-    def hessian(self, weights: Array, bends: Array, images: Array) -> Hessian:
+    def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         """Return the sum as a product of the active columns with themselves."""
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
+        bent = self.scaled(images, bends)
+        own = bent[active] if images.ndim == 1 else np.zeros(active.size)
         columns = BlockColumns(
             np.repeat(np.arange(weights.size), self.factors.ranks)[active],
             self._repeated(weights)[active],
-            (self._repeated(bends) * images)[active],
+            own,
         )
-        return ProductHessian(self._products, active, columns)
+        hessian = ProductHessian(self._products, active, columns)
+        if images.ndim == 1:
+            return hessian
+        left, ends = self.factors.left, self.factors.offsets
+        parts = [slice(ends[m], ends[m + 1]) for m in np.flatnonzero(weights)]
+        low_rank = np.empty((len(parts), left.shape[0], images.shape[1]))
+        for place, part in enumerate(parts):
+            np.matmul(left[:, part], bent[part], out=low_rank[place])
+        return JointHessian(hessian, low_rank)
 
-    def _count(self, kernels: int | None = None) -> None:
+    def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
         """Count a product with some kernels, of which Z^T v is the dear half."""
         if isinstance(self.gram, MeteredStack):
             n_kernels, n_samples, _ = self.gram.shape
-            self.gram.count(n_kernels if kernels is None else kernels, n_samples)
+            kernels = n_kernels if kernels is None else kernels
+            self.gram.count(kernels, n_samples, vectors)
 
     def _sums(self, values: Array) -> Array:
         return np.asarray(np.add.reduceat(values, self.factors.offsets[:-1]))
@@ -345,6 +379,11 @@ class ProductHessian:
         """Return some rows of H."""
         some = gathered(self.products.Z[indices], self.columns)
         return self._expanded(self.columns, self.blocks.times(some.T)).T
+
+    def times(self, x: Array) -> Array:
+        """Return the product with a matrix."""
+        inner = (self.products.Z.T @ x)[self.columns]
+        return self._expanded(self.columns, self.blocks.times(inner))
 
     def _counting(self, inverse: Array) -> Indices:
         """Return the columns without which the rest is below a share of the shift."""

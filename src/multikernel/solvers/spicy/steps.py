@@ -10,7 +10,7 @@ from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder
 from multikernel.solvers.spicy.outer import WorkingSet
-from multikernel.solvers.spicy.screening import DualNorms
+from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
 
 
@@ -33,7 +33,7 @@ class StepByStep:
     _search: WorkingSet | None = None
 
     def __post_init__(self) -> None:
-        self._bounds = DualNorms(self.problem.gram)
+        self._bounds = screening(self.problem)
         self._recorder = Recorder(None)
         if self.problem.fit_intercept:
             self._bounds.remember(np.ones(self.problem.gram.shape[1]))

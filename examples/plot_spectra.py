@@ -1,0 +1,44 @@
+"""
+Kernels that are simple: weights by the tail of the spectrum
+============================================================
+
+Two kernels may fit equally well, and yet one of them predicts better: the one whose
+eigenvalues fall off quickly leaves less room for noise. Local-Rademacher MKL bounds
+the tails of the spectra in place of the traces.
+"""
+
+# %%
+# Two kinds of kernels
+# --------------------
+
+import numpy as np
+
+from multikernel import (
+    LocalRademacherMKLClassifier,
+    LpMKLClassifier,
+    TailSpectrumDisplay,
+)
+from multikernel.kernels import ColumnKernel, GaussianKernel
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((240, 6))
+y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(240) > 0
+smooth = [ColumnKernel(GaussianKernel(1.0), i) for i in range(2)]
+rough = [ColumnKernel(GaussianKernel(0.4), [2, 3, 4, 5])]
+train, test = slice(0, 120), slice(120, 240)
+
+# %%
+# Their tails
+# -----------
+
+model = LocalRademacherMKLClassifier(smooth + rough, theta=4).fit(X[train], y[train])
+TailSpectrumDisplay.from_estimator(model)
+
+# %%
+# What that does to the weights
+# -----------------------------
+
+plain = LpMKLClassifier(smooth + rough, p=2).fit(X[train], y[train])
+for name, fitted in (("tails", model), ("variance", plain)):
+    weights = np.round(fitted.kernel_weights_ / fitted.kernel_weights_.sum(), 2)
+    print(f"{name:9}{weights}  accuracy {fitted.score(X[test], y[test]):.2f}")

@@ -1,0 +1,198 @@
+"""How far shares, weights and functions of a model move from sample to sample."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import Number, OneOf, check_parameter
+from multikernel.estimators.fit.predict import AdditiveModel, Rows
+from multikernel.inspection.pipelines import last_step
+from multikernel.inspection.resampling import draws_with_replacement, refit
+
+LEVEL = Number(0.0, 1.0, above=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Fits of one model on samples that were drawn with replacement.
+
+    Parameters
+    ----------
+    kernel_names : tuple of str
+        Names of all kernels.
+    variance_shares : ndarray of shape (n_resamples, [n_outputs, ]n_kernels)
+        Shares of the kernels in the variance of every fit, on its own samples.
+    kernel_weights : ndarray of shape (n_resamples, [n_outputs, ]n_kernels)
+        Kernel weights of every fit.
+    active_kernels : tuple of ndarray
+        Kernels in use in every fit.
+    models : tuple of AdditiveModel
+        What predicts, of every fit.
+
+    See Also
+    --------
+    bootstrap : Makes it.
+    multikernel.display.KernelWeightsDisplay : Draws its intervals.
+    multikernel.display.ContributionDisplay : Draws its bands.
+    """
+
+    kernel_names: tuple[str, ...]
+    variance_shares: Array
+    kernel_weights: Array
+    active_kernels: tuple[Indices, ...]
+    models: tuple[AdditiveModel, ...]
+
+    def interval(
+        self, what: str = "variance_shares", level: float = 0.9
+    ) -> tuple[Array, Array]:
+        """Return the range that holds the middle of the values of each kernel.
+
+        Percentiles of the bootstrap: they tell how much chance there is in a value,
+        and do not undo the shrinkage of a penalty.
+
+        Parameters
+        ----------
+        what : {"variance_shares", "kernel_weights"}, default="variance_shares"
+            The values.
+        level : float, default=0.9
+            Share of the fits that lie inside.
+
+        Returns
+        -------
+        low, high : ndarray of shape ([n_outputs, ]n_kernels)
+        """
+        names = OneOf(("variance_shares", "kernel_weights"))
+        check_parameter(type(self).__name__, "what", what, names)
+        values: Array = getattr(self, what)
+        low, high = np.quantile(values, self._ends(level), axis=0)
+        return low, high
+
+    def band(
+        self, X: Rows, kernels: Any, level: float = 0.9, center: Rows | None = None
+    ) -> tuple[Array, Array]:
+        """Return the range that holds the middle of a function's values.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Where the function is evaluated, as the model takes data.
+        kernels : sequence of int
+            The function is the sum of these kernels' terms; a fit without any of
+            them has zero there.
+        level : float, default=0.9
+            Share of the fits that lie inside, at each sample.
+        center : ndarray of shape (n_others, n_features), default=None
+            Samples over which every fit's function is to have mean zero.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_samples, n_outputs)
+        """
+        values = [
+            _sum_of(model, active, kernels, X, center)
+            for model, active in zip(self.models, self.active_kernels, strict=True)
+        ]
+        low, high = np.quantile(np.stack(values), self._ends(level), axis=0)
+        return low, high
+
+    def _ends(self, level: float) -> tuple[float, float]:
+        check_parameter(type(self).__name__, "level", level, LEVEL)
+        return 0.5 - 0.5 * level, 0.5 + 0.5 * level
+
+
+def _sum_of(
+    model: AdditiveModel,
+    active: Indices,
+    kernels: Any,
+    X: Rows,
+    center: Rows | None,
+) -> Array:
+    """Return the sum of some terms of a model, shape (n_samples, n_outputs)."""
+    places = np.flatnonzero(np.isin(active, kernels)).tolist()
+    values: Array = model.terms(X, places).sum(axis=2)
+    if center is not None:
+        values -= model.terms(center, places).sum(axis=2).mean(axis=0)
+    return values
+
+
+def bootstrap(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_resamples: int = 100,
+    *,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> Bootstrap:
+    """Fit a model on samples drawn with replacement, as many as there are.
+
+    Of two classes and more, every one keeps its number of samples. Kernels are computed
+    once, and fits start from the model on all samples, as in `stability_selection`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A multiple kernel model with fixed parameters, or a pipeline that ends in one,
+        whose other steps are fitted on all samples. It is neither fitted nor changed.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Training data, as in ``fit``.
+    y : array-like of shape (n_samples,)
+        Targets.
+    n_resamples : int, default=100
+        Number of fits, at least 2.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights, as in ``fit``.
+    n_jobs : int, default=None
+        Fits that are solved at a time, on threads that share the kernels; -1 for as
+        many as there are cores.
+    random_state : int, RandomState or None, default=None
+        Draws the samples.
+
+    Returns
+    -------
+    bootstrap : Bootstrap
+
+    Raises
+    ------
+    TypeError
+        If the estimator is none that can be fitted on parts of one stack.
+    ValueError
+        If a parameter or the data are wrong.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If fits stopped above the tolerance; the message says how many.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import make_additive_regression
+    >>> from multikernel.estimators import SpicyMKLRegressor
+    >>> from multikernel.inspection import bootstrap
+    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> X, y = make_additive_regression(80, random_state=0)
+    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
+    >>> found = bootstrap(SpicyMKLRegressor(kernels, 0.2), X, y, 10, random_state=0)
+    >>> low, high = found.interval("variance_shares", level=0.8)
+    >>> low.shape, bool((low <= high).all())
+    ((10,), True)
+    """
+    owner = "bootstrap"
+    check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
+    before, model = last_step(estimator)
+    if before is not None:
+        X = before.fit_transform(X, y)
+    draw = draws_with_replacement(int(n_resamples), check_random_state(random_state))
+    keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
+    refits = refit(owner, model, (X, y, sample_weight), draw, keep, n_jobs)
+    return Bootstrap(
+        refits.names,
+        refits.stacked("variance_shares_"),
+        refits.stacked("kernel_weights_"),
+        tuple(found["active_kernels_"] for found in refits.found),
+        tuple(found["_model"] for found in refits.found),
+    )

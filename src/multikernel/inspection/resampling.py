@@ -1,0 +1,369 @@
+"""Fits of one model on many resamples, from one set of Gram matrices."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_parameter
+from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.progress import Watch
+from multikernel.estimators.fit.solve import (
+    Recipe,
+    Training,
+    fitted_attributes,
+    solve_outputs,
+)
+from multikernel.estimators.hkl.base import BaseHKL
+from multikernel.estimators.search.base import SEARCH_CHECKS, SearchCV
+from multikernel.estimators.search.folds import part_of
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.linalg.threads import run_blocks
+from multikernel.problem import Solution
+
+Draw = Callable[[Samples], Indices]
+"""From all samples to how often each is in every resample, (n_resamples, n_samples)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """What is kept of the fits.
+
+    Parameters
+    ----------
+    whole : dict
+        Fitted attributes of the model on all samples.
+    found : list of dict
+        Those of every resample.
+    names : tuple of str
+        Names of all kernels.
+    """
+
+    whole: dict[str, Any]
+    found: list[dict[str, Any]]
+    names: tuple[str, ...]
+
+    def stacked(self, name: str) -> Array:
+        """Return an attribute of all resamples, along a new first axis."""
+        return np.stack([np.asarray(each[name]) for each in self.found])
+
+
+def refit(
+    owner: str,
+    estimator: Any,
+    data: tuple[Any, Any, Any],
+    draw: Draw,
+    keep: tuple[str, ...],
+    n_jobs: int | None,
+) -> Refits:
+    """Fit a model on all samples, and on every resample from there.
+
+    Kernels are computed once; every resample is cut from them as the folds of a search
+    are, and its kernels are normalised by what it says alone.
+
+    Parameters
+    ----------
+    owner : str
+        The function that asks, for messages.
+    estimator : estimator
+        The model, with fixed parameters; neither fitted nor changed.
+    data : (X, y, sample_weight)
+        As ``fit`` takes them.
+    draw : callable
+        Draws the resamples.
+    keep : tuple of str
+        Fitted attributes to keep of each; ``_model`` is what predicts.
+    n_jobs : int or None
+        Resamples that are solved at a time, on threads.
+
+    Returns
+    -------
+    refits : Refits
+
+    Raises
+    ------
+    TypeError
+        If the estimator is none that can be fitted on parts of one stack.
+    ValueError
+        If a parameter or the data are wrong.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If fits stopped above the tolerance; the message says how many.
+    """
+    check_parameter(owner, "n_jobs", n_jobs, SEARCH_CHECKS["n_jobs"])
+    _check_estimator(owner, estimator)
+
+    def solve(recipe: Recipe, training: Training, watch: Watch) -> dict[str, Any]:
+        resamples = Resamples(estimator, recipe, training, watch, keep)
+        counts = draw(training.samples)
+        found: list[dict[str, Any]] = [{} for _ in counts]
+
+        def work(number: int) -> None:
+            found[number] = resamples.fit(counts[number], jobs + 1)
+
+        jobs = min(effective_n_jobs(n_jobs), len(found))
+        if jobs > 1:
+            # They share the cores; each gets one for BLAS.
+            run_blocks(work, range(len(found)), jobs, watch.stop)
+        else:
+            for number in range(len(found)):
+                work(number)
+        names = training.grams.names.everything
+        return {"refits": Refits(resamples.attributes, found, names)}
+
+    with warnings.catch_warnings():
+        # One sentence for all of them comes below.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learnt = estimator._learn(*data, None, solve=solve, for_parts=True)
+    refits: Refits = learnt["refits"]
+    _warn_unsolved(owner, estimator, refits)
+    return refits
+
+
+class Resamples:
+    """Fits on parts of one stack, each from the model on all samples.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model.
+    recipe : Recipe
+        Its method, for all samples.
+    training : Training
+        All samples, with matrices that are not normalised.
+    watch : Watch
+        Stops the solves.
+    keep : tuple of str
+        Fitted attributes to keep.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseMKL,
+        recipe: Recipe,
+        training: Training,
+        watch: Watch,
+        keep: tuple[str, ...],
+    ) -> None:
+        self.estimator, self.training, self.watch = estimator, training, watch
+        self.keep = (*keep, "duality_gap_")
+        everyone = np.arange(training.samples.rows.size)
+        whole, firsts = part_of(training, everyone, estimator._merges_copies)
+        copies = whole.samples.copies
+        self._weights = _weights_of(whole.samples)
+        # Which of the merged samples every sample has become a part of.
+        self._owners = firsts if copies is None else copies.owners
+        self.starts: tuple[Solution, ...] = ()
+        # A method with a `_solve` of its own takes no starts.
+        if type(estimator)._solve is BaseMKL._solve:
+            self.starts = tuple(solve_outputs(recipe, whole, watch))
+            self.attributes = fitted_attributes(recipe, whole, self.starts)
+        else:
+            self.attributes = estimator._solve(recipe, whole, watch)
+        # The kernels of the model are checked by now.
+        options = replace(training.grams.options, check_psd=False)
+        self._raw = replace(training, grams=replace(training.grams, options=options))
+
+    def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
+        """Return the attributes of a fit on one resample.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_samples,)
+            How often it holds every sample.
+        n_copies : int
+            How many parts are held at a time.
+
+        Returns
+        -------
+        attributes : dict
+            Those to keep.
+        """
+        samples = self._raw.samples
+        if counts.max() > 1:
+            weights = counts * _given_weights(samples)
+            samples = replace(samples, sample_weight=weights)
+        raw = replace(self._raw, samples=samples)
+        merge = self.estimator._merges_copies
+        part, chosen = part_of(raw, np.flatnonzero(counts), merge, n_copies)
+        part = replace(part, starts=self._starts(part.samples, chosen))
+        recipe = self.estimator._build(part.samples.total_weight)
+        attributes = self.estimator._solve(recipe, part, self.watch)
+        return {name: attributes[name] for name in self.keep}
+
+    def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
+        """Return the model on all samples as one on some of them.
+
+        A dual variable is in proportion to its sample's weight, and functions keep
+        their size where fewer samples carry them.
+        """
+        owners, weights = self._owners[chosen], _weights_of(samples)
+        shares = weights / self._weights[owners]
+        growth = shares * self._weights.sum() / weights.sum()
+        return tuple(
+            replace(
+                start,
+                dual=_part(start.dual, 0, owners, shares),
+                coefs=_part(start.coefs, 1, owners, growth),
+            )
+            for start in self.starts
+        )
+
+
+def halves(n_resamples: int, random: np.random.RandomState) -> Draw:
+    """Return what draws complementary pairs of halves of the samples.
+
+    Parameters
+    ----------
+    n_resamples : int
+        Number of halves, even.
+    random : RandomState
+        Draws.
+
+    Returns
+    -------
+    draw : callable
+        Of two classes and more every half holds its share.
+    """
+    return partial(_halves, n_resamples, random)
+
+
+def _halves(
+    n_resamples: int, random: np.random.RandomState, samples: Samples
+) -> Indices:
+    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+    for group in strata(samples, "halves"):
+        size = group.size // 2
+        for pair in range(0, n_resamples, 2):
+            order = random.permutation(group)
+            counts[pair, order[:size]] = 1
+            counts[pair + 1, order[size : 2 * size]] = 1
+    return counts
+
+
+def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> Draw:
+    """Return what draws as many samples as there are, with replacement.
+
+    Parameters
+    ----------
+    n_resamples : int
+        Number of resamples.
+    random : RandomState
+        Draws.
+
+    Returns
+    -------
+    draw : callable
+        Every class keeps its number of samples.
+    """
+    return partial(_with_replacement, n_resamples, random)
+
+
+def _with_replacement(
+    n_resamples: int, random: np.random.RandomState, samples: Samples
+) -> Indices:
+    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+    for group in strata(samples, "resamples"):
+        even = np.full(group.size, 1.0 / group.size)
+        counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
+    return counts
+
+
+def strata(samples: Samples, what: str) -> list[Indices]:
+    """Return the samples of every class, or all of them where there are none.
+
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
+    what : str
+        What is drawn from them, for the message.
+
+    Returns
+    -------
+    groups : list of ndarray of int
+
+    Raises
+    ------
+    ValueError
+        If one holds less than two.
+    """
+    if samples.classes is None:
+        groups = [np.arange(samples.rows.size)]
+    else:
+        codes = range(samples.classes.size)
+        groups = [np.flatnonzero(samples.labels == code) for code in codes]
+    # In the order of the input: that of the fit depends on the last digits of the data.
+    groups = [group[np.argsort(samples.rows[group])] for group in groups]
+    if samples.classes is not None:
+        for code, group in enumerate(groups):
+            if group.size < 2:
+                raise ValueError(
+                    f"Class {samples.classes.tolist()[code]!r} has one sample, and "
+                    f"{what} need two of every class at least."
+                )
+    return groups
+
+
+def _given_weights(samples: Samples) -> Array:
+    """Return the weights that the user gave, ones by default."""
+    given = samples.sample_weight
+    return np.ones(samples.labels.shape[0]) if given is None else given
+
+
+def _weights_of(samples: Samples) -> Array:
+    """Return the weights of the losses, ones by default."""
+    weights = samples.weights
+    return np.ones(samples.labels.shape[0]) if weights is None else weights
+
+
+def _part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
+    """Return the entries of some samples along an axis, times a factor of each."""
+    shape = [1] * values.ndim
+    shape[axis] = -1
+    taken: Array = np.take(values, owners, axis) * factors.reshape(shape)
+    return taken
+
+
+def _check_estimator(owner: str, estimator: Any) -> None:
+    """Raise where an estimator has no fits on parts of one stack."""
+    name = type(estimator).__name__
+    if isinstance(estimator, BaseHKL):
+        raise TypeError(
+            f"{owner} counts the kernels of a fixed list, and {name} searches a graph: "
+            "count its active_kernels_ over fits of your own."
+        )
+    if isinstance(estimator, SearchCV):
+        raise TypeError(
+            f"{owner} takes a model with fixed parameters, and {name} chooses them "
+            f"anew in every fit: give {name.removesuffix('CV')} the best_params_ of "
+            "the search."
+        )
+    if not isinstance(estimator, BaseMKL):
+        raise TypeError(
+            f"{owner} takes a multiple kernel model of this library, or a pipeline "
+            f"that ends in one, got {name}."
+        )
+
+
+def _warn_unsolved(owner: str, estimator: Any, refits: Refits) -> None:
+    """Say how many fits ended above the tolerance."""
+    tol = getattr(estimator, "tol", np.inf)
+    gaps = np.array([np.max(each["duality_gap_"]) for each in refits.found])
+    unsolved = int(np.count_nonzero(gaps > tol))
+    if unsolved:
+        warnings.warn(
+            f"{unsolved} of the {gaps.size} fits of {owner} stopped above tol={tol:g}; "
+            f"the largest relative duality gap is {np.nanmax(gaps):.2e}. Raise "
+            "max_iter or loosen tol.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

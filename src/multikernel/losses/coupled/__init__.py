@@ -1,0 +1,22 @@
+"""Losses of a whole row of decision values: their domains couple the classes."""
+
+from multikernel.losses.coupled.base import CoupledLoss, SmoothCoupledLoss, is_coupled
+from multikernel.losses.coupled.crammer_singer import CrammerSingerLoss
+from multikernel.losses.coupled.domain import project_coupled
+from multikernel.losses.coupled.softmax import SoftmaxLoss
+
+COUPLED_LOSSES: dict[str, type[CoupledLoss]] = {
+    "hinge": CrammerSingerLoss,
+    "log_loss": SoftmaxLoss,
+}
+"""Losses of all classes at once, by the name of the loss of two classes they extend."""
+
+__all__ = [
+    "COUPLED_LOSSES",
+    "CoupledLoss",
+    "CrammerSingerLoss",
+    "SmoothCoupledLoss",
+    "SoftmaxLoss",
+    "is_coupled",
+    "project_coupled",
+]

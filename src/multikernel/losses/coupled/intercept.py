@@ -1,0 +1,151 @@
+"""Intercepts of all classes at once: log-sum-exps by Newton's method, maxima by LPs."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.special import logsumexp
+
+from multikernel._typing import Array, Indices
+from multikernel.losses.coupled.simplex import own_values
+
+NEWTON_STEPS, HALVINGS = 50, 40
+"""At most; from the last temperature's intercepts some five steps are taken."""
+
+SETTLED = 1e-13
+"""Of the total weight: an excess of the classes that is rounding."""
+
+ROUNDING = 1e-12
+"""Of the total weight and the value: a change of the value that may be rounding."""
+
+RIDGE = 1e-14
+"""Of the largest curvature: that along a constant for all classes is none."""
+
+
+def smoothed_intercept(
+    y: Array, scores: Array, weights: Array, temperature: float, b: Array
+) -> tuple[Array, Array]:
+    r"""Minimise a weighted sum of log-sum-exps over constants of the classes.
+
+    .. math:: \min_b \sum_i w_i \Bigl( t \log \sum_c e^{(s_{ic} + b_c) / t}
+        - (s_{i y_i} + b_{y_i}) \Bigr)
+
+    Parameters
+    ----------
+    y, scores : ndarray of shape (n_samples, n_classes)
+        Targets, and the values s.
+    weights : ndarray of shape (n_samples,)
+        The weights w.
+    temperature : float
+        The temperature t.
+    b : ndarray of shape (n_classes,)
+        Where to start.
+
+    Returns
+    -------
+    b : ndarray of shape (n_classes,)
+        Of mean zero.
+    p : ndarray of shape (n_samples, n_classes)
+        The probabilities there.
+    """
+    total = float(weights.sum())
+    shares = weights @ y
+
+    def evaluate(b: Array) -> tuple[float, Array]:
+        rows = (scores + b) / temperature
+        level = logsumexp(rows, axis=1, keepdims=True)
+        value = temperature * float(weights @ (level - own_values(y, rows))[:, 0])
+        return value, np.exp(rows - level)
+
+    value, p = evaluate(b)
+    for _ in range(NEWTON_STEPS):
+        mass = weights @ p
+        gradient = mass - shares
+        excess = float(np.abs(gradient).sum())
+        if excess <= SETTLED * total:
+            break
+        hessian = (np.diag(mass) - (weights[:, None] * p).T @ p) / temperature
+        # What is flat but for rounding is left where it is.
+        step = -np.linalg.pinv(hessian, rcond=RIDGE * b.size, hermitian=True) @ gradient
+        slope = float(step @ gradient)
+        length = 1.0
+        for _ in range(HALVINGS):
+            new, p_new = evaluate(b + length * step)
+            # Near the end values have no digits left, and the excess decides.
+            left = float(np.abs(weights @ p_new - shares).sum())
+            flat = abs(new - value) <= ROUNDING * (total + abs(value))
+            if new <= value + 1e-4 * length * slope or (flat and left < 0.5 * excess):
+                break
+            length *= 0.5
+        else:
+            break  # neither has digits left to fall by
+        b, value, p = b + length * step, new, p_new
+    return b - b.mean(), p
+
+
+def improved_intercept(
+    y: Array, scores: Array, weights: Array, b: Array, window: float
+) -> tuple[Array, Array, bool]:
+    r"""Minimise a weighted sum of maxima over constants of the classes, near some.
+
+    .. math:: \min_b \sum_i w_i \Bigl( \max_c (s_{ic} + b_c)
+        - (s_{i y_i} + b_{y_i}) \Bigr)
+
+    Constants move by half of a window at most, so that only classes within it of the
+    largest can become the largest: the linear program has few of them.
+
+    Parameters
+    ----------
+    y, scores : ndarray of shape (n_samples, n_classes)
+        Targets, and the values s.
+    weights : ndarray of shape (n_samples,)
+        The weights w.
+    b : ndarray of shape (n_classes,)
+        Where to start.
+    window : float
+        The window.
+
+    Returns
+    -------
+    b : ndarray of shape (n_classes,)
+        No worse than at the start.
+    mass : ndarray of shape (n_samples, n_classes)
+        w p, a slope of the maxima there.
+    inside : bool
+        Whether the minimum was not at an end of the window.
+    """
+    rows = scores + b
+    below = rows - rows.max(axis=1, keepdims=True)
+    near = below >= -window
+    torn = near.sum(axis=1) > 1
+    mass = np.where(near & ~torn[:, None], weights[:, None], 0.0)
+    sample, label = np.nonzero(near & torn[:, None])
+    place = np.cumsum(torn)[sample] - 1
+    # Variables: a maximum for every torn sample, and the changes of the constants.
+    costs = np.concatenate([weights[torn], mass.sum(axis=0) - weights @ y])
+    matrix = _incidence(place, int(torn.sum()) + label, costs.size)
+    free: tuple[float | None, float | None] = (None, None)
+    # The last constant stays, as one for all classes changes nothing.
+    limits = [free] * int(torn.sum()) + [(-0.5 * window, 0.5 * window)] * (b.size - 1)
+    sides = -below[sample, label]
+    found = linprog(costs, matrix, sides, bounds=[*limits, (0.0, 0.0)])
+    if found.x is None:
+        return b, mass, True
+    change = found.x[-b.size :]
+    mass[sample, label] = -found.ineqlin.marginals
+    inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
+
+    def value(b: Array) -> float:
+        margins = (scores + b).max(axis=1) - own_values(y, scores + b)[:, 0]
+        return float(weights @ margins)
+
+    better = value(b + change) <= value(b)
+    return (b + change if better else b), mass, inside or not better
+
+
+def _incidence(minus: Indices, plus: Indices, width: int) -> Any:
+    """Return the sparse matrix whose rows have one -1 and one +1."""
+    rows, ones = np.tile(np.arange(minus.size), 2), np.ones(minus.size)
+    entries = np.concatenate([-ones, ones]), (rows, np.concatenate([minus, plus]))
+    return coo_array(entries, shape=(minus.size, width)).tocsr()

@@ -1,0 +1,75 @@
+"""The softmax loss: multinomial logistic regression."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax, xlogy
+
+from multikernel._typing import Array
+from multikernel.losses.coupled.intercept import smoothed_intercept
+from multikernel.losses.coupled.simplex import SimplexDomain, class_shares, own_values
+
+
+@dataclass(frozen=True)
+class SoftmaxLoss(SimplexDomain):
+    r"""Negative log-likelihood, :math:`\log \sum_c e^{f_c} - f_y`.
+
+    With :math:`p = e_y + u` in the simplex the conjugate is the negative entropy
+    :math:`\sum_c p_c \log p_c`. Two classes with a penalty :math:`\alpha` are logistic
+    regression with :math:`\alpha / \sqrt 2`, since their functions are opposite.
+
+    References
+    ----------
+    .. [1] Böhning (1992). Multinomial logistic regression algorithm. Annals of the
+       Institute of Statistical Mathematics 44, 197-200.
+    """
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the losses of the rows, precise however small they are."""
+        distances = f - own_values(y, f)
+        top = np.argmax(distances, axis=1)[:, None]
+        largest = np.take_along_axis(distances, top, axis=1)
+        shares = np.exp(distances - largest)
+        np.put_along_axis(shares, top, 0.0, axis=1)
+        return np.asarray(largest[:, 0] + np.log1p(shares.sum(axis=1)))
+
+    def probabilities(self, f: Array) -> Array:
+        """Return the probabilities of the classes, shape (n_samples, n_classes)."""
+        return np.asarray(softmax(f, axis=1))
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return p - e_y, with p the probabilities of the classes."""
+        slope = self.probabilities(f)
+        own = np.argmax(y, axis=1)[:, None]
+        np.put_along_axis(slope, own, 0.0, axis=1)
+        # The own entry as minus the sum of others: rows of the slope sum to zero.
+        np.put_along_axis(slope, own, -slope.sum(axis=1, keepdims=True), axis=1)
+        return slope
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return the negative entropy of the rows, infinity outside the simplex."""
+        p, inside = self._point(y, u)
+        return np.where(inside, np.asarray(xlogy(p, p)).sum(axis=1), np.inf)
+
+    def conjugate_gradient(self, y: Array, u: Array) -> Array:
+        """Return log p, decision values whose probabilities these are."""
+        return np.asarray(np.log(y + u))
+
+    def best_intercept(
+        self, y: Array, f: Array, weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the best constant of every class, by Newton's method, and its dual."""
+        class_shares(y, weights)
+        w = np.ones(len(y)) if weights is None else weights
+        b, p = smoothed_intercept(y, f, w, 1.0, np.zeros(y.shape[1]))
+        return b, w[:, None] * (y - p)
+
+    def constant_model(
+        self, y: Array, weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the logarithms of the class frequencies, and y minus these."""
+        totals = class_shares(y, weights)
+        shares = totals / totals.sum()
+        b = np.log(shares)
+        w = np.ones(len(y)) if weights is None else weights
+        return b - b.mean(), w[:, None] * (y - shares)

@@ -1,0 +1,90 @@
+"""Compiled sweeps over samples: the masses of one on its simplex, all others held."""
+
+import numpy as np
+from numba import njit
+
+from multikernel._typing import Array, Indices
+from multikernel.linalg.simplex import simplex_shift
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    masses: Array,
+    scores: Array,
+    shift: Array,
+    excess: Array,
+    penalty: float,
+    weights: Array,
+    diagonal: Array,
+    data: Array,
+    slot: Indices,
+    stamp: Indices,
+    order: Indices,
+    first: int,
+    least: float,
+) -> tuple[int, int, float]:
+    """Give samples, one after another, their best masses; change all in place.
+
+    Parameters
+    ----------
+    masses, scores : ndarray of shape (n_classes, n_samples)
+        The masses w p, and 1[c != y] + K rho without intercepts.
+    shift, excess : ndarray of shape (n_classes,)
+        Intercepts, and the sums of rho; with the penalty on these.
+    weights, diagonal : ndarray of shape (n_samples,)
+        What masses of a sample sum to, and the diagonal of K.
+    data, slot, stamp : ndarray
+        The rows of K at hand, see `Rows`.
+    order : ndarray of shape (n_visits,)
+        The samples to visit.
+    first : int
+        The first place in the order.
+    least : float
+        A sample whose gap is no more is left alone.
+
+    Returns
+    -------
+    place : int
+        Where it ended: at a sample whose row is missing, or behind the last one.
+    steps : int
+        Samples that moved.
+    gap : float
+        Sum of the gaps of the samples as they were met.
+    """
+    n_classes, n = masses.shape
+    own, target, workspace = (
+        np.empty(n_classes),
+        np.empty(n_classes),
+        np.empty(n_classes),
+    )
+    steps, total = 0, 0.0
+    for place in range(first, order.size):
+        i = order[place]
+        largest, mean = -np.inf, 0.0
+        for c in range(n_classes):
+            own[c] = scores[c, i] + shift[c] + penalty * excess[c]
+            largest = max(largest, own[c])
+        for c in range(n_classes):
+            mean += masses[c, i] * (largest - own[c])
+        total += mean
+        if not mean > least:
+            continue
+        if slot[i] < 0:
+            return place, steps, total - mean
+        stamp[slot[i]] = max(stamp[slot[i]], 2 * place)
+        curvature = max(diagonal[i] + penalty, 1e-300)
+        for c in range(n_classes):
+            target[c] = masses[c, i] + (own[c] - largest) / curvature
+        level = simplex_shift(target, weights[i], workspace)
+        row = data[slot[i]]
+        for c in range(n_classes):
+            mass = max(target[c] - level, 0.0)
+            change = mass - masses[c, i]
+            if change != 0.0:
+                masses[c, i] = mass
+                excess[c] -= change
+                line = scores[c]
+                for k in range(n):
+                    line[k] -= change * row[k]
+        steps += 1
+    return order.size, steps, total

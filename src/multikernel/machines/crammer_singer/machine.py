@@ -1,0 +1,332 @@
+r"""Multi-class support vector machines on one Gram matrix, sample by sample.
+
+The dual of Crammer and Singer's hinge, for masses p in a simplex a sample,
+
+.. math:: \max_p \; \sum_i (w_i - p_{i y_i}) - \tfrac12 \operatorname{tr} \rho^\top K
+    \rho, \qquad \rho_i = w_i e_{y_i} - p_i, \quad \textstyle\sum_i \rho_{ic} = 0,
+
+with the last constraint only where there is an intercept. It has multipliers, the
+intercepts, and a penalty on its violation (an augmented Lagrangian); for fixed ones the
+best masses of a sample, all others held, are a projection on its simplex [1]_.
+
+References
+----------
+.. [1] Crammer, Singer (2001). On the algorithmic implementation of multiclass
+   kernel-based vector machines. JMLR 2, 265-292.
+"""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.base import GramMatrix
+from multikernel.linalg.interrupts import compiled
+from multikernel.losses.base import Loss
+from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled
+from multikernel.losses.weighted import WeightedLoss
+from multikernel.machines.base import MachineFit, support_product
+from multikernel.machines.checks import NOT_A_KERNEL, NOT_FINITE, check_problem
+from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
+from multikernel.machines.smo.rows import RowSource, row_source
+
+SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
+
+SWEEPS = 10
+"""Sweeps between two Newton steps on the face, each followed by a proof."""
+
+SMALL = 0.1
+"""Of the mean gap of a sample, and of what the tolerance allows one: samples below are
+not worth a row of the Gram matrix."""
+
+PENALTY = 1.0
+"""Times the mean of the diagonal, on what the classes sum to. A larger one shortens the
+steps of samples, a smaller one those of the intercepts."""
+
+MOST_TORN = 1500
+"""Samples of a Newton step on the face, whose system takes a tenth of a second."""
+
+LONGEST_WAIT = 8
+"""Rounds between two such steps at most: the first ones end at once where a mass of
+many vanishes, and wait twice as long each."""
+
+PATIENCE = 20
+"""Proofs in a row that are no better, after which rounding is to blame."""
+
+UNPROVED = 8
+"""Rounds without a proof at most, which takes a linear program."""
+
+ROUNDING = 1e-8
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class CrammerSinger:
+    """Sweeps over samples, and Newton steps on the face that they lead to.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Relative duality gap of the machine at which to stop.
+    max_steps : int, default=1000
+        Rounds of sweeps and proofs at most.
+    cache_bytes : int, default=200_000_000
+        Memory for rows of a Gram matrix that is not held as an array.
+
+    Notes
+    -----
+    A step of a sample costs n_samples flops for each class whose mass changes; a look
+    at one whose mass does not costs n_classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseMatrix
+    >>> from multikernel.losses import CrammerSingerLoss
+    >>> gram, y = DenseMatrix(np.eye(3)), np.eye(3)
+    >>> fit = CrammerSinger().fit(gram, y, CrammerSingerLoss(), fit_intercept=False)
+    >>> fit.dual.round(3)
+    array([[ 0.667, -0.333, -0.333],
+           [-0.333,  0.667, -0.333],
+           [-0.333, -0.333,  0.667]])
+    """
+
+    tol: float = 1e-3
+    max_steps: int = 1000
+    cache_bytes: int = 200_000_000
+
+    def unsupported(self, loss: Loss) -> str | None:
+        """Return why this machine cannot treat the loss, or None if it can."""
+        base = loss.loss if isinstance(loss, WeightedLoss) else loss
+        if type(base) is CrammerSingerLoss:  # a subclass may be any other loss
+            return None
+        return "CrammerSinger is for the hinge of all classes at once only."
+
+    def fit(
+        self,
+        gram: GramMatrix,
+        y: Array,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+        init: MachineFit | None = None,
+    ) -> MachineFit:
+        """Solve the problem; see `KernelMachine.fit`.
+
+        Parameters
+        ----------
+        gram : GramMatrix
+            Square, symmetric and positive semidefinite.
+        y : ndarray of shape (n_samples, n_classes)
+            One-hot.
+        loss : Loss
+            `CrammerSingerLoss`, weighted or not.
+        fit_intercept : bool
+            Whether b is free.
+        init : MachineFit, optional
+            Its `dual` must lie in the domain of the loss; its `f` must belong to
+            `gram`.
+
+        Returns
+        -------
+        fit : MachineFit
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the loss is another one.
+        ValueError
+            If shapes disagree, or the Gram matrix holds values that are not finite.
+        IndefiniteKernelError
+            If a negative quadratic form is met.
+        """
+        check_problem(self, gram, y, loss, init)
+        task = _Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
+        search = _Search(task, row_source(gram, self.cache_bytes))
+        search.begin(init)
+        best, in_vain = search.proved(), 0
+        while best.gap > self.tol and search.rounds < self.max_steps:
+            search.improve(self.tol * max(abs(best.primal), TINY))
+            proof = search.proved()
+            in_vain = 0 if proof.gap < 0.99 * best.gap else in_vain + 1
+            best = best.joined(proof)
+            if in_vain >= PATIENCE:
+                break
+        return MachineFit(
+            dual=best.rho,
+            intercept=best.b,
+            f=best.f,
+            objective=best.dual,
+            n_steps=search.steps,
+            converged=best.gap <= self.tol,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is solved."""
+
+    gram: GramMatrix
+    y: Array
+    loss: CoupledLoss
+    fit_intercept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Proof:
+    """A feasible dual point, the model that belongs to it, and what both are worth."""
+
+    rho: Array
+    b: Array
+    f: Array  # intercept included
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """Return the relative gap."""
+        return (self.primal - self.dual) / max(abs(self.primal), TINY)
+
+    def joined(self, other: "_Proof") -> "_Proof":
+        """Return the one whose gap is smaller."""
+        return other if other.gap < self.gap else self
+
+
+@dataclass(eq=False)
+class _Search:
+    """Masses, scores and intercepts on their way to the optimum."""
+
+    task: _Task
+    source: RowSource
+    rounds: int = 0
+    steps: int = 0
+    due: int = 1  # the round of the next step on the face
+    wait: int = 1
+    masses: Array = field(init=False)  # (n_classes, n_samples), as all here
+    scores: Array = field(init=False)  # 1[c != y] + K rho, without intercepts
+    shift: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        task = self.task
+        self.weights = task.loss.masses(task.y)
+        self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)
+        self.diagonal = task.gram.diagonal()
+        mean = float(np.abs(self.diagonal).mean())
+        self.penalty = PENALTY * mean if task.fit_intercept else 0.0
+        self.random = np.random.default_rng(0)
+        self.mean_gap = 0.0
+
+    @property
+    def rho(self) -> Array:
+        """Return the dual point, which need not be centred."""
+        return np.ascontiguousarray((self.own - self.masses).T)
+
+    def begin(self, init: MachineFit | None) -> None:
+        """Begin at zero, or at a start."""
+        y, loss = self.task.y, self.task.loss
+        self.masses, self.scores = self.own.copy(), np.ascontiguousarray(1.0 - y.T)
+        self.shift = np.zeros(y.shape[1])
+        if init is not None:
+            rho = -loss.project_rows(y, -init.dual)
+            self.masses = np.ascontiguousarray(self.own - rho.T)
+            values = init.f - init.intercept
+            if not np.array_equal(rho, init.dual):
+                values = support_product(self.task.gram, rho)
+            self.scores += values.T
+            self.shift = init.intercept.copy()
+        elif self.task.fit_intercept:
+            self.shift = loss.constant_model(y)[0]
+
+    def improve(self, allowed: float) -> None:
+        """Go on until there seems to be little left."""
+        for _ in range(UNPROVED):
+            reached = self._round(allowed)
+            if reached or self.mean_gap * self.weights.size <= allowed:
+                break
+
+    def _round(self, allowed: float) -> bool:
+        """Sweep until little is left or often enough, then take a step on the face."""
+        self.rounds += 1
+        n = self.weights.size
+        for _ in range(SWEEPS):
+            gap = self._sweep(SMALL * max(self.mean_gap, allowed / n))
+            self.mean_gap = gap / n
+            if gap <= SMALL * allowed:
+                break
+        if self.rounds < self.due:
+            return False
+        reached = self._face_step()
+        self.wait = 1 if reached else min(2 * self.wait, LONGEST_WAIT)
+        self.due = self.rounds + self.wait
+        return reached
+
+    def _sweep(self, least: float) -> float:
+        """Visit every sample once; return the sum of their gaps."""
+        loop, order = compiled(*SWEEP), self.random.permutation(self.weights.size)
+        excess, place, total = self._excess(), 0, 0.0
+        while True:
+            place, steps, gap = loop(
+                self.masses,
+                self.scores,
+                self.shift,
+                excess,
+                self.penalty,
+                self.weights,
+                self.diagonal,
+                *self.source.rows,
+                order,
+                place,
+                least,
+            )
+            total, self.steps = total + gap, self.steps + steps
+            if place == order.size:
+                break
+            self.source.fetch(order[place : place + 1], place)
+        if not np.isfinite(self.scores).all():
+            raise ValueError(NOT_FINITE)
+        self.shift = self.shift + self.penalty * self._excess()
+        return total
+
+    def _excess(self) -> Array:
+        """Return what the classes of rho sum to."""
+        return np.asarray((self.own - self.masses).sum(axis=1))
+
+    def _face_step(self) -> bool:
+        """Move towards the minimum over the samples with mass on several classes.
+
+        Returns whether it was reached: until the face is nearly right it is far away.
+        """
+        torn = torn_samples(self.masses)
+        if not 0 < torn.size <= MOST_TORN:
+            return False
+        rows = self.source.take(torn)
+        excess = self._excess() if self.task.fit_intercept else np.zeros(0)
+        before = self.masses[:, torn]
+        masses, self.shift, reached = minimise_on_face(
+            before, self.scores[:, torn], self.shift, excess, rows[:, torn]
+        )
+        self.masses[:, torn] = masses
+        self.scores -= (masses - before) @ rows
+        return reached
+
+    def proved(self) -> _Proof:
+        """Return the nearest feasible point, and the best model of its expansion."""
+        task = self.task
+        y, loss = task.y, task.loss
+        rho = project_coupled(loss, y, self.rho, centre=task.fit_intercept)
+        values = support_product(task.gram, rho)
+        form = float(np.sum(rho * values))
+        size = float(np.sum(rho * rho)) * float(np.abs(self.diagonal).sum())
+        if not np.isfinite(form):
+            raise ValueError(NOT_FINITE)
+        if form < -ROUNDING * size:
+            raise IndefiniteKernelError(NOT_A_KERNEL)
+        b = np.zeros(y.shape[1])
+        if task.fit_intercept:
+            b, _ = loss.best_intercept(y, values)
+        f = values + b
+        dual = -float(loss.conjugate(y, -rho).sum()) - 0.5 * form
+        primal = float(loss.value(y, f).sum()) + 0.5 * form
+        return _Proof(rho, b, f, primal, dual)

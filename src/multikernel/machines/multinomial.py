@@ -1,0 +1,264 @@
+r"""Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
+
+With the expansion f = K rho + 1 b a Newton step solves, for all classes at once,
+
+.. math:: \rho + W (K \rho + 1 b^\top) = \hat\rho + W f, \qquad
+    \hat\rho = w (e_y - p), \quad W_i = w_i (\operatorname{diag}(p_i) - p_i p_i^\top).
+
+By conjugate gradients that takes some dozen products of K with a matrix of n_classes
+columns, less than the n_classes factorisations of an exact solution [1]_. Intercepts
+are a constant kernel, around those of the last step.
+
+References
+----------
+.. [1] Rasmussen, Williams (2006). Gaussian Processes for Machine Learning,
+   algorithm 3.3. MIT Press.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.base import GramMatrix
+from multikernel.gram.definite import ROUNDING
+from multikernel.losses.base import Loss
+from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
+from multikernel.losses.weighted import WeightedLoss
+from multikernel.machines.base import MachineFit
+from multikernel.machines.checks import NOT_A_KERNEL, NOT_FINITE, check_problem
+
+FORCING = 0.3
+"""Of the violation, that conjugate gradients may leave: on 1000 samples and 10 classes
+this took 600 products to 1e-9 where 0.03 took 960."""
+
+MOST_PRODUCTS = 1000
+"""Products of one Newton step."""
+
+CONSTANT = 10.0
+"""Times the mean of the diagonal: the constant kernel that stands for intercepts."""
+
+HALVINGS, ARMIJO = 50, 1e-4
+STALLED = 1e-6
+"""A violation below this that does not fall any more is at its rounding level."""
+
+SMALLEST = 1e-150
+"""A probability whose root still is a number."""
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """Newton's method in function space for the softmax loss.
+
+    Parameters
+    ----------
+    tol : float, default=1e-9
+        Stop when the largest entry of rho - w (e_y - p), divided by the largest one
+        of rho, is at most this. It bounds the error of the dual variable.
+    max_steps : int, default=100
+        Newton steps at most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseMatrix
+    >>> from multikernel.losses import SoftmaxLoss
+    >>> gram, y = DenseMatrix(np.eye(3)), np.eye(3)
+    >>> fit = Multinomial().fit(gram, y, SoftmaxLoss(), fit_intercept=False)
+    >>> bool(np.allclose(fit.dual, y - SoftmaxLoss().probabilities(fit.f)))
+    True
+    """
+
+    tol: float = 1e-9
+    max_steps: int = 100
+
+    def unsupported(self, loss: Loss) -> str | None:
+        """Return why this machine cannot treat the loss, or None if it can."""
+        base = loss.loss if isinstance(loss, WeightedLoss) else loss
+        if type(base) is SoftmaxLoss:  # a subclass may be any other loss
+            return None
+        return "Multinomial is for the softmax loss only."
+
+    def fit(
+        self,
+        gram: GramMatrix,
+        y: Array,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+        init: MachineFit | None = None,
+    ) -> MachineFit:
+        """Solve the problem; see `KernelMachine.fit`.
+
+        Parameters
+        ----------
+        gram : GramMatrix
+            Square, symmetric and positive semidefinite.
+        y : ndarray of shape (n_samples, n_classes)
+            One-hot.
+        loss : Loss
+            `SoftmaxLoss`, weighted or not.
+        fit_intercept : bool
+            Whether b is free.
+        init : MachineFit, optional
+            Any expansion; it need not be dual feasible.
+
+        Returns
+        -------
+        fit : MachineFit
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the loss is another one.
+        ValueError
+            If shapes disagree, the Gram matrix holds values that are not finite, or
+            there is no optimum: an intercept and a class without samples.
+        IndefiniteKernelError
+            If a negative quadratic form is met.
+        """
+        check_problem(self, gram, y, loss, init)
+        task = _Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
+        point, steps = task.first(init), 0
+        violation = task.violation(point)
+        while steps < self.max_steps and violation > self.tol:
+            allowed = FORCING * min(violation, 1.0)
+            point = task.searched(point, task.direction(point, allowed))
+            steps += 1
+            previous, violation = violation, task.violation(point)
+            if violation >= previous and violation <= STALLED:
+                break
+        # A slope of the loss is in its domain; an expansion is not, but at the end.
+        dual = task.slope(point)
+        form = float(np.sum(point.rho * point.values))
+        objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * form
+        converged = violation <= self.tol
+        return MachineFit(dual, point.b, point.f, objective, steps, converged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """An expansion, its image K rho, and intercepts; also a direction."""
+
+    rho: Array
+    values: Array
+    b: Array
+
+    @property
+    def f(self) -> Array:
+        """Return the decision values."""
+        return self.values + self.b
+
+    def moved(self, step: float, way: "_Point") -> "_Point":
+        """Return the point a step further."""
+        return _Point(
+            self.rho + step * way.rho,
+            self.values + step * way.values,
+            self.b + step * way.b,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is minimised."""
+
+    gram: GramMatrix
+    y: Array
+    loss: CoupledLoss
+    fit_intercept: bool
+
+    def first(self, start: MachineFit | None) -> _Point:
+        """Return the best constant model, or a start where that is better."""
+        zero = np.zeros_like(self.y)
+        b = np.zeros(self.y.shape[1])
+        if self.fit_intercept:
+            b, _ = self.loss.constant_model(self.y)
+        point = _Point(zero, zero, b)
+        if start is None:
+            return point
+        own = _Point(start.dual, start.f - start.intercept, start.intercept)
+        return own if self.objective(own) <= self.objective(point) else point
+
+    def objective(self, point: _Point) -> float:
+        """Return the objective."""
+        form = float(np.sum(point.rho * point.values))
+        return float(self.loss.value(self.y, point.f).sum()) + 0.5 * form
+
+    def slope(self, point: _Point) -> Array:
+        """Return minus the gradient of the loss."""
+        return -self.loss.gradient(self.y, point.f)
+
+    def violation(self, point: _Point) -> float:
+        """Return how far the expansion is from what the loss asks for."""
+        slope = self.slope(point)
+        largest = max(float(np.abs(slope).max()), SMALLEST)
+        off = float(np.abs(slope - point.rho).max())
+        if not np.isfinite(off):
+            raise ValueError(NOT_FINITE)
+        # What is centred but for rounding counts by its mean.
+        spilt = np.abs(point.rho.sum(axis=0)).max() / len(self.y)
+        return max(off, float(spilt) if self.fit_intercept else 0.0) / largest
+
+    def direction(self, point: _Point, allowed: float) -> _Point:
+        """Return Newton's step, but for a share of the gradient, and downhill.
+
+        Conjugate gradients run in the space of functions, with its inner product: all
+        on the way lower the quadratic model, and a product with K is made for each.
+        """
+        w, slope = self.loss.masses(self.y)[:, None], self.slope(point)
+        p = self.y - slope / w
+        constant = CONSTANT * float(np.abs(self.gram.diagonal()).mean())
+        constant = constant if self.fit_intercept else 0.0
+
+        def bent(values: Array, sums: Array) -> Array:
+            """Return W times a change of the decision values."""
+            z = values + constant * sums
+            return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
+
+        # Changes of the expansion and its image; sums are the constant kernel's.
+        change, image = np.zeros_like(p), np.zeros_like(p)
+        sums = np.zeros(p.shape[1])
+        residual, rest = slope - point.rho, slope.sum(axis=0)
+        way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
+        for k in range(MOST_PRODUCTS):
+            own = self.gram.matvec(residual)
+            new = float(np.sum(residual * own) + constant * (rest @ rest))
+            least = allowed**2 * new if k == 0 else least
+            if new <= least:
+                break
+            share = new / square if k else 0.0
+            way, way_sums = residual + share * way, rest + share * way_sums
+            way_image, square = own + share * way_image, new
+            bend = bent(way_image, way_sums)
+            steep, steep_sums = way + bend, way_sums + bend.sum(axis=0)
+            curvature = float(np.sum(way_image * steep))
+            curvature += constant * float(way_sums @ steep_sums)
+            if not curvature > 0.0:
+                raise IndefiniteKernelError(NOT_A_KERNEL)
+            length = square / curvature
+            change, image = change + length * way, image + length * way_image
+            sums = sums + length * way_sums
+            residual, rest = residual - length * steep, rest - length * steep_sums
+        return _Point(change, image, constant * sums)
+
+    def searched(self, point: _Point, way: _Point) -> _Point:
+        """Return the point to which halved steps lead; the objective falls."""
+        form = float(np.sum(way.rho * way.values))
+        size = float(np.sum(way.rho**2)) * float(np.abs(self.gram.diagonal()).sum())
+        if form < -ROUNDING * size:
+            raise IndefiniteKernelError(NOT_A_KERNEL)
+        before = self.objective(point)
+        inner = float(np.sum(way.rho * point.values))
+        own = float(np.sum(point.rho * point.values))
+        slope = inner - float(np.sum(self.slope(point) * way.f))
+        length = 1.0
+        for _ in range(HALVINGS):
+            new = point.moved(length, way)
+            losses = float(self.loss.value(self.y, new.f).sum())
+            after = losses + 0.5 * own + length * inner + 0.5 * length**2 * form
+            if after <= before + ARMIJO * length * slope + 1e-14 * abs(before):
+                return new
+            length *= 0.5
+        return point

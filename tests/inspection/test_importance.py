@@ -1,0 +1,102 @@
+"""Permutation importance by groups of columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel.estimators import SpicyMKLRegressor, stack_grams
+from multikernel.inspection import group_permutation_importance
+from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+
+NAMES = ["a", "b", "c", "d"]
+KERNELS = [
+    ColumnKernel(GaussianKernel(1.0), [0, 1]),
+    ColumnKernel(LinearKernel(), [0, 1]),
+    ColumnKernel(LinearKernel(), 2),
+    ColumnKernel(LinearKernel(), 3),
+]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((100, 4))
+    y = X[:, 0] * X[:, 1] + 0.5 * X[:, 0] + 0.5 * X[:, 2]
+    return X, y, SpicyMKLRegressor(KERNELS, 0.01).fit(X, y)
+
+
+def test_it_is_the_fall_of_the_score(fitted):
+    X, y, model = fitted
+    found = group_permutation_importance(
+        model, X, y, {"pair": [0, 1], "c": [2]}, n_repeats=2, random_state=0
+    )
+    random = np.random.RandomState(0)
+    expected = []
+    for columns in ([0, 1], [2]):
+        for _ in range(2):
+            order = random.permutation(len(y))
+            mixed = X.copy()
+            mixed[:, columns] = X[order][:, columns]
+            expected.append(model.score(X, y) - r2_score(y, model.predict(mixed)))
+    np.testing.assert_allclose(found.importances.ravel(), expected)
+    np.testing.assert_allclose(found.importances_mean, found.importances.mean(axis=1))
+
+
+def test_kernels_of_the_same_columns_are_one_group(fitted):
+    X, y, model = fitted
+    found = group_permutation_importance(model, X, y, random_state=0)
+    assert found.group_names[0] == f"{model.kernel_names_[0]} and 1 more"
+    assert found.group_names[1] == model.kernel_names_[2]
+    assert found.importances_mean[0] > found.importances_mean[1] > 0.05
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_and_pipelines(fitted, frame):
+    X, y, _ = fitted
+    table = frame(X, NAMES) if frame is pl.DataFrame else frame(X, columns=NAMES)
+    model = SpicyMKLRegressor(KERNELS, 0.01).fit(table, y)
+    groups = {"pair": ["a", "b"], "c": ["c"]}
+    found = group_permutation_importance(model, table, y, groups, random_state=0)
+    plain = group_permutation_importance(
+        SpicyMKLRegressor(KERNELS, 0.01).fit(X, y),
+        X,
+        y,
+        {"pair": [0, 1], "c": [2]},
+        random_state=0,
+    )
+    np.testing.assert_allclose(found.importances, plain.importances)
+    steps = make_pipeline(StandardScaler(), SpicyMKLRegressor(KERNELS, 0.01))
+    steps.fit(table, y)
+    scaled = group_permutation_importance(
+        steps, table, y, {"pair": [0, 1]}, random_state=0
+    )
+    assert scaled.importances_mean[0] > 0.5
+
+
+def test_precomputed_kernels_are_groups_of_their_own(fitted):
+    X, y, _ = fitted
+    grams = stack_grams([kernel(X) for kernel in KERNELS])
+    given = SpicyMKLRegressor("precomputed", 0.01).fit(grams, y)
+    found = group_permutation_importance(given, grams, y, random_state=0)
+    assert found.group_names == [given.kernel_names_[m] for m in given.active_kernels_]
+    assert found.importances_mean[0] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("column", "'kernel', 'view' or a mapping"),
+        ("view", "belong to no views"),
+        ({"a": []}, "'a' has no columns"),
+        ({"a": [9]}, "asks for column 9"),
+        ({"a": ["x"]}, "asks for column 'x'"),
+    ],
+)
+def test_wrong_groups_are_named(fitted, groups, message):
+    X, y, model = fitted
+    with pytest.raises(ValueError, match=message):
+        group_permutation_importance(model, X, y, groups)

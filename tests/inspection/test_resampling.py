@@ -1,0 +1,249 @@
+"""Stability selection and the bootstrap, against fits made one by one."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel.estimators import (
+    GroupOMPRegressor,
+    HKLRegressor,
+    LpMKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    stack_grams,
+    variance_shares,
+)
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.inspection import Stability, bootstrap, stability_selection
+from multikernel.inspection.resampling import draws_with_replacement, halves
+from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+
+KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
+
+
+def data(n=60, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 4))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * random.standard_normal(n)
+
+
+class Recorder:
+    """Remembers what a draw has drawn, in the order of the samples of a fit."""
+
+    def __init__(self, draw):
+        self.draw = draw
+
+    def __call__(self, samples):
+        self.counts, self.rows = self.draw(samples), samples.rows
+        return self.counts
+
+
+def drawn(monkeypatch, module, name):
+    """Return where the counts of the next call will be found."""
+    kept = []
+    make = {"halves": halves, "draws_with_replacement": draws_with_replacement}[name]
+
+    def recorded(*args):
+        kept.append(Recorder(make(*args)))
+        return kept[-1]
+
+    monkeypatch.setattr(module, name, recorded)
+    return kept
+
+
+@pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_half_chooses_what_a_fit_on_it_chooses(monkeypatch, storage, copies):
+    from multikernel.inspection import stability
+
+    X, y = data()
+    if copies:
+        X, y = np.vstack([X, X[:20]]), np.append(y, y[:20])
+    weights = np.random.default_rng(1).integers(1, 3, len(y)).astype(float)
+    model = SpicyMKLRegressor(KERNELS, 0.1, tol=1e-8, storage=storage)
+    kept = drawn(monkeypatch, stability, "halves")
+    found = stability_selection(model, X, y, 4, sample_weight=weights, random_state=3)
+    counts, rows = kept[0].counts, kept[0].rows
+    assert (counts[0] + counts[1] <= 1).all()
+    assert counts[0].sum() == counts[1].sum() == len(y) // 2
+    assert not (counts[0] == counts[2]).all()
+    for chosen, count in zip(found.selections, counts, strict=True):
+        half = rows[count > 0]
+        alone = model.fit(X[half], y[half], weights[half])
+        np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
+    whole = model.fit(X, y, weights)
+    np.testing.assert_array_equal(found.active_kernels, whole.active_kernels_)
+
+
+def test_classes_keep_their_shares(monkeypatch):
+    from multikernel.inspection import stability
+
+    X, y = data()
+    labels = np.digitize(y, [-0.3, 0.8])
+    model = SpicyMKLClassifier(KERNELS, 0.05, tol=1e-7)
+    kept = drawn(monkeypatch, stability, "halves")
+    found = stability_selection(model, X, labels, 2, random_state=0)
+    for chosen, count in zip(found.selections, kept[0].counts, strict=True):
+        half = kept[0].rows[count > 0]
+        np.testing.assert_array_equal(
+            np.bincount(labels[half]), np.bincount(labels) // 2
+        )
+        alone = model.fit(X[half], labels[half])
+        np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
+
+
+def test_threads_change_nothing():
+    X, y = data()
+    model = SpicyMKLRegressor(KERNELS, 0.1)
+    one, two = (
+        stability_selection(model, X, y, 6, n_jobs=jobs, random_state=0)
+        for jobs in (None, 2)
+    )
+    np.testing.assert_array_equal(one.selections, two.selections)
+
+
+def test_precomputed_matrices_and_greedy_models():
+    X, y = data()
+    grams = stack_grams([kernel(X) for kernel in KERNELS])
+    model = GroupOMPRegressor(KERNELS, 0.01, max_kernels=2)
+    given = GroupOMPRegressor("precomputed", 0.01, max_kernels=2)
+    found = stability_selection(model, X, y, 10, random_state=0)
+    other = stability_selection(given, grams, y, 10, random_state=0)
+    np.testing.assert_array_equal(found.selections.sum(axis=1), 2)
+    np.testing.assert_array_equal(found.active_kernels, other.active_kernels)
+    np.testing.assert_array_equal(found.selections, other.selections)
+    shares = bootstrap(given, grams, y, 4, random_state=0).variance_shares
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_the_bound_is_that_of_the_paper():
+    selections = np.zeros((4, 50), dtype=bool)
+    selections[:, 0] = True
+    selections[:3, 1] = True
+    selections[0, 2:7] = True
+    names = tuple(f"kernel {m}" for m in range(50))
+    found = Stability(names, selections, np.array([0]), 0.75)
+    assert found.n_selected == 3.0
+    assert found.expected_false == pytest.approx(3.0**2 / 50 / 0.5)
+    np.testing.assert_array_equal(found.stable_kernels, [0, 1])
+    groups = ["a"] + ["b"] * 6 + ["c"] * 43
+    assert found.group_frequencies(groups) == {"a": 1.0, "b": 0.75, "c": 0.0}
+    with pytest.raises(ValueError, match="group of every kernel, 50 of them, got 1"):
+        found.group_frequencies(["a"])
+
+
+def test_few_noise_kernels_pass_where_there_is_only_noise():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((80, 30)), random.standard_normal(80)
+    kernels = ParameterGrid([LinearKernel()], range(30))
+    # Every half takes kernels in, or the bound would bound nothing.
+    model = SpicyMKLRegressor(kernels, 0.15)
+    found = stability_selection(model, X, y, 40, threshold=0.9, random_state=0)
+    assert found.n_selected > 1.0
+    assert found.stable_kernels.size <= np.ceil(found.expected_false)
+
+
+def test_a_pipeline_is_fitted_up_to_its_model():
+    X, y = data()
+    model = SpicyMKLRegressor(KERNELS, 0.1)
+    steps = make_pipeline(StandardScaler(), model)
+    found = stability_selection(steps, 100.0 * X, y, 6, random_state=0)
+    scaled = StandardScaler().fit_transform(X)
+    plain = stability_selection(model, scaled, y, 6, random_state=0)
+    np.testing.assert_array_equal(found.selections, plain.selections)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpicyMKLRegressor(KERNELS, 0.1, tol=1e-9, storage="dense"),
+        SpicyMKLRegressor(KERNELS, 0.1, tol=1e-9, storage="low_rank"),
+        LpMKLRegressor(KERNELS, 1.0, loss="squared_error", tol=1e-9, storage="dense"),
+    ],
+)
+def test_a_resample_is_a_fit_with_weights(monkeypatch, model):
+    from multikernel.inspection import intervals
+
+    X, y = data()
+    kept = drawn(monkeypatch, intervals, "draws_with_replacement")
+    found = bootstrap(model, X, y, 3, random_state=0)
+    for number, count in enumerate(kept[0].counts):
+        assert count.sum() == len(y)
+        weights = np.zeros(len(y))
+        weights[kept[0].rows] = count
+        alone = model.fit(X, y, weights)
+        np.testing.assert_allclose(
+            found.kernel_weights[number], alone.kernel_weights_, atol=1e-3
+        )
+        shares = np.zeros(len(KERNELS))
+        terms = alone.contributions(X)
+        shares[alone.active_kernels_] = variance_shares(terms, weights)
+        np.testing.assert_allclose(found.variance_shares[number], shares, atol=1e-3)
+        values = found.models[number].decision_values(X)[:, 0]
+        np.testing.assert_allclose(values, alone.predict(X), atol=1e-2)
+
+
+def test_intervals_and_bands_hold_what_they_say():
+    X, y = data()
+    found = bootstrap(SpicyMKLRegressor(KERNELS, 0.1), X, y, 20, random_state=0)
+    low, high = found.interval(level=0.8)
+    inside = (found.variance_shares >= low) & (found.variance_shares <= high)
+    assert (inside.mean(axis=0) >= 0.8).all()
+    assert low[0] > 0.1  # of the sine
+    low, high = found.band(X, [0, 1], level=0.9, center=X)
+    assert low.shape == high.shape == (len(X), 1)
+    assert (low <= high).all()
+    # The sine is inside, give or take the shrinkage.
+    wave = np.sin(2.0 * X[:, 0])
+    assert np.corrcoef(0.5 * (low + high)[:, 0], wave)[0, 1] > 0.9
+
+
+def test_fits_that_did_not_converge_are_counted_once():
+    X, y = data()
+    model = SpicyMKLRegressor(KERNELS, 0.01, max_iter=1, tol=1e-8)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stability_selection(model, X, y, 4, random_state=0)
+    told = [w for w in caught if w.category is ConvergenceWarning]
+    assert len(told) == 1
+    assert "4 of the 4 fits of stability_selection" in str(told[0].message)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SpicyMKLClassifierCV(KERNELS), "give SpicyMKLClassifier the best_params_"),
+        (HKLRegressor(), "HKLRegressor searches a graph"),
+        (StandardScaler(), "got StandardScaler"),
+    ],
+)
+def test_models_without_a_list_of_kernels_are_refused(model, message):
+    X, y = data()
+    with pytest.raises(TypeError, match=message):
+        stability_selection(model, X, y, 4)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_resamples": 5}, "must be even"),
+        ({"n_resamples": 0}, "n_resamples"),
+        ({"threshold": 0.5}, "threshold"),
+        ({"n_jobs": 0}, "n_jobs"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, message):
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        stability_selection(SpicyMKLRegressor(KERNELS), X, y, **wrong)
+
+
+def test_a_class_of_one_sample_cannot_be_halved():
+    X, y = data()
+    labels = np.where(np.arange(len(y)) == 0, "rare", "common")
+    with pytest.raises(ValueError, match="Class 'rare' has one sample"):
+        stability_selection(SpicyMKLClassifier(KERNELS), X, labels, 4)

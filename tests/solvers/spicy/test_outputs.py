@@ -1,0 +1,123 @@
+"""Several outputs at once: one selection, certified, with T = 1 as a special case."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.reference.conic import LOSS_NAMES, reference_optimum
+
+from multikernel.certificates import alpha_max, duality_gap
+from multikernel.gram import DenseStack, LowRankStack
+from multikernel.losses import LOSSES, weighted
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import BlockElasticNet, BlockL1
+from multikernel.solvers import SpicyMKL
+from multikernel.testing import check_solution, check_solver
+
+
+def make_problem(loss_name, n_outputs=3, intercept=True, seed=0, n=20, n_kernels=5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_kernels))
+    squared = (X[:, None] - X[None]) ** 2
+    gram = DenseStack(np.ascontiguousarray(np.exp(-np.moveaxis(squared, 2, 0))))
+    y = np.sin(2.0 * X[:, :2]) @ rng.normal(size=(2, n_outputs))
+    y += 0.1 * rng.normal(size=y.shape) + 0.3
+    if loss_name in ("hinge", "log_loss"):
+        y = np.where(y > np.median(y, axis=0), 1.0, -1.0)
+    problem = Problem(gram, y, LOSSES[loss_name](), BlockL1(1.0), intercept)
+    return replace(problem, regularizer=BlockL1(0.4 * alpha_max(problem)))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("loss_name", LOSS_NAMES)
+def test_optima_are_those_of_conic_programs(loss_name, intercept):
+    problem = make_problem(loss_name, intercept=intercept)
+    solution = SpicyMKL(tol=1e-7).solve(problem)
+    check_solution(problem, solution, 1e-7)
+    assert solution.status is Status.CONVERGED
+    best = reference_optimum(
+        problem.gram.array,
+        problem.y,
+        loss_name,
+        problem.regularizer.alpha,
+        fit_intercept=intercept,
+    )
+    assert solution.objective == pytest.approx(best.objective, rel=1e-6)
+    rough = SpicyMKL(tol=0.1).solve(problem)
+    true_gap = (rough.objective - best.objective) / abs(rough.objective)
+    assert rough.duality_gap >= true_gap - 1e-9
+    assert solution.active.size > 0
+    np.testing.assert_allclose(solution.norms, best.norms, atol=1e-2)
+
+
+@pytest.mark.parametrize("loss_name", LOSS_NAMES)
+def test_conformance_with_several_outputs(loss_name):
+    problems = [make_problem(loss_name, seed=1)]
+    problems.append(replace(problems[0], regularizer=BlockElasticNet(0.5, 0.7)))
+    check_solver(SpicyMKL(tol=1e-5), problems)
+
+
+@pytest.mark.parametrize("loss_name", LOSS_NAMES)
+def test_a_column_is_one_output(loss_name):
+    problem = make_problem(loss_name, n_outputs=1)
+    column = SpicyMKL(tol=1e-6).solve(problem)
+    single = SpicyMKL(tol=1e-6).solve(replace(problem, y=problem.y[:, 0]))
+    assert column.objective == pytest.approx(single.objective, rel=1e-6)
+    assert column.dual.shape == problem.y.shape
+    np.testing.assert_array_equal(column.active, single.active)
+    np.testing.assert_allclose(column.dual[:, 0], single.dual, atol=1e-3)
+
+
+def test_the_same_output_twice_costs_as_one_of_a_smaller_strength():
+    # ||(f, f)|| = 2^(1/2) ||f|| and the loss is doubled: alpha / 2^(1/2) for one.
+    single = make_problem("squared_error", n_outputs=1)
+    alpha = single.regularizer.alpha
+    twice = replace(single, y=np.repeat(single.y, 2, axis=1))
+    single = replace(single, regularizer=BlockL1(alpha / np.sqrt(2.0)))
+    both, one = (SpicyMKL(tol=1e-8).solve(problem) for problem in (twice, single))
+    assert both.objective == pytest.approx(2.0 * one.objective, rel=1e-7)
+    np.testing.assert_allclose(both.norms, np.sqrt(2.0) * one.norms, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss_name", LOSS_NAMES)
+def test_weighted_samples_are_copies(loss_name):
+    problem = make_problem(loss_name, seed=3)
+    counts = np.arange(20) % 3 + 1
+    rows = np.repeat(np.arange(20), counts)
+    heavier = weighted(problem.loss, counts.astype(np.float64))
+    copied = replace(problem, y=problem.y[rows], gram=problem.gram.restrict(rows, rows))
+    solver = SpicyMKL(tol=1e-7)
+    objective = solver.solve(replace(problem, loss=heavier)).objective
+    assert objective == pytest.approx(solver.solve(copied).objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss_name", LOSS_NAMES)
+def test_factors_give_what_matrices_give(loss_name):
+    rng = np.random.default_rng(5)
+    problem = make_problem(loss_name, seed=5)
+    factors = [rng.normal(size=(20, rank)) for rank in (1, 3, 2, 4)]
+    dense = DenseStack(np.stack([Z @ Z.T for Z in factors]))
+    problem = replace(problem, gram=dense)
+    problem = replace(problem, regularizer=BlockL1(0.3 * alpha_max(problem)))
+    solver = SpicyMKL(tol=1e-7)
+    whole = solver.solve(problem)
+    Z = np.hstack(factors)
+    thin = replace(problem, gram=LowRankStack(Z, Z, np.array([0, 1, 4, 6, 10])))
+    found = solver.solve(thin)
+    check_solution(thin, found, 1e-7)
+    assert found.objective == pytest.approx(whole.objective, rel=1e-6)
+
+
+def test_a_path_is_that_of_single_solves():
+    for name in ("squared_error", "hinge"):
+        problem = make_problem(name, seed=7)
+        penalties = [
+            BlockL1(share * problem.regularizer.alpha) for share in (2, 1, 0.5)
+        ]
+        for solution, penalty in zip(
+            SpicyMKL(tol=1e-6).solve_path(problem, penalties), penalties, strict=True
+        ):
+            own = replace(problem, regularizer=penalty)
+            alone = SpicyMKL(tol=1e-6).solve(own)
+            assert duality_gap(own, solution) <= 1.1e-6
+            assert solution.objective == pytest.approx(alone.objective, rel=2e-6)

@@ -1,0 +1,32 @@
+"""The examples of the gallery run: small here, whole in ``make test-slow``."""
+
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="the examples draw")
+from matplotlib import pyplot as plt
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.parametrize(
+    "size", ["small", pytest.param("full", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, size, monkeypatch, tmp_path):
+    if size == "full" and "MULTIKERNEL_EXAMPLES" not in path.read_text("utf-8"):
+        pytest.skip("has one size")
+    monkeypatch.setenv("MULTIKERNEL_EXAMPLES", size)
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a reader would stumble over them
+        runpy.run_path(str(path), run_name="__main__")
+    assert list(tmp_path.iterdir()) == []
+    plt.close("all")
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 8
