@@ -38,20 +38,21 @@ from multikernel.kernels.memorising import MEMORISES
 from multikernel.kernels.radial import RadialDictionary
 
 NEARLY_CONSTANT = 1e-3
-"""Mean difference between entries on and beside the diagonal, over the largest entry,
-below which a kernel is nearly constant: that of a Gaussian 22 median distances wide. By
-its trace 999 parts of a thousand of it are a constant, which the intercept is."""
+"""A kernel is nearly constant where its entries beside the diagonal differ from those
+on it, and among themselves, by less than this share of the largest entry, as those of a
+Gaussian 22 median distances wide do. By its trace 999 parts of a thousand of it are a
+constant, which the intercept is."""
 
 ROUNDED = 1e-8
-"""The same where a kernel's variance is made one: single precision holds no digit of
-the rest then, and double precision half of them."""
+"""This takes the place of `NEARLY_CONSTANT` where a kernel's variance is made one:
+single precision then holds no digit of the rest, and double precision half of them."""
 
 HIDES = 100.0
-"""Deviation of a column over the median of the others from which on a kernel on all of
-them sees the one: they make a ten-thousandth of its squared distances."""
+"""A column hides others from a kernel on all of them where its deviation is so many
+times their median: each of them makes a ten-thousandth of its squared distances."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
-"""Kernels that the scales of columns matter to."""
+"""These are the kernels that the scales of columns matter to."""
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:
@@ -153,14 +154,14 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
 
 def _useless(grams: Grams) -> list[str]:
     """Return what is to be said of kernels near the identity, and near a constant."""
-    drops, ratios = kernel_shapes(grams.stack)
+    spans, ratios = kernel_shapes(grams.stack)
     steps = check_steps(grams.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     limit = ROUNDED if scaled else NEARLY_CONSTANT
-    constant = drops < limit
+    constant = spans < limit
     # Named already.
     constant[grams.built.degenerate] = False
-    of = f"of {drops.size} kernels"
+    of = f"of {spans.size} kernels"
     said = []
     for found, sentence in (
         (
