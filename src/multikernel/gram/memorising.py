@@ -22,7 +22,8 @@ NUMBERS_PER_TASK = 2**22
 """Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
 
 FAR = 0.01
-"""Of a factor's trace: where it lacks more, its columns are not those of its kernel."""
+"""Where a factor lacks more than this share of its trace, its columns are not those of
+its kernel."""
 
 
 def memorising_kernels(stack: GramStack) -> Indices:
