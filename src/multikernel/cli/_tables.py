@@ -121,13 +121,7 @@ def read_table(
     y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
     groups = frame[choice.group].to_numpy() if choice.group else None
     features = frame.drop(columns=list(dict.fromkeys(named)))
-    if only is not None:
-        _require(path, features.columns, list(only))
-        known = set(only)
-        say_ignored(
-            "that the model does not know", [str(c) for c in features if c not in known]
-        )
-        features = features[list(only)]
+    features = known_part(path, features, only)
     views = choice.find([str(name) for name in features])
     if views:
         features = features[
@@ -140,6 +134,40 @@ def read_table(
         words += [name for name in texts if name not in (*strings, *words)]
     X = features_of(path, features, (*strings, *words))
     return Table(X, y, None, strings, tuple(words), views, groups)
+
+
+def known_part(
+    path: Path, frame: pd.DataFrame, only: Sequence[str] | None, tell: bool = True
+) -> pd.DataFrame:
+    """Return the columns that a model takes, and note the others.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : DataFrame
+        Its features.
+    only : sequence of str or None
+        What the model takes; None for whatever there is.
+    tell : bool, default=True
+        Whether columns that are left out are noted.
+
+    Returns
+    -------
+    part : DataFrame
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if only is None:
+        return frame
+    _require(path, frame.columns, list(only))
+    others = [str(column) for column in frame if column not in set(only)]
+    if tell:
+        say_ignored("that the model does not know", others)
+    return frame[list(only)]
 
 
 def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:

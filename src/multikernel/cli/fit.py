@@ -1,20 +1,29 @@
 """``multikernel fit``: train a model on a file and save it."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import Pipeline
 
 from multikernel.cli import _options as options
 from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._methods import find_method
+from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SequenceChoice
-from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, fit_live, with_scaling
-from multikernel.cli._views import parse_columns
+from multikernel.cli._streams import (
+    SpooledTable,
+    by_batches,
+    fitted_stream,
+    read_spooled,
+)
+from multikernel.cli._tables import Table, read_table
+from multikernel.cli._training import Training, fit_arguments, with_scaling
+from multikernel.cli._views import PLAIN, parse_columns
 from multikernel.persistence import check_place, save
 
 
@@ -49,6 +58,8 @@ def fit(
     tol: options.Tolerance = None,
     storage: options.Storage = None,
     max_rank: options.MaxRank = None,
+    folder: options.Folder = None,
+    stream: options.Stream = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -78,22 +89,41 @@ def fit(
         strings,
         storage,
         max_rank,
+        folder,
     )
     choice = parse_columns(view, category, group)
-    table = read_table(data, target, drop or [], sequence or [], choice)
+    if by_batches(data, stream) and not sequence and choice == PLAIN:
+        table: Table = read_spooled(data, target, drop or [], folder)
+    else:
+        table = read_table(data, target, drop or [], sequence or [], choice)
     estimator = training.estimator(table, strength, cv=cv is not None)
-    pipeline = with_scaling(estimator, table, scale)
     with training.blamed():
-        seconds = fit_live(pipeline, table, training.method.title)
+        pipeline, facts = _fitted(estimator, table, scale, training.method.title)
     if output is not None:
         save(pipeline, output)
-    report = _collected(pipeline, table, seconds) | {
+    report = _collected(pipeline, table, facts) | {
         "model_file": None if output is None else str(output)
     }
     if json:
         _report.print_json(report)
     else:
         _show(report)
+
+
+def _fitted(
+    estimator: Any, table: Table, scale: bool, title: str
+) -> tuple[Pipeline, dict[str, Any]]:
+    """Return the fitted pipeline, the seconds that it took, and its score."""
+    start = time.perf_counter()
+    with LiveFit(title, tol=estimator.tol, n_samples=len(table.y)) as watch:
+        if isinstance(table, SpooledTable):
+            pipeline, score = fitted_stream(estimator, table, scale, watch)
+        else:
+            pipeline = with_scaling(estimator, table, scale)
+            pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
+            score = pipeline.score(table.X, table.y)
+    seconds = time.perf_counter() - start
+    return pipeline, {"seconds": seconds, "training_score": score}
 
 
 def _strength(
@@ -122,13 +152,9 @@ def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
     return {"cv": GroupKFold(cv)}
 
 
-def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
+def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
-    report = {
-        "n_samples": len(table.y),
-        "seconds": seconds,
-        "training_score": pipeline.score(table.X, table.y),
-    }
+    report = {"n_samples": len(table.y), **facts}
     return report | _report.model_report(pipeline, table.kernel_names)
 
 
