@@ -74,8 +74,10 @@ def predict(
         _predict_stream(model, max_bytes, data, target, drop or [], output, proba)
         return
     with opened(model, max_bytes) as estimator:
-from multikernel.cli._sequences import known_columns, known_features
-from multikernel.cli._streams import by_batches, predict_stream, score_of
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(data, target, drop or [], sequences, choice, only)
+        frame = _answers(estimator, table.X, proba)
         score = None if target is None else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})

@@ -22,6 +22,7 @@ from multikernel.gram import (
     DenseStack,
     GramStack,
 )
+from multikernel.gram.files import evenly_spaced
 from multikernel.gram.memorising import kernel_shapes
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.scaled import ScaledStack
@@ -50,6 +51,9 @@ single precision then holds no digit of the rest, and double precision half of t
 HIDES = 100.0
 """A column hides others from a kernel on all of them where its deviation is so many
 times their median: each of them makes a ten-thousandth of its squared distances."""
+
+SAMPLED_ROWS = 10_000
+"""Deviations of columns are those of so many rows at most: tables may be in files."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
@@ -199,8 +203,10 @@ def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> st
             sets.add(tuple(columns))
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
-    with np.errstate(over="ignore", invalid="ignore"):
-        deviations[used] = np.nanstd(X[:, used], axis=0) if used else 0.0
+    if used:
+        rows = evenly_spaced(X.shape[0], SAMPLED_ROWS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations[used] = np.nanstd(X[rows[:, None], used], axis=0)
     hiding = set()
     for columns in sets:
         own = deviations[list(columns)]
