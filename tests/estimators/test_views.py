@@ -261,8 +261,11 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
     assert "variance_share" not in model._repr_html_()
     model.fit(FRAME, Y)
     text = model._repr_mimebundle_()["text/html"]
-    for said in ("variance_share", "duality_gap", "alpha", "score", "<td>clinic</td>"):
+    for said in ("variance_share", "duality gap", "alpha", "r2 in cross-validation"):
         assert said in text
+    assert text.count("<td>clinic</td>") >= 1
+    assert text.count("Shares of the variance sum to one") == 1
+    assert model._repr_html_().count("Shares of the variance sum to one") == 1
     assert model.summary().attrs["alpha"] == model.alpha_
 
 
