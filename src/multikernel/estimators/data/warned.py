@@ -33,6 +33,7 @@ from multikernel.kernels import (
     KernelDictionary,
     LinearKernel,
     OptionalKernel,
+    ParameterGrid,
     PolynomialKernel,
 )
 from multikernel.kernels.memorising import MEMORISES
@@ -191,16 +192,7 @@ def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> st
         return ""
     layout, X = samples.table.layout, samples.X
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
-    sets: set[tuple[int, ...]] = set()
-    for m in range(len(dictionary)):
-        kernel = dictionary[m]
-        columns: Any = range(X.shape[1])
-        if isinstance(kernel, ColumnKernel):
-            columns, kernel = kernel.columns, kernel.kernel
-        if isinstance(kernel, OptionalKernel):
-            kernel = kernel.kernel
-        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
-            sets.add(tuple(columns))
+    sets = _column_sets(dictionary, X.shape[1])
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
     if used:
@@ -217,6 +209,32 @@ def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> st
             if own[largest] > HIDES * np.median(others):
                 hiding.add(columns[int(largest)])
     return listed([_column_name(samples, column) for column in sorted(hiding)])
+
+
+def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
+    """Return the columns, of n, of the kernels that their scales matter to."""
+    if type(dictionary) is ParameterGrid:
+        # Without building its kernels, which may be very many.
+        chosen = [c for c in dictionary.column_sets if not isinstance(c, slice)]
+        scaled = any(isinstance(kernel, SCALED) for kernel in dictionary.kernels)
+        whole = {tuple(range(n))} if len(chosen) < len(dictionary.column_sets) else ()
+        return {*map(_as_tuple, chosen), *whole} if scaled else set()
+    sets: set[tuple[int, ...]] = set()
+    for m in range(len(dictionary)):
+        kernel = dictionary[m]
+        columns: Any = range(n)
+        if isinstance(kernel, ColumnKernel):
+            columns, kernel = kernel.columns, kernel.kernel
+        if isinstance(kernel, OptionalKernel):
+            kernel = kernel.kernel
+        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
+            sets.add(tuple(columns))
+    return sets
+
+
+def _as_tuple(columns: Any) -> tuple[int, ...]:
+    """Return columns by position, or one of them, as a tuple."""
+    return (int(columns),) if np.ndim(columns) == 0 else tuple(columns)
 
 
 def _column_name(samples: Samples, column: int) -> str:
