@@ -19,10 +19,11 @@ from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
 MARGIN = 0.5
-"""Of what a bound may be, that is asked for: the next dual point is another one."""
+"""Landmarks are added until a bound is this share of what it may be, as the next dual
+point is another one."""
 
 TIGHT = 1e-5
-"""Of the largest form, by which a bound on it may exceed it."""
+"""A bound on a form may exceed it by this share of the largest form."""
 
 COMPUTED = 2**35
 """Values of kernels that are computed for one proof, a minute's work."""
