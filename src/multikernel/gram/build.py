@@ -335,7 +335,10 @@ def check_size(
     if needed > limit:
         if alternatives is None:
             half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
-            alternatives = f"storage='lazy' to recompute kernels in blocks,{half}"
+            alternatives = (
+                "storage='low_rank' to hold factors, storage='lazy' to recompute "
+                f"kernels in blocks,{half}"
+            )
         raise StackTooLargeError(
             f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "
             f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
