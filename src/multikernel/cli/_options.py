@@ -80,8 +80,24 @@ Tolerance = Annotated[
 Storage = Annotated[
     str | None,
     typer.Option(
-        help="How kernels are held: auto, dense, dense32, lazy or low_rank.",
+        help="How kernels are held: auto, dense, dense32, lazy, low_rank or memmap (in "
+        "a file).",
         metavar="NAME",
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of large files: whole kernels for --storage memmap, which are "
+        "used again, and factors and tables otherwise, which are temporary.",
+    ),
+]
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Read the file by batches; settled by its size if not given.",
+        show_default=False,
     ),
 ]
 MaxRank = Annotated[

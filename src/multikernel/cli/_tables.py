@@ -95,7 +95,7 @@ def read_table(
     named = [*drop, *([target] if target else [])]
     _require(path, frame.columns, named)
     y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
-    return Table(_features(path, frame.drop(columns=named), kept), y, None, kept)
+    return Table(features_of(path, frame.drop(columns=named), kept), y, None, kept)
 
 
 def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
@@ -159,10 +159,10 @@ def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
     _require(path, frame.columns, drop)
-    return Table(_features(path, frame.drop(columns=drop)), y)
+    return Table(features_of(path, frame.drop(columns=drop)), y)
 
 
-def _features(
+def features_of(
     path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return the features as numbers, apart from sequences."""

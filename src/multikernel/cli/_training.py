@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
@@ -15,7 +16,7 @@ from multikernel.cli._methods import Method, find_task, label_keys, parse_settin
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
-from multikernel.gram import LowRank
+from multikernel.gram import LowRank, MemoryMapped, Storage
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Training:
         How kernels are held; the estimator's default when None.
     max_rank : int or None, default=None
         Landmarks of a kernel at most, for low rank; its default when None.
+    folder : Path or None, default=None
+        Where kernels are held in files.
     """
 
     method: Method
@@ -53,6 +56,7 @@ class Training:
     sequences: SequenceChoice = SPECTRA
     storage: str | None = None
     max_rank: int | None = None
+    folder: Path | None = None
 
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
@@ -70,13 +74,18 @@ class Training:
         parameters = kernels | given | settings | dict(strength)
         return make_estimator(self.method.estimator(task, cv=cv), parameters)
 
-    def _held(self) -> str | LowRank | None:
-        """Return the storage with its rank."""
-        if self.max_rank is None:
-            return self.storage
-        if self.storage != "low_rank":
+    def _held(self) -> Storage | None:
+        """Return the storage with its rank and its folder."""
+        if self.max_rank is not None and self.storage != "low_rank":
             raise ValueError("--max-rank is for --storage low_rank.")
-        return LowRank(max_rank=self.max_rank)
+        if self.folder is None and self.max_rank is None:
+            return self.storage
+        if self.storage == "memmap":
+            return MemoryMapped(str(self.folder))
+        if self.storage not in (None, "low_rank"):
+            raise ValueError("--folder is for --storage memmap or low_rank.")
+        folder = None if self.folder is None else str(self.folder)
+        return LowRank(self.max_rank or LowRank().max_rank, folder=folder)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

@@ -1,18 +1,27 @@
 """``multikernel fit``: train a model on a file and save it."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sklearn.pipeline import Pipeline
 
 from multikernel.cli import _options as options
 from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._methods import find_method
+from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SequenceChoice
-from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, fit_live, with_scaling
+from multikernel.cli._streams import (
+    SpooledTable,
+    by_batches,
+    fitted_stream,
+    read_spooled,
+)
+from multikernel.cli._tables import Table, read_table
+from multikernel.cli._training import Training, with_scaling
 from multikernel.persistence import check_place, save
 
 CHOSEN = ("alpha", "C", "p", "theta")
@@ -50,6 +59,8 @@ def fit(
     tol: options.Tolerance = None,
     storage: options.Storage = None,
     max_rank: options.MaxRank = None,
+    folder: options.Folder = None,
+    stream: options.Stream = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
@@ -75,21 +86,40 @@ def fit(
         strings,
         storage,
         max_rank,
+        folder,
     )
-    table = read_table(data, target, drop or [], sequence or [])
+    if by_batches(data, stream) and not sequence:
+        table: Table = read_spooled(data, target, drop or [], folder)
+    else:
+        table = read_table(data, target, drop or [], sequence or [])
     estimator = training.estimator(table, strength, cv=cv is not None)
-    pipeline = with_scaling(estimator, table, scale)
     with training.blamed():
-        seconds = fit_live(pipeline, table, training.method.title)
+        pipeline, facts = _fitted(estimator, table, scale, training.method.title)
     if output is not None:
         save(pipeline, output)
-    report = _collected(pipeline, table, seconds) | {
+    report = _collected(pipeline, table, facts) | {
         "model_file": None if output is None else str(output)
     }
     if json:
         _report.print_json(report)
     else:
         _show(report)
+
+
+def _fitted(
+    estimator: Any, table: Table, scale: bool, title: str
+) -> tuple[Pipeline, dict[str, Any]]:
+    """Return the fitted pipeline, the seconds that it took, and its score."""
+    start = time.perf_counter()
+    with LiveFit(title, tol=estimator.tol, n_samples=len(table.y)) as watch:
+        if isinstance(table, SpooledTable):
+            pipeline, score = fitted_stream(estimator, table, scale, watch)
+        else:
+            pipeline = with_scaling(estimator, table, scale)
+            pipeline.fit(table.X, table.y, model__callback=watch)
+            score = pipeline.score(table.X, table.y)
+    seconds = time.perf_counter() - start
+    return pipeline, {"seconds": seconds, "training_score": score}
 
 
 def _strength(
@@ -109,13 +139,9 @@ def _strength(
     return {"cv": cv, "ps": [p]} if method == "lp" else {"cv": cv, "p": p}
 
 
-def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
+def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
-    report = {
-        "n_samples": len(table.y),
-        "seconds": seconds,
-        "training_score": pipeline.score(table.X, table.y),
-    }
+    report = {"n_samples": len(table.y), **facts}
     found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
     chosen = {name: value for name, value in found.items() if value is not None}
     return report | chosen | _report.model_report(pipeline, table.kernel_names)

@@ -12,6 +12,7 @@ from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
 from multikernel.cli._sequences import known_columns
+from multikernel.cli._streams import by_batches, predict_stream, score_of
 from multikernel.cli._tables import read_table, write_table
 from multikernel.persistence import load
 
@@ -59,16 +60,17 @@ def predict(
     ] = None,
     proba: Annotated[bool, typer.Option(help="Add a probability per class.")] = False,
     drop: options.Drop = None,
+    stream: options.Stream = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     json: options.Json = False,
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
+    if by_batches(data, stream) and not json:
+        _predict_stream(model, max_bytes, data, target, drop or [], output, proba)
+        return
     with opened(model, max_bytes) as estimator:
         table = read_table(data, target, drop or [], known_columns(estimator))
-        frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
-        if proba:
-            for label, column in _probabilities(estimator, table.X).items():
-                frame[f"probability_{label}"] = column
+        frame = _answers(estimator, table.X, proba)
         score = None if target is None else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})
@@ -78,6 +80,38 @@ def predict(
         say(f"{len(frame)} predictions written to {output}", stderr=True)
     if score is not None:
         say(f"score: {score:.6g}", stderr=True)
+
+
+def _predict_stream(
+    model: Path,
+    max_bytes: int,
+    data: Path,
+    target: str | None,
+    drop: list[str],
+    output: Path | None,
+    proba: bool,
+) -> None:
+    """Predict batch by batch, and say how well."""
+    with opened(model, max_bytes) as estimator:
+
+        def answer(X: pd.DataFrame) -> pd.DataFrame:
+            return _answers(estimator, X, proba)
+
+        n_rows, y, found = predict_stream(answer, data, target, drop, output)
+        quality = None if target is None else score_of(estimator, y, found)
+    if output is not None:
+        say(f"{n_rows} predictions written to {output}", stderr=True)
+    if quality is not None:
+        say(f"score: {quality:.6g}", stderr=True)
+
+
+def _answers(estimator: Any, X: Any, proba: bool) -> pd.DataFrame:
+    """Return predictions, with a probability for each class where asked for."""
+    frame = pd.DataFrame({"prediction": estimator.predict(X)})
+    if proba:
+        for label, column in _probabilities(estimator, X).items():
+            frame[f"probability_{label}"] = column
+    return frame
 
 
 def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:

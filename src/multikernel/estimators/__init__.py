@@ -2,7 +2,7 @@
 
 from sklearn.base import BaseEstimator
 
-from multikernel.estimators.data.precomputed import stack_grams
+from multikernel.estimators.data.precomputed import map_grams, stack_grams
 from multikernel.estimators.fit.progress import ProgressBar
 from multikernel.estimators.fit.shares import variance_shares
 from multikernel.estimators.greedy.cv import (
@@ -103,6 +103,7 @@ __all__ = [
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",
     "UniformMKLRegressorCV",
+    "map_grams",
     "regularization_path",
     "stack_grams",
     "variance_shares",

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from reference.toys import toy_loss, toy_regularizer, toy_targets
 
-import multikernel.solvers.spicy.spaces as spaces
+import multikernel.linalg.tall as tall
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack, LowRankStack, ScaledStack
+from multikernel.linalg.tall import TallArray
 from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
@@ -104,14 +105,14 @@ def test_hessians_are_those_of_dense_kernels(order, offsets, scaled):
 )
 def test_products_are_kept_while_weights_stay(weights, monkeypatch):
     Z = make_factors().left
-    products, calls = ColumnProducts(Z), []
-    inner = spaces.weighted_gram
+    products, calls = ColumnProducts(TallArray(Z)), []
+    inner = tall.weighted_gram
 
     def counted(*arguments):
         calls.append(1)
         return inner(*arguments)
 
-    monkeypatch.setattr(spaces, "weighted_gram", counted)
+    monkeypatch.setattr(tall, "weighted_gram", counted)
     sides = np.ones((60, 1))
     for columns in (np.arange(8), np.array([0, 3, 4, 9, 10, 11]), np.arange(14)):
         for size in (1.0, 4.0):

@@ -11,6 +11,7 @@ from multikernel._typing import Array
 from multikernel.estimators.data.mixed import features_of
 from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
+from multikernel.gram.files import backing, evenly_spaced
 from multikernel.kernels import (
     GaussianKernel,
     Kernel,
@@ -35,6 +36,11 @@ samples takes 800 MB."""
 
 COMPONENTS = 300
 """Landmarks of such a kernel, which then costs what ten kernels on a column do."""
+
+
+LEARNT_ROWS = 100_000
+"""Rows of a table in a file that kernels learn from; the median of 1000 of them is
+taken."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +134,13 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
     kernels, views = table.kernels, None
     if is_precomputed(kernels):
         return None
+    weights = samples.sample_weight
+    if backing(X) is not None:
+        # Widths and the landmarks of kernels are learnt from evenly spaced rows.
+        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
+        X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
+        chosen: KernelDictionary = default_dictionary(X, weights)
     elif isinstance(kernels, Views):
         chosen, views = _view_kernels(samples)
     # The protocol is met by whatever has a length and items.

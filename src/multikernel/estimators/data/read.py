@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from multikernel._typing import Array
+from multikernel.estimators.data.batches import Spooled, is_stream, spool
 from multikernel.estimators.data.finite import (
     check_finite_grams,
     check_finite_table,
@@ -31,6 +32,7 @@ from multikernel.estimators.data.mixed import (
     read_mixed,
     text_columns,
 )
+from multikernel.estimators.data.precomputed import opened
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels
@@ -95,11 +97,12 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     ----------
     estimator : estimator
         Its tags and its ``kernels`` say what data must look like; not changed.
-    X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
-            (n_samples, n_samples, n_kernels) for precomputed kernels
+    X : array-like or data frame of shape (n_samples, n_features), iterator of batches \
+            of rows, or ndarray of shape (n_samples, n_samples, n_kernels) for \
+            precomputed kernels
         Training data.
     y : array-like of shape (n_samples,), or (n_samples, n_outputs) where the \
-            estimator's tags say that it takes several targets
+            estimator's tags say that it takes several targets; of batches their column
         Targets.
 
     Returns
@@ -111,6 +114,10 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     ValueError
         With a sentence that says what is wrong.
     """
+    names = None
+    if is_stream(X):
+        table = spool(X, y)
+        X, y, names = table.X, table.y, table.names
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
@@ -119,6 +126,7 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     columns, owner = Columns(), type(estimator).__name__
     kernels = settled_kernels(estimator.kernels)
     precomputed, layout = is_precomputed(kernels), None
+    X = opened(X) if precomputed else X
     views: tuple[View, ...] = ()
     texts = () if precomputed or not _takes_text(kernels) else text_columns(X)
     if takes(kernels, SEQUENCES) and not texts:
@@ -133,6 +141,8 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     else:
         checked = _read_numbers(columns, owner, X, precomputed, reset=True)
         views = _find_views(columns, kernels, X if is_frame(X) else checked)
+    if names is not None:
+        columns.feature_names_in_ = np.array(names, dtype=object)
     if not precomputed:
         _check_values(columns, checked, layout)
     if precomputed:
@@ -171,10 +181,10 @@ def settled_kernels(kernels: Any) -> Any:
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
         return kernels
-    if isinstance(kernels, list | tuple) and not kernels:
+    if isinstance(kernels, Sequence) and not kernels:
         raise ValueError("kernels is empty: at least one kernel is needed.")
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
-    if single or isinstance(kernels, list | tuple | str):
+    if single or isinstance(kernels, Sequence):
         return ListDictionary(as_kernels(kernels))
     return kernels
 
@@ -245,7 +255,7 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    shape = np.shape(y)
+    shape = getattr(y, "shape", None) or np.shape(y)
     if len(shape) == 2 and shape[1] > 1:
         many = (
             "MultiOutputRegressor"
@@ -312,6 +322,9 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     """
     owner = type(estimator).__name__
     layout = None
+    if is_stream(X):
+        return _check_spooled(estimator, owner, spool(X))
+    X = opened(X) if precomputed else X
     if known(estimator, "sequence_features_") or known(estimator, "category_features_"):
         checked, layout = read_mixed(estimator, owner, X, None)
     else:
@@ -328,6 +341,20 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
             f"{expected[1]})."
         )
     return checked
+
+
+def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Array:
+    """Return a table that came in batches, if it has the columns of the fit."""
+    known = vars(estimator).get("feature_names_in_")
+    expected = estimator.n_features_in_ if known is None else tuple(known)
+    found = table.X.shape[1] if known is None else table.names
+    if found != expected:
+        raise ValueError(
+            f"The batches have other columns than {owner} was fitted on: {found} in "
+            f"place of {expected}."
+        )
+    check_finite_table(table.X, table.names)
+    return table.X
 
 
 def is_precomputed(kernels: object) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
+from multikernel.estimators.data.precomputed import without_others
 from multikernel.estimators.data.read import Table, listed
 from multikernel.estimators.fit.one_vs_rest import labels_to_signs
 
@@ -185,7 +186,7 @@ def read_samples(
         )
     X = table.X
     if rows.size < n_rows:
-        X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
+        X = without_others(X, rows) if X.ndim == 3 else X[rows]
     labels: Labels = table.y[rows]
     classes = None
     if classify and class_weight is not None and table.y.ndim == 2:

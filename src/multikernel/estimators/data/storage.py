@@ -1,6 +1,7 @@
 """Which storage a fit takes for its Gram matrices, said before it starts."""
 
 import sys
+import tempfile
 import warnings
 from dataclasses import replace
 
@@ -9,7 +10,9 @@ from multikernel.estimators.data.samples import Samples
 from multikernel.exceptions import (
     LongFitWarning,
 )
+from multikernel.gram import LowRank
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
+from multikernel.gram.files import backing
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import (
     KernelDictionary,
@@ -59,6 +62,14 @@ def settle_storage(
     choice = choose_storage(
         dictionary, samples.X, options.normalize, options.storage, options.max_bytes
     )
+    if (
+        choice.name == "lazy"
+        and options.storage == "auto"
+        and backing(samples.X) is not None
+    ):
+        # A table in a file has more rows than kernels can be computed anew for.
+        there = LowRank(folder=tempfile.gettempdir())
+        choice = replace(choice, storage=there, reason=f"{choice.reason}, in files")
     if verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:

@@ -91,6 +91,45 @@ def report(owner: str, scale: float) -> Callback:
     return write
 
 
+QUIET_SECONDS = 5.0
+"""Between two lines about the same work."""
+
+
+def tell_building(
+    owner: str, callback: Callback | None, verbose: int
+) -> Callable[[float], None] | None:
+    """Return what is told which share of the kernels has been built.
+
+    Parameters
+    ----------
+    owner : str
+        What is fitted.
+    callback : Callback or None
+        Told by its method ``building``, where it has one.
+    verbose : int
+        Whether a line is written to standard error, every few seconds.
+
+    Returns
+    -------
+    tell : callable or None
+    """
+    told: Callable[[float], None] | None = getattr(callback, "building", None)
+    if told is not None or not verbose:
+        return told
+    begun = time.perf_counter()
+    last = [begun]
+
+    def write(share: float) -> None:
+        now = time.perf_counter()
+        if now - last[0] < QUIET_SECONDS or share <= 0.0:
+            return
+        last[0] = now
+        left = (now - begun) * (1.0 - share) / share
+        sys.stderr.write(f"{owner}: kernels {share:.0%}, {left:.0f} s left\n")
+
+    return write
+
+
 class Watch:
     """What is called once per iteration of a fit; it stops where any callback says so.
 
