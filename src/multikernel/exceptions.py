@@ -41,7 +41,7 @@ class StackTooLargeError(MemoryError):
 
     def __str__(self) -> str:
         """Return the message, and where to read on."""
-        page = 'The page "Large data" of the documentation says which storage needs what.'
+        page = 'The page "Large data" of the documentation compares storages.'
         return f"{super().__str__()} {page}"
 
 

@@ -25,9 +25,9 @@ TIGHT = 1e-5
 """Of the largest form, by which a bound on it may exceed it."""
 
 COMPUTED = 2**35
-"""Values of kernels that are computed for one proof. Gaussians of one column took 2.4 ns
-a value on one busy core, of 20 columns 4.4 (20 000 samples): 84 and 150 seconds of one
-core for so many, about a minute on two."""
+"""Values of kernels that are computed for one proof. Gaussians of one column took
+2.4 ns a value on a busy core, of 20 columns 4.4 (20 000 samples): 84 and 150 seconds
+of one core for so many."""
 
 
 @dataclass(frozen=True, eq=False)
