@@ -66,18 +66,21 @@ def test_factors_in_files(frame, tmp_path, monkeypatch, loss, dtype):
     monkeypatch.setattr(blocked_files, "BLOCK_ROWS", 16)
     monkeypatch.setattr(blocked_files, "BLOCKS_PER_FILE", 2)
     X, y = frame[NAMES].to_numpy(), frame["y"].to_numpy()
-    whole = model(loss=loss, storage=LowRank(tol=0.0)).fit(X, y)
-    there = LowRank(tol=0.0, folder=tmp_path, dtype=dtype)
+    whole = model(loss=loss, storage=LowRank()).fit(X, y)
+    there = LowRank(folder=tmp_path, dtype=dtype)
     pairs = ((X[i : i + 25], y[i : i + 25]) for i in range(0, 90, 25))
     # Rounded factors have the optimum of other kernels, by their last digits.
     tol = 1e-10 if dtype == "float64" else 1e-7
     found = model(loss=loss, storage=there).set_params(tol=tol).fit(pairs, None)
     assert found.duality_gap_ <= tol
+    # Samples stand in another order, and landmarks with them: as near as gaps say.
+    rtol = 1e-9 if dtype == "float64" else 3e-7
+    assert found.objective_ == pytest.approx(whole.objective_, rel=rtol)
     np.testing.assert_allclose(
         found.decision_function(X),
         whole.decision_function(X),
         rtol=0,
-        atol=1e-8 if dtype == "float64" else 3e-3,
+        atol=1e-6 if dtype == "float64" else 3e-3,
     )
     gc.collect()
     assert list(tmp_path.iterdir()) == []  # files go with what is mapped
