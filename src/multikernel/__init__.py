@@ -1,13 +1,16 @@
 """Multiple kernel learning with certified optimality."""
 
 from multikernel.display import (
+    ContributionDisplay,
     ConvergenceDisplay,
     CutOffDisplay,
+    ExplanationDisplay,
     HullDisplay,
     HullPathDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
     SparsityPathDisplay,
+    StabilityDisplay,
     TailSpectrumDisplay,
 )
 from multikernel.estimators import (
@@ -43,13 +46,20 @@ from multikernel.estimators import (
     stack_grams,
     variance_shares,
 )
+from multikernel.inspection import (
+    bootstrap,
+    group_permutation_importance,
+    stability_selection,
+)
 from multikernel.persistence import load, save
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "ContributionDisplay",
     "ConvergenceDisplay",
     "CutOffDisplay",
+    "ExplanationDisplay",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -78,15 +88,19 @@ __all__ = [
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "StabilityDisplay",
     "TailSpectrumDisplay",
     "UniformMKLClassifier",
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",
     "UniformMKLRegressorCV",
+    "bootstrap",
+    "group_permutation_importance",
     "load",
     "map_grams",
     "regularization_path",
     "save",
+    "stability_selection",
     "stack_grams",
     "variance_shares",
 ]

@@ -46,4 +46,6 @@ def test_targets_are_measured():
 @pytest.mark.slow
 def test_table_1_measures_and_reports(tmp_path):
     run("table1.py", "measure", "--smoke", "--splits", 1, "--output", tmp_path)
-    assert "| conv | 59.6 ± 2.4 |" in run("table1.py", "report", "--output", tmp_path)
+    assert "| proteinfold | conv | 59.6 ± 2.4 |" in run(
+        "table1.py", "report", "--output", tmp_path
+    )

@@ -23,6 +23,7 @@ from multikernel.kernels.graph import (
     HermiteGrid,
     PolynomialGrid,
 )
+from multikernel.persistence import load, save
 
 
 @pytest.fixture(name="data")
@@ -219,3 +220,16 @@ def test_paths_are_those_of_the_search(data):
     X, y = data
     with pytest.raises(ValueError, match="hull_path_"):
         regularization_path(HKLRegressor(), X, y)
+
+
+def test_interactions_of_many_features_predict_from_a_file(tmp_path):
+    # 20 x 20 features, held as landmarks: in the fit, in a fold and in a file.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(120)
+    search = HKLRegressorCV(AnovaGrid(), alphas=[1e-3, 1e-6], cv=2).fit(X, y)
+    assert ((0, 1), (1, 1)) in search.hull_
+    assert search.score(X, y) > 0.9
+    save(search, tmp_path / "model.mkl")
+    again = load(tmp_path / "model.mkl")
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))

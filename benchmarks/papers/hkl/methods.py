@@ -64,11 +64,11 @@ def _hull_path(task: Task, graph: Any, samples: Any, new: Any) -> Path:
         alphas, HullSearch().path(problem, alphas), strict=False
     ):
         f = np.full(new.n_samples, solution.intercept)
-        for node, coefs, means in zip(
-            solution.nodes, solution.coefs, solution.means, strict=True
+        for node, coefs, means, basis in zip(
+            solution.nodes, solution.coefs, solution.means, solution.bases, strict=True
         ):
             if node not in known:
-                known[node] = new.features(node)
+                known[node] = new.features(node, basis)
             f += (known[node] - means) @ coefs
         yield f"{alpha:.1e}", f
 

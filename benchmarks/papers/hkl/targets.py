@@ -41,9 +41,9 @@ def main() -> None:
         alphas, HullSearch(certify=certify).path(problem, alphas), strict=True
     ):
         f = np.full(new.n_samples, found.intercept)
-        parts = zip(found.nodes, found.coefs, found.means, strict=True)
-        for node, coefs, means in parts:
-            f += (new.features(node) - means) @ coefs
+        parts = zip(found.nodes, found.coefs, found.means, found.bases, strict=True)
+        for node, coefs, means, basis in parts:
+            f += (new.features(node, basis) - means) @ coefs
         print(
             f"{alpha:.1e}  error {np.mean((f - target) ** 2):6.2f}  total gap "
             f"{found.duality_gap:.1e}  reduced gap {found.reduced_gap:.1e}  hull "

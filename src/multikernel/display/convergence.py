@@ -183,4 +183,4 @@ class ConvergenceDisplay:
             place = (0.0, self.tol), ("axes fraction", "data"), (4, 3)
             note(upper, f"tol = {self.tol:g}", *place)
         if self.output_names is not None:
-            upper.legend(frameon=False, fontsize="small")
+            upper.legend(title="class", frameon=False, fontsize="small")

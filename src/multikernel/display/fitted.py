@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
@@ -81,6 +82,18 @@ class SearchScores:
     columns: dict[str, Array]
     folds: Array
     best: int
+
+    @property
+    def name(self) -> str:
+        """Return what the scores are: the metric, and over how many folds."""
+        scoring: Any = getattr(self.model, "scoring", None)
+        metric = "accuracy" if is_classifier(self.model) else "R²"
+        if isinstance(scoring, str):
+            metric = scoring
+        elif scoring is not None:
+            metric = str(getattr(scoring, "__name__", type(scoring).__name__))
+        spoken = metric.replace("neg_", "negative ").replace("_", " ")
+        return f"{spoken}, {self.folds.shape[1]} folds"
 
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":

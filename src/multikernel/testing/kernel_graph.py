@@ -76,6 +76,7 @@ def check_kernel_graph(
     rng = np.random.default_rng(seed)
     for node in nodes:
         _check_features(bound, samples, node, X, tol)
+        _check_form(bound, samples, node, X, tol, rng)
     _check_sums(bound, samples, nodes, X, tol, rng)
 
 
@@ -124,9 +125,9 @@ def _check_features(
     graph: FittedGraph, samples: GraphSamples, node: Any, X: Array, tol: float
 ) -> None:
     """Check the features of a node, what they leave out, and those of new samples."""
-    kernel, Z = graph.kernel(node), samples.features(node)
-    K = np.asarray(kernel(X))
-    left = samples.residual(node)
+    kernel, basis = graph.kernel(node), samples.basis(node)
+    K, Z = np.asarray(kernel(X)), samples.features(node, basis)
+    left = samples.residual(node, basis)
     residual = np.zeros(len(X)) if left is None else left
     size = max(float(np.abs(K).max()), np.finfo(np.float64).tiny)
     what = f"of {node!r}"
@@ -145,16 +146,40 @@ def _check_features(
     part = np.arange(0, len(X), 2)
     _compare(
         f"features {what} on new samples",
-        graph.features(node, X[part]),
+        graph.features(node, X[part], basis),
         Z[part],
         tol * size**0.5,
     )
     _compare(
         f"features {what} after take",
-        samples.take(part).features(node),
+        samples.take(part).features(node, basis),
         Z[part],
         tol * size**0.5,
     )
+
+
+def _check_form(
+    graph: FittedGraph,
+    samples: GraphSamples,
+    node: Any,
+    X: Array,
+    tol: float,
+    rng: np.random.Generator,
+) -> None:
+    """Check the quadratic form of a node, and how many features it is said to have."""
+    K, vector = np.asarray(graph.kernel(node)(X)), rng.standard_normal(len(X))
+    form, exact = samples.form(node, vector), float(vector @ K @ vector)
+    size = float(np.abs(K).max()) * float(vector @ vector)
+    _require(
+        bool(abs(form - exact) <= tol * size),
+        f"form of {node!r} is {form:.6g}, and {exact:.6g} was expected.",
+    )
+    if samples.basis(node) is None:
+        width, found = graph.width(node), samples.features(node).shape[1]
+        _require(
+            width == found,
+            f"width of {node!r} is {width}, and there are {found} features.",
+        )
 
 
 def _check_sums(

@@ -105,6 +105,28 @@ def test_nodes_sum_to_the_full_kernel_and_have_features(spec, X):
         np.testing.assert_allclose(others @ features.T, K(new, X), rtol=1e-6, atol=1e-5)
 
 
+def test_products_of_blocks_are_known_by_landmarks():
+    # 25 ^ 3 features, which 30 samples do with 30.
+    rng = np.random.default_rng(0)
+    X, new, a = (
+        rng.standard_normal((30, 3)),
+        rng.standard_normal((7, 3)),
+        rng.random(30),
+    )
+    graph = AnovaGrid(GaussianKernel(0.5)).bind(X)
+    node = ((0, 1), (1, 1), (2, 1))
+    samples, K = graph.sample(X), graph.kernel(node)
+    assert graph.width(node) > 5000
+    basis = samples.basis(node)
+    Z, others = samples.features(node, basis), graph.features(node, new, basis)
+    assert Z.shape[1] <= 30
+    left = K(X) - Z @ Z.T
+    assert (np.diag(left) <= samples.residual(node, basis) + 1e-12).all()
+    assert np.abs(left).max() <= 1e-10
+    np.testing.assert_allclose(others @ Z.T, K(new, X), atol=1e-8)
+    np.testing.assert_allclose(samples.form(node, a), a @ K(X) @ a, rtol=1e-12)
+
+
 def test_weights_of_grids():
     grid = PolynomialGrid(4, weight_base=4.0, root_weight=0.1).bind(np.zeros((1, 40)))
     assert grid.weight(()) == 0.1

@@ -85,12 +85,16 @@ WRONG = {
     "must be positive": ("weight", lambda f, v: 0.0),
     "falling tuple": ("degrees", lambda f, v: (1, 2)),
     "two nodes have the same": ("name", lambda f, v, *columns: "one"),
-    "on new samples": ("features", lambda f, v, X: -f(v, X)),
+    "on new samples": ("features", lambda f, v, *given: -f(v, *given)),
+    "width of": ("width", lambda f, v: f(v) + 1),
     "by descendant_kernel": ("descendant_kernel", lambda f, v: ScaledLinear(1e-3)),
 }
 WRONG_SAMPLES = {
-    "do not add up": ("features", lambda f, v: 0.9 * f(v)),
-    "are not those of its kernel": ("features", lambda f, v: np.roll(f(v), 1, axis=0)),
+    "do not add up": ("features", lambda f, *given: 0.9 * f(*given)),
+    "are not those of its kernel": (
+        "features",
+        lambda f, *given: np.roll(f(*given), 1, axis=0),
+    ),
     "by descendant_forms": (
         "descendant_forms",
         lambda f, *given: tuple(0.9 * part for part in f(*given)),
@@ -99,6 +103,7 @@ WRONG_SAMPLES = {
         "descendant_forms",
         lambda f, *given: (f(*given)[0], -f(*given)[1]),
     ),
+    "form of": ("form", lambda f, *given: 1.1 * f(*given)),
     "after take": ("take", lambda f, rows: f(rows[::-1])),
 }
 

@@ -77,10 +77,10 @@ def true_optimum(problem, loss):
 
 def decision_values(problem, solution):
     f = np.full(len(problem.y), solution.intercept)
-    for node, coefs, means in zip(
-        solution.nodes, solution.coefs, solution.means, strict=True
+    for node, coefs, means, basis in zip(
+        solution.nodes, solution.coefs, solution.means, solution.bases, strict=True
     ):
-        f += (problem.samples.features(node) - means) @ coefs
+        f += (problem.samples.features(node, basis) - means) @ coefs
     return f
 
 

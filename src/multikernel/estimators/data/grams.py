@@ -266,6 +266,7 @@ class Grams:
             tuple(self.stack.ranks[active].tolist()),
             landmarks.cosine,
             landmarks.centred,
+            landmarks.scales[active],
         )
 
     def images(self, X: Array, m: int, coefs: Array) -> Array:

@@ -181,10 +181,10 @@ def settled_kernels(kernels: Any) -> Any:
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
         return kernels
-    if isinstance(kernels, list | tuple) and not kernels:
+    if isinstance(kernels, Sequence) and not kernels:
         raise ValueError("kernels is empty: at least one kernel is needed.")
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
-    if single or isinstance(kernels, list | tuple | str):
+    if single or isinstance(kernels, Sequence):
         return ListDictionary(as_kernels(kernels))
     return kernels
 
@@ -255,7 +255,7 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    shape = np.shape(y)
+    shape = getattr(y, "shape", None) or np.shape(y)
     if len(shape) == 2 and shape[1] > 1:
         many = (
             "MultiOutputRegressor"

@@ -6,12 +6,13 @@ from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import Check, InstanceOf, check_parameter
 from multikernel.estimators.data.copies import distinct, in_order
 from multikernel.estimators.data.dictionary import choose_dictionary
@@ -30,6 +31,7 @@ from multikernel.estimators.data.warned import (
     warn_dictionary,
     warn_empty,
 )
+from multikernel.estimators.fit.combined import CombinedKernel
 from multikernel.estimators.fit.fitted import FittedModel, publish
 from multikernel.estimators.fit.losses import find_link, is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
@@ -89,6 +91,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     check_psd: str | bool
     verbose: int
     random_state: Any
+
+    # What every fit publishes beside its own.
+    kernel_weights_: Array
+    active_kernels_: Indices
 
     # What a fit leaves: the model, and what its answers depend on.
     _state: FittedModel
@@ -283,6 +289,26 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def kernel_names_(self) -> list[str]:
         """Names of all kernels, in the order of ``kernel_weights_``."""
         return list(self._fitted().names.everything)
+
+    @property
+    def combined_kernel_(self) -> CombinedKernel:
+        """The weighted sum of the model's kernels, for any kernel method.
+
+        A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
+        `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
+        scikit-learn; samples are those of the data that reach this model. Weights are
+        ``kernel_weights_``, of several outputs their mean. Not for precomputed or
+        centred kernels, nor for graphs of kernels.
+        """
+        model = self._fitted().model
+        grams: Any = getattr(model, "grams", None)
+        if not hasattr(grams, "between"):
+            raise AttributeError(
+                f"The kernels of {type(self).__name__} are no list, so it has no "
+                "combined_kernel_."
+            )
+        weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
+        return CombinedKernel(grams, weights[self.active_kernels_])
 
     @property
     def kernel_views_(self) -> list[str]:

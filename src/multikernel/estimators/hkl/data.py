@@ -188,6 +188,9 @@ class HullModel:
         Coefficients of the centred features of every node.
     means : tuple of ndarray of shape (n_columns,)
         What centres them.
+    bases : tuple
+        What their features rest on beside the graph, None for most. Outputs that
+        share a node have the same one, of the same samples.
     active : ndarray of shape (n_active,)
         The nodes that have a function of their own.
     intercept : ndarray of shape (n_outputs,)
@@ -199,6 +202,7 @@ class HullModel:
     nodes: tuple[Any, ...]
     coefs: tuple[Array, ...]
     means: tuple[Array, ...]
+    bases: tuple[Any, ...]
     active: Indices
     intercept: Array
 
@@ -208,8 +212,7 @@ class HullModel:
         for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
             samples = self.graph.sample(self.scaler(X[rows]))
             for place, k in enumerate(self.active):
-                features = samples.features(self.nodes[k]) - self.means[k]
-                terms[rows, :, place] = features @ self.coefs[k]
+                terms[rows, :, place] = self.centred(samples, k) @ self.coefs[k]
         return terms
 
     def decision_values(self, X: Rows) -> Array:
@@ -218,9 +221,12 @@ class HullModel:
         for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
             samples = self.graph.sample(self.scaler(X[rows]))
             for k in self.active:
-                features = samples.features(self.nodes[k]) - self.means[k]
-                f[rows] += features @ self.coefs[k]
+                f[rows] += self.centred(samples, k) @ self.coefs[k]
         return f
+
+    def centred(self, samples: GraphSamples, k: int) -> Array:
+        """Return the centred features of a node of the hull on samples."""
+        return samples.features(self.nodes[k], self.bases[k]) - self.means[k]
 
 
 def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel:
@@ -237,11 +243,14 @@ def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel
     -------
     model : HullModel
     """
-    means = {
-        node: mean
-        for solution in solutions
-        for node, mean in zip(solution.nodes, solution.means, strict=True)
-    }
+    means, bases = (
+        {
+            node: value
+            for solution in solutions
+            for node, value in zip(solution.nodes, getattr(solution, what), strict=True)
+        }
+        for what in ("means", "bases")
+    )
     coefs = {
         node: np.zeros((mean.size, len(solutions))) for node, mean in means.items()
     }
@@ -255,6 +264,7 @@ def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel
         tuple(means),
         tuple(coefs.values()),
         tuple(means.values()),
+        tuple(bases.values()),
         np.array(active, dtype=np.intp),
         np.array([solution.intercept for solution in solutions]),
     )
@@ -309,6 +319,6 @@ class HullFold(Fold):
             for k in model.active:
                 node = model.nodes[k]
                 if node not in known:
-                    known[node] = samples.features(node) - model.means[k]
+                    known[node] = model.centred(samples, k)
                 values += known[node] @ model.coefs[k]
         return f

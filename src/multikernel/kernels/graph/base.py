@@ -31,12 +31,24 @@ class GraphSamples(Protocol):
         """Return the number of samples."""
         ...
 
-    def features(self, node: Any) -> Array:
+    def basis(self, node: Any) -> Any:
+        """Return what the features of a node rest on beside the graph.
+
+        None where the graph alone knows them. Kernels whose features are too many to
+        be written down have fewer ones that these samples determine.
+        """
+        ...
+
+    def features(self, node: Any, basis: Any = None) -> Array:
         """Return Z of shape (n_samples, n_columns) with K_v = Z Z^T."""
         ...
 
-    def residual(self, node: Any) -> Array | None:
+    def residual(self, node: Any, basis: Any = None) -> Array | None:
         """Return the diagonal of K_v - Z Z^T, None where it is zero."""
+        ...
+
+    def form(self, node: Any, dual: Array) -> float:
+        """Return a^T K_v a, without forming many features."""
         ...
 
     def descendant_forms(
@@ -110,7 +122,11 @@ class FittedGraph(Protocol):
         """
         ...
 
-    def features(self, node: Any, X: Array) -> Array:
+    def width(self, node: Any) -> int:
+        """Return the number of features of the node that the graph knows by itself."""
+        ...
+
+    def features(self, node: Any, X: Array, basis: Any = None) -> Array:
         """Return the features of new samples, shape (n_samples, n_columns)."""
         ...
 

@@ -212,6 +212,10 @@ class FittedDictionary:
         """Return the plain sum of all kernels."""
         return WeightedSum(self.kernels, np.ones(len(self.names)))
 
+    def width(self, node: str) -> int:
+        """Return the number of landmarks."""
+        return int(self.mixings[self._place(node)].shape[1])
+
     def sample(self, X: Array) -> "DictionarySamples":
         """Return the graph on samples.
 
@@ -226,7 +230,7 @@ class FittedDictionary:
         """
         return DictionarySamples(self, check_inputs("The graph", X, self.n_features))
 
-    def features(self, node: str, X: Array) -> Array:
+    def features(self, node: str, X: Array, basis: None = None) -> Array:
         """Return the features of samples, shape (n_samples, n_columns)."""
         return self.sample(X).features(node)
 
@@ -285,7 +289,10 @@ class DictionarySamples:
         """Return the graph on some of the samples."""
         return DictionarySamples(self.graph, self.X[rows])
 
-    def features(self, node: str) -> Array:
+    def basis(self, node: str) -> None:
+        """Return None: the graph holds all landmarks."""
+
+    def features(self, node: str, basis: None = None) -> Array:
         """Return the features of a node, shape (n_samples, n_columns)."""
         if node not in self._known:
             k = self.graph._place(node)
@@ -293,7 +300,13 @@ class DictionarySamples:
             self._known[node] = np.asarray(values) @ self.graph.mixings[k]
         return self._known[node]
 
-    def residual(self, node: str) -> Array | None:
+    def form(self, node: str, dual: Array) -> float:
+        """Return a^T K_v a, raised for what the features leave out."""
+        products = self.features(node).T @ dual
+        left = float(np.abs(dual) @ np.sqrt(self.residual(node)))
+        return float(products @ products) + left**2
+
+    def residual(self, node: str, basis: None = None) -> Array:
         """Return the diagonal of what the features leave out."""
         diagonal = np.asarray(self.graph.kernel(node).diag(self.X))
         features = self.features(node)
@@ -310,11 +323,7 @@ class DictionarySamples:
         shares = np.array([self.graph.shares(node) for node in nodes])
         shares = shares.reshape(len(nodes), len(names))
         for k in np.flatnonzero(shares.any(axis=0)):
-            residual = self.residual(names[k])
-            assert residual is not None
-            left = float(np.abs(dual) @ np.sqrt(residual))
-            products = self.features(names[k]).T @ dual
-            forms[k] = float(products @ products) + left**2
+            forms[k] = self.form(names[k], dual)
             diagonal = np.asarray(self.graph.kernels[k].diag(self.X))
             noise[k] = float(dual**2 @ diagonal)
         return shares @ forms, shares @ noise

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from multikernel._typing import Array
 from multikernel._validation import POSITIVE, check_parameter
 from multikernel.kernels.graph.base import check_inputs, input_names
 from multikernel.kernels.graph.explicit import WeightedSum
-from multikernel.kernels.graph.grid_samples import GridSamples
+from multikernel.kernels.graph.grid_samples import GridSamples, NodeBasis
 from multikernel.kernels.graph.levels import Levels
 
 GridNode = tuple[tuple[int, int], ...]
@@ -194,7 +195,15 @@ class FittedGrid:
         ]
         return GridSamples(self, columns)
 
-    def features(self, node: GridNode, X: Array) -> Array:
+    def width(self, node: GridNode) -> int:
+        """Return the product of the numbers of features of its levels."""
+        levels = dict(node)
+        sizes = (own.sizes[levels.get(i, 0)] for i, own in enumerate(self.levels))
+        return prod(sizes)
+
+    def features(
+        self, node: GridNode, X: Array, basis: NodeBasis | None = None
+    ) -> Array:
         """Return the features of samples.
 
         Parameters
@@ -203,12 +212,14 @@ class FittedGrid:
             Any node.
         X : ndarray of shape (n_samples, n_features)
             Samples.
+        basis : NodeBasis, optional
+            That of the training samples, where they have one.
 
         Returns
         -------
         features : ndarray of shape (n_samples, n_columns)
         """
-        return self.sample(X).features(node)
+        return self.sample(X).features(node, basis)
 
     def kernel(self, node: GridNode) -> "GridKernel":
         """Return the kernel of a node."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.kernels.graph.levels import TOLERANCE, landmark_factor
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
 Single = NDArray[np.float32]
 
 LOOPS = "multikernel.kernels.graph.grid_loops"
+
+WIDE = 64
+"""Features from which on a product of blocks is known by landmarks instead. Two inputs
+of an AnovaGrid make some 400 of rank 130, three 8000 and four 160 000, and no product
+has a larger rank than there are samples: with all features a path of six strengths on
+500 samples of 10 inputs took 7.1 s, and takes 1.7 s."""
+
+ROWS = 256
+"""Rows of a kernel matrix that are held at a time."""
 
 ROUNDING = 1e-5
 """How much sums are raised for the errors of single precision, which a bound must not
@@ -58,6 +68,48 @@ class _Base:
     lengths: Array
 
 
+@dataclass(frozen=True, eq=False)
+class NodeBasis:
+    """Landmarks of a node whose kernel is a product of blocks of features.
+
+    Parameters
+    ----------
+    single : ndarray of shape (rank,)
+        The product of its single features at the landmarks.
+    rows : list of ndarray of shape (rank, n_columns)
+        Its blocks there.
+    mixing : ndarray of shape (rank, rank)
+        From kernel values at the landmarks to features.
+    """
+
+    single: Array
+    rows: list[Array]
+    mixing: Array
+
+
+def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
+    """Return all products of one column of each."""
+    for block in blocks:
+        product = (product[:, :, None] * block[:, None, :]).reshape(len(block), -1)
+    return product
+
+
+def _product(blocks: Sequence[Array], chosen: Any) -> Array:
+    """Return the product of the kernels of blocks, between all and some samples."""
+    product: Array = blocks[0] @ blocks[0][chosen].T
+    for block in blocks[1:]:
+        product *= block @ block[chosen].T
+    return product
+
+
+def _row_sums(single: Array, blocks: Sequence[Array]) -> Array:
+    """Return the diagonal of a product of kernels."""
+    diagonal = single**2
+    for block in blocks:
+        diagonal = diagonal * np.einsum("ij,ij->i", block, block)
+    return diagonal
+
+
 class GridSamples:
     """A fitted grid on samples.
 
@@ -84,12 +136,8 @@ class GridSamples:
         """Return the grid on some of the samples."""
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
-    def residual(self, node: Any) -> Array | None:
-        """Return None: what factors leave out is rounding."""
-        return None
-
-    def features(self, node: "GridNode") -> Array:
-        """Return the features of a node, shape (n_samples, n_columns)."""
+    def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
+        """Return the product of all single features of a node, and the blocks."""
         levels = dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
@@ -101,12 +149,58 @@ class GridSamples:
                 single = single * columns[:, first]
             else:
                 blocks.append(columns[:, first : first + size])
-        product = single[:, None]
-        for block in blocks:
-            product = (product[:, :, None] * block[:, None, :]).reshape(
-                self.n_samples, -1
-            )
-        return product
+        return single, blocks
+
+    def basis(self, node: "GridNode") -> "NodeBasis | None":
+        """Return landmarks for a product of blocks, whose features would be many."""
+        if self.graph.width(node) <= WIDE:
+            return None
+        single, blocks = self.factors(node)
+        if len(blocks) < 2:
+            return None
+        diagonal = _row_sums(single, blocks)
+        factor, pivots = landmark_factor(
+            lambda pivot: single * single[pivot] * _product(blocks, [pivot])[:, 0],
+            diagonal,
+            TOLERANCE * float(diagonal.max()),
+        )
+        rows = [block[pivots] for block in blocks]
+        return NodeBasis(single[pivots], rows, np.linalg.inv(factor[pivots]).T)
+
+    def features(self, node: "GridNode", basis: "NodeBasis | None" = None) -> Array:
+        """Return the features of a node, shape (n_samples, n_columns)."""
+        single, blocks = self.factors(node)
+        if basis is None:
+            return _columnwise(single[:, None], blocks)
+        values = np.outer(single, basis.single)
+        for block, rows in zip(blocks, basis.rows, strict=True):
+            values *= block @ rows.T
+        return values @ basis.mixing
+
+    def residual(
+        self, node: "GridNode", basis: "NodeBasis | None" = None
+    ) -> Array | None:
+        """Return what landmarks leave of the diagonal, None where there are none."""
+        if basis is None:
+            return None
+        diagonal, features = _row_sums(*self.factors(node)), self.features(node, basis)
+        left = diagonal - np.einsum("ij,ij->i", features, features)
+        return np.asarray(np.maximum(left, 4.0 * np.finfo(np.float64).eps * diagonal))
+
+    def form(self, node: "GridNode", dual: Array) -> float:
+        """Return a^T K_v a: of many features by rows of the matrix."""
+        single, blocks = self.factors(node)
+        weighted = single * dual
+        if self.graph.width(node) <= self.n_samples:
+            half = len(blocks) // 2
+            left = _columnwise(weighted[:, None], blocks[:half])
+            right = _columnwise(np.ones((self.n_samples, 1)), blocks[half:])
+            return float(np.sum((left.T @ right) ** 2))
+        total = 0.0
+        for start in range(0, self.n_samples, ROWS):
+            chosen = np.arange(start, min(start + ROWS, self.n_samples))
+            total += float(weighted @ _product(blocks, chosen) @ weighted[chosen])
+        return total
 
     # --- sums over descendants ---------------------------------------------------
 

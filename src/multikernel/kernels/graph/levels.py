@@ -221,21 +221,22 @@ def landmark_factor(
     """
     n_samples = diagonal.shape[0]
     rest = np.array(diagonal, dtype=np.float64)
-    found: list[Array] = []
+    found = np.empty((min(64, n_samples), n_samples))
     pivots: list[int] = []
     while len(pivots) < n_samples:
         pivot = int(np.argmax(rest))
         if not rest[pivot] > tol:
             break
-        column = np.array(columns(pivot), dtype=np.float64)
-        for earlier in found:
-            column -= earlier[pivot] * earlier
-        column /= np.sqrt(rest[pivot])
+        rank = len(pivots)
+        if rank == len(found):
+            found = np.concatenate([found, np.empty_like(found)])
+        known = found[:rank]
+        column = (columns(pivot) - known[:, pivot] @ known) / np.sqrt(rest[pivot])
         rest -= column * column
         rest[pivot] = 0.0
-        found.append(column)
+        found[rank] = column
         pivots.append(pivot)
-    factor = np.stack(found, axis=1) if found else np.zeros((n_samples, 0))
+    factor = np.ascontiguousarray(found[: len(pivots)].T)
     return factor, np.asarray(pivots, dtype=np.intp)
 
 

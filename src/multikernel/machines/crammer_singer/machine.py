@@ -265,7 +265,8 @@ class _Search:
     def _sweep(self, least: float) -> float:
         """Visit every sample once; return the sum of their gaps."""
         loop, order = compiled(*SWEEP), self.random.permutation(self.weights.size)
-        excess, place, total = self._excess(), 0, 0.0
+        excess, place = self._excess(), 0
+        total: float = 0.0
         while True:
             place, steps, gap = loop(
                 self.masses,

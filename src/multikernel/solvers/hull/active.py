@@ -1,6 +1,7 @@
 """The active set: features of its nodes, and which node descends from which."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class ActiveSet:
         self.nodes: list[Any] = []
         self.place: dict[Any, int] = {}
         self.means: list[Array] = []
+        self.bases: list[Any] = []
         self._mixers: list[Array | None] = []
         self.owner: Indices = np.zeros(0, dtype=np.intp)
         self.weights: Array = np.zeros(0)
@@ -37,7 +39,7 @@ class ActiveSet:
         self._features: Array = np.empty((0, n))
         self._gram: Array = np.empty((0, 0))
         self._frontier: dict[Any, None] = {}
-        self._known: dict[Any, tuple[Array, Array, Array | None]] = {}
+        self._known: dict[Any, _Prepared] = {}
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -53,15 +55,23 @@ class ActiveSet:
         """Return the nodes outside whose parents are all inside."""
         return list(self._frontier)
 
+    def form(self, node: Any, vector: Array) -> float:
+        """Return a^T K_v a, the sum of a being zero where there is an intercept."""
+        if self.samples.graph.width(node) > MANY:
+            return self.samples.form(node, vector)
+        products = self.centred(node) @ vector
+        return float(products @ products)
+
     def centred(self, node: Any) -> Array:
         """Return the features of a node as rows, centred."""
-        return self._prepared(node)[0]
+        return self._prepared(node).rows
 
-    def _prepared(self, node: Any) -> tuple[Array, Array, Array | None]:
-        """Return centred features, the means, and what mixed the features, if any."""
+    def _prepared(self, node: Any) -> "_Prepared":
+        """Return centred features, and how they come about."""
         known = self._known.get(node)
         if known is None:
-            rows = np.ascontiguousarray(self.samples.features(node).T)
+            basis = self.samples.basis(node)
+            rows = np.ascontiguousarray(self.samples.features(node, basis).T)
             # Their products are squared; nan fails as well.
             if not np.abs(rows).max(initial=0.0) < LARGEST:
                 name = self.samples.graph.name(node)
@@ -76,9 +86,10 @@ class ActiveSet:
                 # What is left of a constant is rounding, and no feature.
                 largest = np.abs(rows).max(axis=1, initial=0.0)
                 rows[largest <= 1e-12 * np.abs(means)] = 0.0
-            mixer = None if rows.shape[0] < 2 else _mixer(rows)
+            # Those of landmarks are independent.
+            mixer = None if rows.shape[0] < 2 or basis is not None else _mixer(rows)
             rows = rows if mixer is None else mixer.T @ rows
-            known = self._known[node] = rows, means, mixer
+            known = self._known[node] = _Prepared(rows, means, mixer, basis)
         return known
 
     def coefs(self, k: int, beta: Array) -> Array:
@@ -110,20 +121,21 @@ class ActiveSet:
         relation[:m, :m] = self.relation
         owners = [self.owner]
         for k, node in enumerate(new, start=m):
-            rows, means, mixer = self._prepared(node)
+            found = self._prepared(node)
             del self._known[node]
-            self._mixers.append(mixer)
+            self._mixers.append(found.mixer)
+            self.bases.append(found.basis)
             self.nodes.append(node)
             self.place[node] = k
-            self.means.append(means)
-            blocks.append(rows)
-            owners.append(np.full(rows.shape[0], k, dtype=np.intp))
+            self.means.append(found.means)
+            blocks.append(found.rows)
+            owners.append(np.full(found.rows.shape[0], k, dtype=np.intp))
             for parent in graph.parents(node):
                 relation[:, k] = np.maximum(
                     relation[:, k], relation[:, self.place[parent]]
                 )
             relation[k, k] = 1.0
-            residual = self.samples.residual(node)
+            residual = self.samples.residual(node, found.basis)
             if residual is not None:
                 self._residuals[k] = np.sqrt(residual)
         self.relation = relation
@@ -198,6 +210,7 @@ class ActiveSet:
         self.nodes = [self.nodes[k] for k in chosen]
         self.means = [self.means[k] for k in chosen]
         self._mixers = [self._mixers[k] for k in chosen]
+        self.bases = [self.bases[k] for k in chosen]
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if kept[k]
         }
@@ -206,6 +219,20 @@ class ActiveSet:
         self._grow_frontier(self.nodes)
         self._known = {k: v for k, v in self._known.items() if k in self._frontier}
 
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """Centred features as rows, what centred and mixed them, and what they rest on."""
+
+    rows: Array
+    means: Array
+    mixer: Array | None
+    basis: Any
+
+
+MANY = 64
+"""Features of a node outside from which on its quadratic form is computed without
+them, and they only if it joins."""
 
 LARGEST = 1e60
 """Size of features whose quadratic forms are still numbers."""

@@ -77,6 +77,8 @@ class HullSolution:
         Coefficients of the centred features of every node.
     means : tuple of ndarray of shape (n_columns,)
         What centred them.
+    bases : tuple
+        What their features rest on beside the graph, None for most.
     intercept : float
         The intercept.
     dual : ndarray of shape (n_samples,)
@@ -100,6 +102,7 @@ class HullSolution:
     nodes: tuple[Any, ...]
     coefs: tuple[Array, ...]
     means: tuple[Array, ...]
+    bases: tuple[Any, ...]
     intercept: float
     dual: Array
     objective: float

@@ -236,9 +236,8 @@ class _Run:
         active, vector = self.active, point.dual.vector(problem)
         values = {}
         for node in active.frontier:
-            products = active.centred(node) @ vector
             weight = active.samples.graph.weight(node)
-            values[node] = float(products @ products) / weight**2
+            values[node] = active.form(node, vector) / weight**2
         worst = sorted(
             (node for node, value in values.items() if value > ceiling),
             key=lambda node: -values[node],
@@ -332,6 +331,7 @@ class _Run:
             nodes=tuple(active.nodes[k] for k in places),
             coefs=tuple(active.coefs(int(k), beta) for k in places),
             means=tuple(active.means[k] for k in places),
+            bases=tuple(active.bases[k] for k in places),
             intercept=point.intercept,
             dual=scale * point.dual.rho,
             objective=primal,

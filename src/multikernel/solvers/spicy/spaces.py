@@ -27,7 +27,7 @@ from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import AnyHessian, JointHessian
-from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
+from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED, WIDE
 
 
 def per_kernel(factors: Array, values: Array) -> Array:
@@ -410,7 +410,14 @@ class ProductHessian:
         Z = self.products.Z.rows(every)
         weights = np.zeros(Z.shape[1])
         weights[columns] = blocks.weights
+        ends = np.append(blocks.starts, columns.size)
+        wide = np.flatnonzero(np.diff(ends) > WIDE * every.size)
+        for k in wide.tolist():
+            weights[columns[ends[k] : ends[k + 1]]] = 0.0
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        for k in wide.tolist():
+            own = columns[ends[k] : ends[k + 1]]
+            total += blocks.weights[ends[k]] * self.products.outer(Z, own)
         bends = np.zeros((Z.shape[1], blocks.starts.size))
         bends[columns, blocks.own] = blocks.bend
         low_rank = Z @ bends
@@ -439,9 +446,20 @@ class ColumnProducts:
     Z: TallMatrix
     _last: Array = field(init=False)  # weights, the largest of which is one
     _kept: Array | None = None
+    _outer: dict[int, tuple[int, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._last = np.ones(self.Z.shape[0])
+
+    def outer(self, Z: Array, columns: Indices) -> Array:
+        """Return A A^T for some columns A of one kernel; kept for the next time."""
+        first = int(columns[0])
+        held = self._outer.get(first)
+        # The last columns of a kernel come and go; what they add can be left in.
+        if held is None or held[0] < columns.size:
+            chosen = gathered(Z, columns)
+            held = self._outer[first] = columns.size, np.asarray(chosen @ chosen.T)
+        return held[1]
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array

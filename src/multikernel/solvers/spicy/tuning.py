@@ -77,6 +77,10 @@ KEPT = 3
 """Times the active columns: products of so many are worth keeping where the weights of
 the samples stay the same, as for the squared loss."""
 
+WIDE = 0.125
+"""Of the samples: the product of a kernel with more columns is kept for the next Newton
+step. To add it up anew takes as long as to read it where it has some 30 columns."""
+
 UNCOUNTED = 0.1
 """Of the shift, that columns left out of a Newton system may add up to (their trace).
 Factors' last columns are tiny: of 882 (4000 samples, 100 kernels, logistic, alpha =
