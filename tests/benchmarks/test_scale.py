@@ -1,4 +1,4 @@
-"""The benchmarks of large problems run, on few rows."""
+"""The benchmarks of large problems, memory maps and streams run, on few rows."""
 
 import json
 import os
@@ -62,3 +62,21 @@ def test_every_promise_and_every_rival_is_measured(tmp_path):
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 7
     assert (tmp_path / "figures" / "generated.png").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["maps", "stream"])
+def test_files_are_measured(what, tmp_path):
+    options = ["--quick", "--remove", "--folder", tmp_path / "files"]
+    line = [sys.executable, FOLDER / "memmap.py", what, *options]
+    done = subprocess.run(
+        [*line, "--output", tmp_path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "results" / f"memmap_{what}.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == (2 if what == "maps" else 1)
+    assert all(row["gap"] <= (1e-3 if what == "maps" else 1e-2) for row in rows)
+    assert len({round(row["objective"], 9) for row in rows}) == 1
+    left = (tmp_path / "files").rglob("*")
+    assert not any(path.is_file() for path in left)
