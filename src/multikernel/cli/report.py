@@ -8,7 +8,7 @@ import typer
 from multikernel import report as page
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
-from multikernel.cli._sequences import known_columns
+from multikernel.cli._sequences import known_columns, known_features
 from multikernel.cli._tables import read_table
 from multikernel.cli.predict import opened
 
@@ -29,6 +29,8 @@ def report(
 ) -> None:
     """Write what a saved model is and says as one HTML page that needs no network."""
     with opened(model, max_bytes) as estimator:
-        table = read_table(data, target, drop or [], known_columns(estimator))
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(data, target, drop or [], sequences, choice, only)
         page(estimator, table.X, table.y, output)
     say(f"Written to {output}.")
