@@ -26,7 +26,9 @@ TIGHT = 1e-5
 """A bound on a form may exceed it by this share of the largest form."""
 
 COMPUTED = 2**35
-"""Values of kernels that are computed for one proof, a minute's work."""
+"""Values of kernels that are computed for one proof. Gaussians of one column took
+2.4 ns a value on a busy core, of 20 columns 4.4 (20 000 samples): 84 and 150 seconds
+of one core for so many."""
 
 
 @dataclass(frozen=True, eq=False)
