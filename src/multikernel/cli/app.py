@@ -8,6 +8,7 @@ from multikernel.cli.fit import fit
 from multikernel.cli.inspect import inspect
 from multikernel.cli.path import path
 from multikernel.cli.predict import predict
+from multikernel.cli.report import report
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
 app = typer.Typer(
@@ -25,5 +26,5 @@ def multikernel(
         raise typer.Exit
 
 
-for command in (demo, fit, predict, path, inspect):
+for command in (demo, fit, predict, path, inspect, report):
     app.command()(command)

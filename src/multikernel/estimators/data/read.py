@@ -255,7 +255,7 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    shape = getattr(y, "shape", None) or np.shape(y)
+    shape = getattr(y, "shape", None) or np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         many = (
             "MultiOutputRegressor"
