@@ -11,9 +11,7 @@ from multikernel.cli.predict import predict
 from multikernel.cli.report import report
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
