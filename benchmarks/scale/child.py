@@ -4,9 +4,12 @@ Called as ``child.py COMMAND JSON``; prints what was found as JSON, last line.
 """
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -137,39 +140,50 @@ def csv(n: int, tol: float) -> dict[str, Any]:
         names = ",".join([*(f"x{i}" for i in range(20)), "label"])
         rows = np.column_stack([X, y])
         np.savetxt(table, rows, delimiter=",", header=names, comments="", fmt="%.9g")
-        line = ["-c", "from multikernel.cli.app import main; main()", "fit", str(table)]
+        line = ["-c", "from multikernel.cli import main; main()", "fit", str(table)]
         line += ["--target", "label", "--tol", str(tol)]
         line += ["--output", str(model), "--json"]
         return _watched([sys.executable, *line])
 
 
 def _watched(line: list[str]) -> dict[str, Any]:
-    """Run a command; return what it took, and when it first said something."""
-    start = time.perf_counter()
-    with (
-        tempfile.TemporaryFile("w+") as said,
-        subprocess.Popen(line, stdout=subprocess.PIPE, stderr=said, text=True) as run,
-    ):
-        first, peak, lines = None, 0, 0
+    """Run a command on a terminal; return what it took, and when it first spoke."""
+    ours, theirs = os.openpty()
+    start, spoken, peak = time.perf_counter(), [], 0
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=theirs) as run:
+        os.close(theirs)
+        reader = threading.Thread(target=_listen, args=(ours, spoken))
+        reader.start()
         while run.poll() is None:
-            said.seek(0, 2)
-            if first is None and said.tell():
-                first = time.perf_counter() - start
             peak = max(peak, peak_bytes(str(run.pid)))
             time.sleep(0.02)
+        reader.join()
+        os.close(ours)
         assert run.stdout is not None
         found = run.stdout.read()
-        said.seek(0)
-        lines = said.read().count("\n")
     if run.returncode:
         raise RuntimeError(f"{line} ended with {run.returncode}.")
+    report, used = json.loads(found), resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
+        "cpu_seconds": used.ru_utime + used.ru_stime,
         "seconds": time.perf_counter() - start,
-        "first_word_seconds": first,
-        "lines_said": lines,
+        "first_word_seconds": spoken[0] - start,
+        "longest_silence_seconds": float(np.max(np.diff(spoken))),
         "peak_bytes": peak,
-        "report": json.loads(found),
+        "rows": report["n_samples"],
+        "gap": float(np.max(report["duality_gap"])),
+        "fit_seconds": report["seconds"],
+        "accuracy": report["training_score"],
     }
+
+
+def _listen(terminal: int, spoken: list[float]) -> None:
+    """Note when something is written to a terminal, until its other end is closed."""
+    try:
+        while os.read(terminal, 2**16):
+            spoken.append(time.perf_counter())
+    except OSError:  # what Linux says at the end
+        return
 
 
 COMMANDS = {each.__name__: each for each in (fit, path, model_file, csv)}

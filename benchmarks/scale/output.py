@@ -66,7 +66,9 @@ class Results:
 
     def measure(self, key: str, line: Sequence[str], facts: Mapping[str, Any]) -> None:
         """Run a command as often as asked for, and keep the median run."""
-        if key in self.rows and not self.options.again:
+        # What took too long is not tried again; a program that failed may be mended.
+        known = key in self.rows and "exit code" not in self.rows[key].get("failed", "")
+        if known and not self.options.again:
             return
         runs = [run(line, self.options.limit) for _ in range(self.options.repeat)]
         runs.sort(key=lambda row: row.get("seconds", np.inf))

@@ -12,9 +12,9 @@ from multikernel.datasets import load, make_ringnorm
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
-    Kernel,
     KernelDictionary,
     ListDictionary,
+    NystroemKernel,
     ParameterGrid,
     spicy_dictionary,
 )
@@ -87,20 +87,31 @@ def _held_out(data: str, n_samples: int | None) -> tuple[Array, ...]:
     return X[:n_samples], y[:n_samples], X_test, y_test
 
 
+def kernel_list(
+    data: str, n_columns: int, widths: Sequence[float] = WIDTHS
+) -> list[tuple[list[int], float]]:
+    """Return the columns and widths of the Gaussian kernels of a data set."""
+    if data == "mnist":
+        # The 196 pixels of a quadrant are as far apart as 14 standardised columns.
+        return [(pixels, 14.0 * width) for pixels in quadrants() for width in widths]
+    return [([j], width) for j in range(n_columns) for width in widths]
+
+
 def dictionary_of(
     data: str, n_columns: int, widths: Sequence[float] = WIDTHS
 ) -> KernelDictionary:
-    """Return the kernels of a data set."""
+    """Return the kernels of a data set; of quadrants of images, seen by landmarks."""
     if data == "breast_cancer":
         return spicy_dictionary(n_columns)
     if data == "mnist":
-        # Pixels of a quadrant are 196 standardised columns.
-        return ListDictionary([_on(g, 14.0 * w) for g in quadrants() for w in widths])
-    return ParameterGrid([GaussianKernel(w) for w in widths], range(n_columns))
-
-
-def _on(columns: list[int], width: float) -> Kernel:
-    return ColumnKernel(GaussianKernel(width), columns)
+        pairs = kernel_list(data, n_columns, widths)
+        return ListDictionary(
+            [
+                ColumnKernel(NystroemKernel(GaussianKernel(width), 300), columns)
+                for columns, width in pairs
+            ]
+        )
+    return ParameterGrid([GaussianKernel(width) for width in widths], range(n_columns))
 
 
 def quadrants() -> list[list[int]]:

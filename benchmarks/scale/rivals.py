@@ -95,9 +95,8 @@ def himalaya(X: Any, y: Any, kernels: Kernels) -> Predict:
 
     def predict(rows: Any) -> Any:
         blocks = np.array_split(rows, max(1, len(rows) // 1000))
-        return np.sign(
-            np.concatenate([model.predict(grams(b)).ravel() for b in blocks])
-        )
+        values = [model.predict(grams(block)).ravel() for block in blocks]
+        return np.sign(np.concatenate(values))
 
     return predict
 
@@ -126,7 +125,8 @@ def scmkl(X: Any, y: Any, kernels: Kernels) -> Predict:
         data = package.create_adata(
             both,
             names,
-            np.where(y > 0, "up", "down"),
+            # Labels of the rows to predict on are asked for, but not looked at.
+            np.concatenate([np.where(y > 0, "up", "down"), ["up"] * len(rows)]),
             groups,
             split_data=np.array(["train"] * n + ["test"] * len(rows)),
             D=50,

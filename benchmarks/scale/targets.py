@@ -11,26 +11,21 @@ from typing import Any
 from output import Options, Results, child, options
 from problems import WIDTHS
 
-GIGABYTE = 2**30
+LOSSES = ("logistic", "hinge", "squared")
+GIGABYTE = 10**9
 Line = tuple[str, list[str], dict[str, Any]]
 
 
 def cancer(quick: bool) -> Iterator[Line]:
     """Breast cancer x 837: low rank against dense, single fits and paths."""
-    base = {
-        "data": "breast_cancer",
-        "n": 120 if quick else None,
-        "widths": WIDTHS,
-        "tol": 1e-4,
-    }
-    pairs = [
-        (loss, a) for loss in ("logistic", "hinge", "squared") for a in (0.03, 0.003)
-    ]
+    n = 120 if quick else None
+    base = {"data": "breast_cancer", "n": n, "widths": WIDTHS, "tol": 1e-4}
+    pairs = [(loss, a) for loss in LOSSES for a in (0.03, 0.003)]
     for loss, alpha in pairs[:1] if quick else pairs:
         for storage in ("dense", "low_rank"):
             task = base | {"loss": loss, "alpha": alpha, "storage": storage}
             yield f"{loss} {alpha} {storage}", child("fit", **task), task
-    for loss in ("squared",) if quick else ("logistic", "hinge", "squared"):
+    for loss in LOSSES[2:] if quick else LOSSES:
         for storage in ("dense", "low_rank"):
             points = 3 if quick else 50
             task = base | {"loss": loss, "points": points, "storage": storage}

@@ -14,6 +14,9 @@ from multikernel.display import (
     TailSpectrumDisplay,
 )
 from multikernel.estimators import (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+    EasyMKLClassifier,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressor,
@@ -32,7 +35,10 @@ from multikernel.estimators import (
     LpMKLRegressorCV,
     MKLClassifier,
     MKLRegressor,
+    OneClassMKL,
     ProgressBar,
+    SingleKernelClassifier,
+    SingleKernelRegressor,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -52,13 +58,17 @@ from multikernel.inspection import (
     stability_selection,
 )
 from multikernel.persistence import load, save
+from multikernel.report import report
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AlignmentMKLClassifier",
+    "AlignmentMKLRegressor",
     "ContributionDisplay",
     "ConvergenceDisplay",
     "CutOffDisplay",
+    "EasyMKLClassifier",
     "ExplanationDisplay",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
@@ -81,8 +91,11 @@ __all__ = [
     "LpMKLRegressorCV",
     "MKLClassifier",
     "MKLRegressor",
+    "OneClassMKL",
     "ProgressBar",
     "RegularizationPathDisplay",
+    "SingleKernelClassifier",
+    "SingleKernelRegressor",
     "SparsityPathDisplay",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
@@ -99,6 +112,7 @@ __all__ = [
     "load",
     "map_grams",
     "regularization_path",
+    "report",
     "save",
     "stability_selection",
     "stack_grams",

@@ -129,7 +129,8 @@ PRECISION = OneOf(("float64", "float32"))
 LONGEST = 300
 """Characters of a wrong value that a message shows."""
 NEGLIGIBLE = 1e-40
-"""Of the largest sample weight: what counts as zero. Double precision has 16 digits."""
+"""A sample weight below this share of the largest one counts as zero. Double precision
+has 16 digits."""
 
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""

@@ -54,7 +54,8 @@ In ordinary scaling errors stay below it: on the 24-sample problems of the confo
 suite at gaps of 1e-8 the bounds are between 1e-14 and 1e-11."""
 
 SHARE = 0.1
-"""Of the gap over the matrices of a stack: what they leave may add it unlooked at."""
+"""What the matrices of a stack leave of the kernels may add this share of the gap over
+them without being looked at."""
 
 IMAGE_BYTES = 2**26
 """Bytes of products that an evaluation keeps at a time."""

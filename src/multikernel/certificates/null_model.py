@@ -16,12 +16,12 @@ from multikernel.regularizers.base import ProximableRegularizer
 EPS = float(np.finfo(np.float64).eps)
 
 FARTHEST = 128.0
-"""In units of the data, where an intercept is looked for: constants of regression are
-within reach at once, and log-odds would need weights with a ratio of exp(256)."""
+"""An intercept is looked for within so many units of the data: constants of regression
+are within reach at once, and log-odds would need weights with a ratio of exp(256)."""
 
 NEAR_ZERO = 1e-3
-"""Of the first bracket: an intercept below that is found to the precision of this one,
-which saves halvings that no decision value could tell."""
+"""An intercept below this share of the first bracket is found to the precision of one
+that is not, which saves halvings that no decision value could tell."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,10 @@ Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="Method: spicy, gomp, hkl, lp or uniform.")
+    str,
+    typer.Option(
+        "--method", help="Method: spicy, gomp, hkl, lp, rademacher or uniform."
+    ),
 ]
 TaskName = Annotated[
     str | None,
@@ -48,6 +51,28 @@ KernelChoice = Annotated[
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
         "linear kernel per column); for hkl a graph: default or polynomial (powers), "
         "hermite (Gaussians) or subsets (of columns).",
+    ),
+]
+ViewColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--view",
+        help="A view of the data with kernels of its own: its columns by names or "
+        "patterns, parted by commas, such as expression=expr_*; may be repeated. "
+        "Columns of text in it are compared as categories.",
+        metavar="NAME=COLUMNS",
+    ),
+]
+CategoryColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category", help="Column to compare as categories; may be repeated."
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--group", help="Column of groups that --cv keeps together, no feature."
     ),
 ]
 SequenceColumns = Annotated[

@@ -153,7 +153,7 @@ class LiveFit(LiveShare):
             f"{line.n_active} active kernels"
         )
         done = _share_done(self._first_gap, line.duality_gap, self._tol)
-        if not math.isnan(line.done):  # of a cross-validation
+        if line.done is not None:  # of a cross-validation
             done = line.done
         super().__call__(done, state)
         return False

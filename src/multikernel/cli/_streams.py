@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
 from multikernel.cli._progress import LiveShare
-from multikernel.cli._tables import Table, features_of
+from multikernel.cli._tables import Table
 from multikernel.cli._training import scaler
 from multikernel.datasets import read_batches
 from multikernel.datasets.batches import BATCH_ROWS
@@ -162,10 +162,10 @@ def fitted_stream(
 
 
 class Answer(Protocol):
-    """From the features of some rows to what is written about them."""
+    """From some rows of a file to what is written about them."""
 
-    def __call__(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return one row for each."""
+    def __call__(self, frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+        """Return one row for each, and say what has to be said with the first ones."""
         ...
 
 
@@ -209,7 +209,7 @@ def predict_stream(
                 if target not in frame:
                     raise ValueError(f"{path} has no {target!r}.")
                 known.append(frame.pop(target).to_numpy())
-            answers = answer(features_of(path, frame))
+            answers = answer(frame, n_rows == 0)
             if target is not None:
                 predicted.append(answers["prediction"].to_numpy())
             write(answers, n_rows == 0)

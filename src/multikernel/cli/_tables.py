@@ -4,9 +4,9 @@ import io
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pandas as pd
 from pandas.errors import ParserWarning
 
 from multikernel.cli._sequences import COLUMN, read_fasta_frame
+from multikernel.cli._views import PLAIN, ColumnChoice, say_ignored
 from multikernel.datasets.fasta import SUFFIXES as FASTA
 from multikernel.estimators import stack_grams
 from multikernel.persistence import write_whole
@@ -41,13 +42,28 @@ class Table:
     kernel_names : tuple of str or None
         Names of precomputed kernels; None tells that `X` holds features.
     sequences : tuple of str
-        Columns of `X` that hold strings.
+        Columns of `X` that hold sequences.
+    categories : tuple of str
+        Columns of `X` that hold categories.
+    views : mapping from str to list of str
+        The columns of each view, where there are any.
+    groups : ndarray of shape (n_samples,) or None
+        The groups of the samples.
     """
 
     X: Any
     y: Any
     kernel_names: tuple[str, ...] | None = None
     sequences: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    views: Mapping[str, list[str]] = field(default_factory=dict)
+    groups: Any = None
+
+    @property
+    def numbers(self) -> list[str]:
+        """Return the columns of numbers."""
+        texts = {*self.sequences, *self.categories}
+        return [str(name) for name in self.X if name not in texts]
 
     @property
     def precomputed(self) -> bool:
@@ -56,7 +72,12 @@ class Table:
 
 
 def read_table(
-    path: Path, target: str | None, drop: list[str], sequences: Sequence[str] = ()
+    path: Path,
+    target: str | None,
+    drop: list[str],
+    sequences: Sequence[str] = (),
+    choice: ColumnChoice = PLAIN,
+    only: Sequence[str] | None = None,
 ) -> Table:
     """Read a CSV, Parquet, FASTA or npz file.
 
@@ -71,6 +92,10 @@ def read_table(
         Columns to leave out.
     sequences : sequence of str
         Columns of strings to keep; in a FASTA file the one of letters is kept always.
+    choice : ColumnChoice
+        Views, categories and groups. Columns of text in a view are categories.
+    only : sequence of str or None, default=None
+        The features, where they are known: others are left out, with a note.
 
     Returns
     -------
@@ -90,16 +115,63 @@ def read_table(
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
         frame = _read_frame(path)
-    check_columns(path, frame.columns, list(sequences))
-    kept = tuple(name for name in sequences if name not in (target, *drop))
-    named = [*drop, *([target] if target else [])]
-    check_columns(path, frame.columns, named)
+    group = [choice.group] if choice.group else []
+    named = [*drop, *([target] if target else []), *group]
+    check_columns(path, frame.columns, [*sequences, *choice.categories, *named])
     y = (
         None
         if target is None
         else targets_of(path, frame[target].to_numpy(), len(frame))
     )
-    return Table(features_of(path, frame.drop(columns=named), kept), y, None, kept)
+    groups = frame[choice.group].to_numpy() if choice.group else None
+    features = frame.drop(columns=list(dict.fromkeys(named)))
+    features = known_part(path, features, only)
+    views = choice.find([str(name) for name in features])
+    if views:
+        features = features[
+            list(dict.fromkeys(c for own in views.values() for c in own))
+        ]
+    strings = tuple(name for name in sequences if name in features)
+    words = [name for name in choice.categories if name in features]
+    if views:
+        texts = [str(c) for c in features if features[c].dtype.kind not in NUMBERS]
+        words += [name for name in texts if name not in (*strings, *words)]
+    X = features_of(path, features, (*strings, *words))
+    return Table(X, y, None, strings, tuple(words), views, groups)
+
+
+def known_part(
+    path: Path, frame: pd.DataFrame, only: Sequence[str] | None, tell: bool = True
+) -> pd.DataFrame:
+    """Return the columns that a model takes, and note the others.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : DataFrame
+        Its features.
+    only : sequence of str or None
+        What the model takes; None for whatever there is.
+    tell : bool, default=True
+        Whether columns that are left out are noted.
+
+    Returns
+    -------
+    part : DataFrame
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if only is None:
+        return frame
+    check_columns(path, frame.columns, list(only))
+    others = [str(column) for column in frame if column not in set(only)]
+    if tell:
+        say_ignored("that the model does not know", others)
+    return frame[list(only)]
 
 
 def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
@@ -169,7 +241,7 @@ def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
 def features_of(
     path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return the features as numbers, apart from sequences."""
+    """Return the features as numbers, apart from columns of text."""
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
@@ -180,8 +252,8 @@ def features_of(
         options = " ".join(f"--drop '{name}'" for name in wrong)
         raise ValueError(
             f"{path} has columns without numbers: {', '.join(map(str, wrong))}. "
-            f"Encode them as numbers first, leave them out with {options}, or name "
-            "those of sequences with --sequence."
+            f"Compare them as categories with --category, name those of sequences with "
+            f"--sequence, or leave them out with {options}."
         )
     return frame.astype(dict.fromkeys(numbers, np.float64))
 

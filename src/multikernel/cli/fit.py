@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
 from multikernel.cli import _options as options
@@ -27,11 +28,9 @@ from multikernel.cli._streams import (
     read_spooled,
 )
 from multikernel.cli._tables import Table, read_table
-from multikernel.cli._training import Training, with_scaling
+from multikernel.cli._training import Training, fit_arguments, with_scaling
+from multikernel.cli._views import PLAIN, parse_columns
 from multikernel.persistence import check_place, save
-
-CHOSEN = ("alpha", "C", "p", "theta")
-"""What cross-validation may have chosen."""
 
 
 @user_errors
@@ -71,6 +70,9 @@ def fit(
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
+    view: options.ViewColumns = None,
+    category: options.CategoryColumns = None,
+    group: options.GroupColumn = None,
     sequence: options.SequenceColumns = None,
     sequence_kernels: options.SequenceKernels = "spectrum",
     alphabet: options.AlphabetName = None,
@@ -80,6 +82,7 @@ def fit(
 ) -> None:
     """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, method)
+    strength |= _grouped(group, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
@@ -95,8 +98,14 @@ def fit(
         max_rank,
         folder,
     )
+    choice = parse_columns(view, category, group)
     with on_cluster(dask):
-        table = _read(data, target, drop or [], sequence or [], dask, stream, folder)
+        if dask is not None:
+            table: Table = read_partitions(data, target, drop or [])
+        elif by_batches(data, stream) and not sequence and choice == PLAIN:
+            table = read_spooled(data, target, drop or [], folder)
+        else:
+            table = read_table(data, target, drop or [], sequence or [], choice)
         estimator = training.estimator(table, strength, cv=cv is not None)
         with training.blamed():
             pipeline, facts = _fitted(estimator, table, scale, training.method.title)
@@ -111,23 +120,6 @@ def fit(
         _show(report)
 
 
-def _read(
-    data: Path,
-    target: str,
-    drop: list[str],
-    sequences: list[str],
-    dask: str | None,
-    stream: bool | None,
-    folder: Path | None,
-) -> Table:
-    """Return the table: in partitions, by batches, or whole."""
-    if dask is not None:
-        return read_partitions(data, target, drop)
-    if by_batches(data, stream) and not sequences:
-        return read_spooled(data, target, drop, folder)
-    return read_table(data, target, drop, sequences)
-
-
 def _fitted(
     estimator: Any, table: Table, scale: bool, title: str
 ) -> tuple[Pipeline, dict[str, Any]]:
@@ -140,7 +132,7 @@ def _fitted(
             pipeline, score = fitted_stream(estimator, table, scale, watch)
         else:
             pipeline = with_scaling(estimator, table, scale)
-            pipeline.fit(table.X, table.y, model__callback=watch)
+            pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
             score = pipeline.score(table.X, table.y)
     seconds = time.perf_counter() - start
     return pipeline, {"seconds": seconds, "training_score": score}
@@ -163,19 +155,28 @@ def _strength(
     return {"cv": cv, "ps": [p]} if method == "lp" else {"cv": cv, "p": p}
 
 
+def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
+    """Return the parameter that keeps groups together."""
+    if group is None:
+        return {}
+    if cv is None:
+        raise ValueError("--group is for --cv, whose folds keep groups together.")
+    return {"cv": GroupKFold(cv)}
+
+
 def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
     report = {"n_samples": len(table.y), **facts}
-    found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
-    chosen = {name: value for name, value in found.items() if value is not None}
-    return report | chosen | _report.model_report(pipeline, table.kernel_names)
+    return report | _report.model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
-    facts |= {f"{name} chosen": report[name] for name in CHOSEN if name in report}
-    facts |= {"training score": report["training_score"]} | _report.diagnostics(report)
+    facts |= _report.chosen(report)
+    score = "training accuracy" if report["task"] == "classification" else "training R2"
+    facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
+    _report.print_views(report)
     _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")

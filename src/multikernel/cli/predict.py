@@ -11,9 +11,14 @@ import typer
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
-from multikernel.cli._sequences import known_columns
+from multikernel.cli._sequences import known_columns, known_features
 from multikernel.cli._streams import by_batches, predict_stream, score_of
-from multikernel.cli._tables import read_table, write_table
+from multikernel.cli._tables import (
+    features_of,
+    known_part,
+    read_table,
+    write_table,
+)
 from multikernel.persistence import load
 
 
@@ -69,7 +74,9 @@ def predict(
         _predict_stream(model, max_bytes, data, target, drop or [], output, proba)
         return
     with opened(model, max_bytes) as estimator:
-        table = read_table(data, target, drop or [], known_columns(estimator))
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(data, target, drop or [], sequences, choice, only)
         frame = _answers(estimator, table.X, proba)
         score = None if target is None else float(estimator.score(table.X, table.y))
     if json:
@@ -93,8 +100,12 @@ def _predict_stream(
 ) -> None:
     """Predict batch by batch, and say how well."""
     with opened(model, max_bytes) as estimator:
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
 
-        def answer(X: pd.DataFrame) -> pd.DataFrame:
+        def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+            part = known_part(data, frame, only, tell=first)
+            X = features_of(data, part, (*sequences, *choice.categories))
             return _answers(estimator, X, proba)
 
         n_rows, y, found = predict_stream(answer, data, target, drop, output)

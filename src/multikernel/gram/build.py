@@ -354,8 +354,8 @@ def check_size(
         if alternatives is None:
             half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
             alternatives = (
-                "storage='lazy' to recompute kernels in blocks, storage='memmap' to "
-                f"keep them in a file,{half}"
+                "storage='low_rank' to hold factors, storage='lazy' to recompute "
+                f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
             )
         raise StackTooLargeError(
             f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "

@@ -26,7 +26,8 @@ NUMBERS_PER_TASK = 2**22
 """Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
 
 FAR = 0.01
-"""Of a factor's trace: where it lacks more, its columns are not those of its kernel."""
+"""Where a factor lacks more than this share of its trace, its columns are not those of
+its kernel."""
 
 
 def memorising_kernels(stack: GramStack) -> Indices:
@@ -57,9 +58,10 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     Returns
     -------
-    drops : ndarray of shape (n_kernels,)
-        By how much entries beside the diagonal are below it in the mean, over the
-        largest entry: zero for a constant.
+    spans : ndarray of shape (n_kernels,)
+        By how much entries beside the diagonal are below it in the mean, or their
+        standard deviation where that is more, over the largest entry: zero for a
+        constant.
     ratios : ndarray of shape (n_kernels,)
         See `off_diagonal_ratio`: zero for the identity.
     """
@@ -88,7 +90,8 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * (n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-    return means, off_diagonal_ratio(means, spreads, n_samples)
+    spans = np.maximum(np.abs(means), spreads)
+    return spans, off_diagonal_ratio(means, spreads, n_samples)
 
 
 def _read(stack: GramStack, rows: Indices) -> tuple[Stored, Indices]:

@@ -77,7 +77,7 @@ def _try_shifted(
     if np.all(shift > 0.0):
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
-        system = np.empty(K.shape)
+        system = np.empty((scale.size, scale.size))
         compiled(LOOPS, "scale_triangle")(K, scale, system)
         diagonal: Array | float = 1.0
     else:

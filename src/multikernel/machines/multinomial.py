@@ -31,14 +31,15 @@ from multikernel.machines.base import MachineFit
 from multikernel.machines.checks import NOT_A_KERNEL, NOT_FINITE, check_problem
 
 FORCING = 0.3
-"""Of the violation, that conjugate gradients may leave: on 1000 samples and 10 classes
-this took 600 products to 1e-9 where 0.03 took 960."""
+"""Conjugate gradients may leave this share of the violation: on 1000 samples and 10
+classes this took 600 products to 1e-9 where 0.03 took 960."""
 
 MOST_PRODUCTS = 1000
 """Products of one Newton step."""
 
 CONSTANT = 10.0
-"""Times the mean of the diagonal: the constant kernel that stands for intercepts."""
+"""The constant kernel that stands for intercepts is so many times the mean of the
+diagonal."""
 
 HALVINGS, ARMIJO = 50, 1e-4
 STALLED = 1e-6

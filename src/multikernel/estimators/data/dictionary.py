@@ -143,7 +143,7 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
     if kernels is None:
         chosen: KernelDictionary = default_dictionary(X, weights)
     elif isinstance(kernels, Views):
-        chosen, views = _view_kernels(samples)
+        chosen, views = _view_kernels(samples, X, weights)
     # The protocol is met by whatever has a length and items.
     elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         chosen = kernels
@@ -167,25 +167,28 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
     return ViewDictionary(learnt.kernels, learnt.names, views)
 
 
-def _view_kernels(samples: Samples) -> tuple[ListDictionary, list[str]]:
+def _view_kernels(
+    samples: Samples, X: Array, weights: Array | None
+) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views on columns of the data, and the view of each."""
     table, layout = samples.table, samples.table.layout
-    numeric = range(samples.X.shape[1]) if layout is None else layout.numeric
+    numeric = range(X.shape[1]) if layout is None else layout.numeric
     place = {column: at for at, column in enumerate(numeric)}
 
     def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
-        X, weights = samples.X[:, [place[c] for c in columns]], samples.sample_weight
-        rows = present_rows(X)
-        weights = None if weights is None else weights[rows]
-        return default_dictionary(X[rows], weights).kernels
+        part = X[:, [place[c] for c in columns]]
+        rows = present_rows(part)
+        own = None if weights is None else weights[rows]
+        return default_dictionary(part[rows], own).kernels
 
     categories = set() if layout is None else set(layout.categories)
-    features = features_of(table.given)
+    names = table.feature_names
+    features = features_of(table.given, None if names is None else list(names))
     pairs = [
         (kernel, view.name)
         for view in table.views
         for kernel in view.given(default, categories, features)
     ]
     kernels = [kernel for kernel, _ in pairs]
-    names = told_apart([kernel_name(kernel) for kernel in kernels])
-    return ListDictionary(kernels, names), [view for _, view in pairs]
+    own = told_apart([kernel_name(kernel) for kernel in kernels])
+    return ListDictionary(kernels, own), [view for _, view in pairs]

@@ -135,12 +135,12 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
             "or a data frame with a column of them."
         )
     if texts:
-        views = _find_views(columns, kernels, X)
+        views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
         checked, layout = read_mixed(columns, owner, X, categories)
     else:
         checked = read_numbers(columns, owner, X, precomputed, reset=True)
-        views = _find_views(columns, kernels, X if is_frame(X) else checked)
+        views = _find_views(columns, kernels, X if is_frame(X) else checked, names)
     if names is not None:
         columns.feature_names_in_ = np.array(names, dtype=object)
     if not precomputed:
@@ -195,11 +195,13 @@ def _takes_text(kernels: Any) -> bool:
     return some or isinstance(kernels, Views)
 
 
-def _find_views(columns: "Columns", kernels: Any, X: Any) -> tuple[View, ...]:
+def _find_views(
+    columns: "Columns", kernels: Any, X: Any, names: Sequence[str] | None
+) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
     if not isinstance(kernels, Views):
         return ()
-    views = tuple(find_views(kernels, X, features_of(X)))
+    views = tuple(find_views(kernels, X, features_of(X, names)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = kernels.missing
     return views
@@ -235,7 +237,9 @@ def _check_values(
             for name, columns in estimator.view_columns_.items()
         }
         may_miss = estimator.missing_views_ == "zero"
-        numbers = seen_values(numbers, views, names, may_miss)
+        seen = {column for own in views.values() for column in own}
+        if may_miss or len(seen) < numbers.shape[1]:
+            numbers = seen_values(numbers, views, names, may_miss)
     if numbers.size:
         check_finite_table(numbers, names)
 
@@ -263,7 +267,7 @@ def target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    shape = getattr(y, "shape", None) or np.shape(y)
+    shape = getattr(y, "shape", None) or np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         many = (
             "MultiOutputRegressor"

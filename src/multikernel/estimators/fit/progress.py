@@ -80,7 +80,7 @@ def report(owner: str, scale: float) -> Callback:
         # Greedy methods have no gap.
         known = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if known else ""
-        share = "" if math.isnan(line.done) else f"{line.done:.0%}, "
+        share = "" if line.done is None else f"{line.done:.0%}, "
         sys.stderr.write(
             f"{owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
             f"objective {line.objective * scale:.6g}, {gap}"
@@ -234,7 +234,7 @@ class ProgressBar:
     def _state(self, line: Progress, now: float) -> str:
         """Return how things stand."""
         said = []
-        if not math.isnan(line.done):
+        if line.done is not None:
             spent = now - self._started
             left = spent * (1.0 - line.done) / line.done if line.done else math.inf
             until = "time left unknown" if math.isinf(left) else f"{_time(left)} left"

@@ -15,7 +15,7 @@ from multikernel.losses.coupled.base import CoupledLoss
 
 MOST_STEPS, HALVINGS = 100, 30
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""Of the sum of absolute values: an excess that is left at the end."""
+"""An excess below this share of the sum of absolute values is left at the end."""
 
 
 def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Array:

@@ -34,10 +34,11 @@ from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.recorder import Recorder
 
 SHARE = 0.1
-"""Of the gap, that the machine may leave."""
+"""The machine may leave this share of the gap."""
 
 SHARPENING, IN_VAIN = 0.3, 0.9
-"""What is left of the machine's share after an iteration that left that of the gap."""
+"""The machine's share is multiplied by the first number after an iteration that left
+the second share of the gap, or more."""
 
 NEWCOMERS = 30
 """Violators that join at a time."""
@@ -46,13 +47,14 @@ MOST_TORN = 1500
 """Samples of a Newton step, whose system takes a tenth of a second."""
 
 GROWTH = 10.0
-"""Times the largest weight: where a Newton step ends at the latest."""
+"""A Newton step ends at so many times the largest weight at the latest."""
 
 TORN = 1e-10
 """A mass that counts as positive: rounding of a projection leaves smaller ones."""
 
 DAMPING = 1e-8
-"""Of the largest curvature, added to all: kernels that tie leave directions flat."""
+"""This share of the largest curvature is added to all, as kernels that tie leave
+directions flat."""
 
 
 def is_joint_hinge(loss: Loss) -> bool:
