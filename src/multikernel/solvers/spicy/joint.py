@@ -55,6 +55,13 @@ SHORTER, LONGER = 0.25, 2.0
 TORN = 1e-10
 """A mass that counts as positive: rounding of a projection leaves smaller ones."""
 
+PATIENCE, PROGRESS = 40, 0.01
+"""Iterations that together gain less than that share, before giving up: where weights
+come and go the gap may wait for ten of them."""
+
+LEFT, BISECTIONS = 0.2, 20
+"""Of the sum of the weights, at least, after a step; and halvings to find how."""
+
 DAMPING = 1e-8
 """Of the largest curvature, added to all: kernels that tie leave directions flat."""
 
@@ -110,7 +117,8 @@ class JointWeights:
     ) -> list[Solution]:
         """Solve for penalties in turn; see `PathSolver.solve_path`."""
         solutions: list[Solution] = []
-        for tracker in incumbents(self, problem, regularizers, callback):
+        patience = PATIENCE, PROGRESS
+        for tracker in incumbents(self, problem, regularizers, callback, *patience):
             search = JointSearch(tracker)
             search.start(solutions[-1] if solutions else init)
             solutions.append(tracker.run(search.step, self.tol, self.max_iter))
@@ -144,7 +152,8 @@ class JointWalk:
             init = self.init
             if last is not None:
                 init = last.tracker.solution(Status.MAX_ITER)
-            self._search = JointSearch(Incumbent(problem, recorder))
+            own = Incumbent(problem, recorder, PATIENCE, PROGRESS)
+            self._search = JointSearch(own)
             self._search.start(init)
         search = self._search
         assert search is not None
@@ -180,6 +189,7 @@ class JointSearch:
     _best: _Point | None = None
     _share: float = 1.0
     _reach: float = FARTHEST
+    _hold: float = 1.0
 
     @property
     def problem(self) -> Problem:
@@ -246,6 +256,7 @@ class JointSearch:
             self._best, self._reach = point, min(LONGER * self._reach, FARTHEST)
         if self.tracker.gap > IN_VAIN * before:
             self._share *= SHARPENING
+            self._hold = 1.0 - self._hold
         self.weights = point.weights.copy()
         if self._reach < SMALLEST or not self._newton(point):
             self._closed_form(point)
@@ -287,8 +298,8 @@ class JointSearch:
         self._admit(point.forms)
 
     def _newton(self, point: _Point) -> bool:
-        """Take the step to the minimum of the quadratic model; False if there is none."""
-        problem, weights = self.problem, self.weights
+        """Take the step to the minimum of the quadratic model, if there is one."""
+        weights = self.weights
         new = self._newcomers(point.forms)
         chosen = np.union1d(np.flatnonzero(weights), new)
         response = self._response(point.fit.dual, chosen)
@@ -303,12 +314,27 @@ class JointSearch:
         if not largest > 0.0:
             return False
         hessian[np.diag_indices_from(hessian)] += DAMPING * largest
-        root = np.linalg.cholesky(hessian).T
-        side = np.linalg.solve(root.T, hessian @ d - gradient)
         most = max(float(d.max()), TINY)
         room = self._reach * np.maximum(d, 0.1 * most)
         bounds = np.maximum(d - room, 0.0), d + room
-        found = lsq_linear(root, side, bounds=bounds, tol=1e-12).x
+        root = np.linalg.cholesky(hessian).T
+
+        def minimiser(lift: float) -> Array:
+            side = np.linalg.solve(root.T, hessian @ d - gradient + lift)
+            return np.asarray(lsq_linear(root, side, bounds=bounds, tol=1e-12).x)
+
+        found = minimiser(0.0)
+        if found.sum() < LEFT * d.sum():
+            # Where no kernel is of use weights go to zero, but their ratios count: they
+            # are those of the most that the penalty may be lowered by.
+            high = float(np.abs(gradient).max() + (hessian @ d).max())
+            low = 0.0
+            for _ in range(BISECTIONS):
+                middle = 0.5 * (low + high)
+                found = minimiser(middle)
+                enough = found.sum() >= LEFT * d.sum()
+                low, high = (low, middle) if enough else (middle, high)
+            found = minimiser(high)
         self.weights = np.zeros_like(weights)
         self.weights[chosen] = np.where(found > 1e-9 * most, found, 0.0)
         return bool(self.weights.any())
@@ -329,7 +355,7 @@ class JointSearch:
         # Where samples are nearly alike rho responds strongly, but not far: masses
         # soon vanish. The farther the way, the more the response is held back. (Wine,
         # 17 kernels: without it a path stopped at gaps of 0.05 after 100 iterations.)
-        held = self.tracker.gap * float(K.diagonal().mean())
+        held = self._hold * self.tracker.gap * float(K.diagonal().mean())
         K[np.diag_indices_from(K)] += held
         free = masses[torn].T > TORN
         width = problem.y.shape[1] if problem.fit_intercept else 0
