@@ -18,6 +18,7 @@ PUBLIC = (
     "multikernel.display",
     "multikernel.exceptions",
     "multikernel.gram",
+    "multikernel.inspection",
     "multikernel.kernels",
     "multikernel.kernels.graph",
     "multikernel.kernels.sequence",

@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from multikernel.cli._console import console, say
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import final_estimator, output_names
 
 MOST_ROWS = 20
 
@@ -34,7 +34,8 @@ def model_report(
         ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
         and weight of each active kernel (norm of each node of a hull), the largest
         first or, where kernels were selected one after the other, in that order; for
-        several classes also ``class``. Diagnostics have one value per class then.
+        several classes also ``class``, for several targets with selections of their
+        own ``target``. Diagnostics have one value for each then.
     """
     model = final_estimator(estimator)
     names = model.kernel_names_ if kernel_names is None else kernel_names
@@ -42,9 +43,13 @@ def model_report(
     graph = hasattr(model, "hull_")
     weights = np.atleast_2d(model.node_norms_ if graph else model.kernel_weights_)
     measure = "norm" if graph else "weight"
+    classes = getattr(model, "classes_", None)
+    kind, outputs = "target" if classes is None else "class", output_names(model)
+    if classes is not None and outputs == [str(label) for label in classes]:
+        outputs = classes  # numbers stay numbers
     kernels = []
     for output, row in enumerate(weights):
-        label = {"class": model.classes_[output]} if len(weights) > 1 else {}
+        label = {kind: outputs[output]} if len(weights) > 1 else {}
         # Selected kernels all weigh the same: theirs is the order of selection.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
@@ -117,14 +122,15 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
         Rows at most; what is left out is counted.
     """
     kernels = report["kernels"]
+    first = kernels[0] if kernels else {}
     table = Table(
         title=f"{report['n_active']} of {report['n_kernels']} kernels in use",
         title_justify="left",
     )
-    several = bool(kernels) and "class" in kernels[0]
-    measure = "norm" if kernels and "norm" in kernels[0] else "weight"
+    several = next((key for key in ("class", "target") if key in first), None)
+    measure = "norm" if "norm" in first else "weight"
     if several:
-        table.add_column("class")
+        table.add_column(several)
     table.add_column("kernel", overflow="fold")
     table.add_column(measure, justify="right")
     table.add_column("", min_width=20, style="blue")
@@ -132,7 +138,7 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
     for kernel in kernels[:most]:
         bar = "█" * max(1, round(20 * kernel[measure] / largest))
         cells = [kernel["name"], f"{kernel[measure]:.4f}", bar]
-        table.add_row(*([str(kernel["class"])] if several else []), *cells)
+        table.add_row(*([str(kernel[several])] if several else []), *cells)
     console().print(table)
     if len(kernels) > most:
         say(f"... and {len(kernels) - most} more; --json lists all.")

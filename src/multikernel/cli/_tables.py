@@ -36,8 +36,8 @@ class Table:
     ----------
     X : DataFrame or ndarray of shape (n_samples, n_samples, n_kernels)
         The features as a data frame, or precomputed Gram matrices, samples first.
-    y : ndarray of shape (n_samples,) or None
-        The targets.
+    y : ndarray of shape (n_samples,), DataFrame or None
+        The targets; several as a data frame with their names.
     kernel_names : tuple of str or None
         Names of precomputed kernels; None tells that `X` holds features.
     sequences : tuple of str
@@ -56,7 +56,7 @@ class Table:
 
 
 def read_table(
-    path: Path, target: str | None, drop: list[str], sequences: Sequence[str] = ()
+    path: Path, target: list[str], drop: list[str], sequences: Sequence[str] = ()
 ) -> Table:
     """Read a CSV, Parquet, FASTA or npz file.
 
@@ -65,8 +65,8 @@ def read_table(
     path : Path
         The file. In an npz file ``X`` holds the features (and ``feature_names`` their
         names) or ``K`` the Gram matrices, of shape (n_kernels, n_rows, n_samples).
-    target : str or None
-        Column of the targets, or array of them in an npz file; None reads none.
+    target : list of str
+        Columns of the targets, or arrays of them in an npz file; none reads none.
     drop : list of str
         Columns to leave out.
     sequences : sequence of str
@@ -91,10 +91,10 @@ def read_table(
     else:
         frame = _read_frame(path)
     _require(path, frame.columns, list(sequences))
-    kept = tuple(name for name in sequences if name not in (target, *drop))
-    named = [*drop, *([target] if target else [])]
+    kept = tuple(name for name in sequences if name not in (*target, *drop))
+    named = [*drop, *target]
     _require(path, frame.columns, named)
-    y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
+    y = _all_targets(path, target, frame, len(frame))
     return Table(_features(path, frame.drop(columns=named), kept), y, None, kept)
 
 
@@ -138,14 +138,14 @@ def _read_frame(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
+def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     with _readable(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array without a name")
         with archive:
             arrays = {key: archive[key] for key in archive.files}
-    _require(path, arrays, [target] if target else [])
+    _require(path, arrays, target)
     key = "K" if "K" in arrays else "X"
     _require(path, arrays, [key])
     _require_axes(path, arrays, key)
@@ -154,7 +154,7 @@ def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
     if names_key in arrays:
         names = _names(path, names_key, arrays[names_key], len(names))
     n_rows = arrays[key].shape[1 if key == "K" else 0]
-    y = None if target is None else _targets(path, arrays[target], n_rows)
+    y = _all_targets(path, target, arrays, n_rows)
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
@@ -180,6 +180,16 @@ def _features(
             "those of sequences with --sequence."
         )
     return frame.astype(dict.fromkeys(numbers, np.float64))
+
+
+def _all_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:
+    """Return the targets: none, one as an array, several as a data frame."""
+    read = {name: _targets(path, np.asarray(columns[name]), n_rows) for name in names}
+    if len(read) < len(names):
+        raise ValueError(f"--target names {_doubled(names)!r} more than once.")
+    if len(read) <= 1:
+        return next(iter(read.values()), None)
+    return pd.DataFrame(read)
 
 
 def _targets(path: Path, y: Any, n_rows: int) -> Any:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -13,6 +14,7 @@ from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
 from multikernel.cli._sequences import known_columns
 from multikernel.cli._tables import read_table, write_table
+from multikernel.display.fitted import final_estimator, output_names
 from multikernel.persistence import load
 
 
@@ -52,9 +54,11 @@ def predict(
         ),
     ] = None,
     target: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--target", "-t", help="Column of known targets, to score against."
+            "--target",
+            "-t",
+            help="Column of known targets, to score against; may be repeated.",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option(help="Add a probability per class.")] = False,
@@ -64,12 +68,12 @@ def predict(
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
     with opened(model, max_bytes) as estimator:
-        table = read_table(data, target, drop or [], known_columns(estimator))
-        frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
+        table = read_table(data, target or [], drop or [], known_columns(estimator))
+        frame = _predictions(estimator, table.X)
         if proba:
             for label, column in _probabilities(estimator, table.X).items():
                 frame[f"probability_{label}"] = column
-        score = None if target is None else float(estimator.score(table.X, table.y))
+        score = None if not target else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})
         return
@@ -80,8 +84,19 @@ def predict(
         say(f"score: {score:.6g}", stderr=True)
 
 
+def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
+    """Return a column of predictions, or one for each of several outputs."""
+    found = estimator.predict(X)
+    if found.ndim == 1:
+        return pd.DataFrame({"prediction": found})
+    names = output_names(final_estimator(estimator))
+    return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
+
+
 def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
     if not hasattr(estimator, "predict_proba"):
         raise ValueError("This model has no probabilities: leave out --proba.")
     columns = estimator.predict_proba(X).T
-    return dict(zip(estimator.classes_, columns, strict=True))
+    several = np.ndim(estimator.predict(X[:1])) == 2
+    labels = output_names(final_estimator(estimator)) if several else estimator.classes_
+    return dict(zip(labels, columns, strict=True))

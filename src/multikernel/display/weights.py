@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import final_estimator, output_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class KernelWeightsDisplay:
     """Bars of the largest kernel weights, with the kernels' names.
 
-    Multi-class models have one group of bars per class.
+    Models of several classes, targets or labels with selections of their own have one
+    group of bars for each.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class KernelWeightsDisplay:
         """
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
-        groups = [str(label) for label in model.classes_] if len(weights) > 1 else None
+        groups = output_names(model) if len(weights) > 1 else None
         display = cls(weights, model.kernel_names_, group_names=groups)
         return display.plot(ax=ax, max_kernels=max_kernels, **bar_kwargs)
 

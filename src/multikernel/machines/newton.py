@@ -52,7 +52,7 @@ class Newton:
     Parameters
     ----------
     tol : float, default=1e-9
-        Stop when the largest \|rho_i + l'(f_i)\|, divided by the largest \|rho_i\|, is at
+        Stop when the largest entry of rho + l'(f), divided by that of rho, is at
         most this. It bounds the error of the dual variable.
     max_steps : int, default=100
         Newton steps at most.

@@ -83,7 +83,8 @@ def report(owner: str, scale: float) -> Callback:
         share = "" if math.isnan(line.done) else f"{line.done:.0%}, "
         sys.stderr.write(
             f"{owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
-            f"objective {line.objective * scale:.6g}, {gap}{line.n_active} active kernels\n"
+            f"objective {line.objective * scale:.6g}, {gap}"
+            f"{line.n_active} active kernels\n"
         )
         return False
 

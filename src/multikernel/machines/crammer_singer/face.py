@@ -82,9 +82,7 @@ def _direction(
     return changes[0], shifts[0]
 
 
-def respond(
-    K: Array, scores: Array, free: Mask, excess: Array
-) -> tuple[Array, Array]:
+def respond(K: Array, scores: Array, free: Mask, excess: Array) -> tuple[Array, Array]:
     """Return what free masses, and the intercepts, do where scores change.
 
     Parameters

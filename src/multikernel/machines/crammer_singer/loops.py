@@ -8,7 +8,7 @@ from multikernel.linalg.simplex import simplex_shift
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(
+def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     masses: Array,
     scores: Array,
     shift: Array,

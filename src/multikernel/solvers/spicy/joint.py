@@ -298,7 +298,7 @@ class JointSearch:
         self._admit(point.forms)
 
     def _newton(self, point: _Point) -> bool:
-        """Take the step to the minimum of the quadratic model, if there is one."""
+        """Step to the minimum of the quadratic model; False if there is none."""
         weights = self.weights
         new = self._newcomers(point.forms)
         chosen = np.union1d(np.flatnonzero(weights), new)

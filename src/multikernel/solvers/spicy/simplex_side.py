@@ -1,7 +1,7 @@
 r"""The side of a loss of all classes at once, whose dual points lie on simplices.
 
-With :math:`p_i = w_i e_{y_i} - \rho_i`, positive and of sum :math:`w_i`, Newton's step d
-minimises
+With :math:`p_i = w_i e_{y_i} - \rho_i`, positive and of sum :math:`w_i`, Newton's step
+d minimises
 
 .. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{p_{ic}} + g^\top d
 
@@ -146,11 +146,11 @@ def _constrained_step(
     """Return the step of projected conjugate gradients, and the intercepts' change."""
     hessian, n_classes = model.hessian, gradient.shape[1]
     assert isinstance(hessian, JointHessian)
-    inverse = np.zeros((n_classes, n_classes))
+    inverse: Array = np.zeros((n_classes, n_classes), dtype=np.float64)
     if model.excess is not None:
         diagonal = np.diag((root.roots**2).sum(axis=0))
         shares = root.roots * root.unit
-        inverse = np.linalg.pinv(diagonal - shares.T @ shares, hermitian=True)
+        inverse = np.asarray(np.linalg.pinv(diagonal - shares.T @ shares))
 
     def multipliers(z: Array) -> Array:
         """Return what all rows of a vector have in common, as a constant each class."""
