@@ -43,12 +43,12 @@ def check(problem, solution, best, tol):
 @names
 @intercepts
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.6])
-@pytest.mark.parametrize("share", [0.5, 0.03])
+@pytest.mark.parametrize("share", [0.2, 0.1])
 def test_sparse_models_are_those_of_conic_programs(
     name, fit_intercept, l1_ratio, share
 ):
     rng = np.random.default_rng(3)
-    weights = rng.uniform(0.5, 2.0, 27) if share == 0.5 else np.ones(27)
+    weights = rng.uniform(0.5, 2.0, 27) if share == 0.2 else np.ones(27)
     shape = the_problem(name, BlockL1(1.0), fit_intercept, weights)
     alpha = share * alpha_max(shape)
     penalty = BlockL1(alpha) if l1_ratio == 1.0 else BlockElasticNet(alpha, l1_ratio)
@@ -77,16 +77,15 @@ def test_lp_models_are_those_of_conic_programs(name, fit_intercept, p):
 
 @names
 def test_certificates_are_never_below_the_true_gap(name):
-    problem = the_problem(name, BlockL1(0.8))
-    best = SpicyMKL(tol=1e-9).solve(problem).objective
+    alpha = 0.1 * alpha_max(the_problem(name, BlockL1(1.0)))
+    problem = the_problem(name, BlockL1(alpha))
+    best = SpicyMKL(tol=1e-7).solve(problem).objective
     seen = []
-    SpicyMKL(tol=1e-6).solve(
-        problem, callback=lambda line: seen.append(line) is not None
-    )
+    SpicyMKL(tol=1e-4).solve(problem, callback=lambda line: bool(seen.append(line)))
     assert len(seen) > 2
     for line in seen:
         true = (line.objective - best) / line.objective
-        assert line.duality_gap >= true - 1e-9
+        assert line.duality_gap >= true - 2e-7
 
 
 @names
@@ -98,7 +97,7 @@ def test_kernels_are_out_from_alpha_max_on(name, fit_intercept):
     assert out.active.size == 0
     assert out.status is Status.CONVERGED
     # Of the hinge it is an upper bound only.
-    inside = 0.99 if name == "softmax" else 0.5
+    inside = 0.99 if name == "softmax" else 0.2
     some = SpicyMKL(1e-6).solve(
         the_problem(name, BlockL1(inside * largest), fit_intercept)
     )
@@ -126,9 +125,9 @@ def test_two_classes_of_the_softmax_are_the_logistic_with_strength_over_root_two
 @names
 def test_paths_end_where_single_solves_do(name):
     shape = the_problem(name, BlockL1(1.0))
-    penalties = [BlockL1(share * alpha_max(shape)) for share in (1.0, 0.4, 0.1)]
-    path = SpicyMKL(tol=1e-6).solve_path(shape, penalties)
+    penalties = [BlockL1(share * alpha_max(shape)) for share in (1.0, 0.2, 0.1)]
+    path = SpicyMKL(tol=1e-5).solve_path(shape, penalties)
     for solution, penalty in zip(path, penalties, strict=True):
-        alone = SpicyMKL(tol=1e-6).solve(the_problem(name, penalty))
+        alone = SpicyMKL(tol=1e-5).solve(the_problem(name, penalty))
         assert solution.status is Status.CONVERGED
-        assert solution.objective == pytest.approx(alone.objective, rel=2e-6)
+        assert solution.objective == pytest.approx(alone.objective, rel=2e-5)
