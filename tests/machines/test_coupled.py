@@ -7,7 +7,7 @@ from reference.toys import toy_grams
 
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram import DenseMatrix, build_stack
-from multikernel.kernels import ExplicitDictionary, GaussianKernel
+from multikernel.kernels import ListDictionary, GaussianKernel
 from multikernel.losses import CrammerSingerLoss, HingeLoss, SoftmaxLoss, weighted
 from multikernel.machines import CrammerSinger, Multinomial, machine_for, warm_start
 
@@ -70,8 +70,8 @@ def test_the_right_machine_is_found_and_others_are_refused(name):
 def test_rows_may_be_computed_when_they_are_needed():
     X = np.random.default_rng(0).normal(size=(40, 4))
     y = np.eye(3)[(X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.0)]
-    plan = ExplicitDictionary([GaussianKernel(1.0)])
-    lazy = build_stack(plan, X, storage="lazy").combine(np.ones(1))
+    plan = ListDictionary([GaussianKernel(1.0)])
+    lazy = build_stack(plan, X, storage="lazy").stack.combine(np.ones(1))
     dense = DenseMatrix(lazy.columns(np.arange(40)))
     few = CrammerSinger(tol=1e-6, cache_bytes=8 * 40 * 3)
     for fit_intercept in (True, False):

@@ -8,6 +8,8 @@ as that of a box with a fixed sum is a clipped shift. The shift b maximises a co
 function with a piecewise linear slope, by Newton's method.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from multikernel._typing import Array, Mask
@@ -17,6 +19,9 @@ MOST_STEPS, HALVINGS = 200, 20
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
 """Of the samples, as if free in every class: Newton's step, and what is tried where it
 does not lead up. With the last one the step always does, as it is a gradient's."""
+
+_Point = tuple[Array, Array, float]
+"""A shift, the projection of what it leads to, and the distance."""
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """Of the sum of absolute values: an excess that is left at the end."""
@@ -40,26 +45,26 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Ar
     -------
     projected : ndarray of shape (n_samples, n_classes)
     """
-    projected = -loss.project_rows(y, -rho)
+
+    def project(candidate: Array) -> Array:
+        return -loss.project_rows(y, -candidate)
+
+    shift, projected = np.zeros(y.shape[1]), project(rho)
     if not centre:
         return projected
-    shift = np.zeros(y.shape[1])
-    distance = _distance(rho, shift, projected)
+    point: _Point = shift, projected, _distance(rho, shift, projected)
     for _ in range(MOST_STEPS):
-        excess = projected.sum(axis=0)
-        if np.abs(excess).sum() <= ROUNDING * np.abs(projected).sum():
+        excess = point[1].sum(axis=0)
+        if np.abs(excess).sum() <= ROUNDING * np.abs(point[1]).sum():
             break
-        free = loss.support(y, -projected)
-        found = None
-        for loose in LOOSE:
-            step = _step(free, excess, loose)
-            found = _ascent(loss, y, rho, shift, step, distance, excess)
-            if found is not None:
-                break
+        free = loss.support(y, -point[1])
+        steps = (_step(free, excess, loose) for loose in LOOSE)
+        tried = (_ascent(project, rho, point, step) for step in steps)
+        found = next((each for each in tried if each is not None), None)
         if found is None:
             break
-        shift, projected, distance = found
-    return projected
+        point = found
+    return point[1]
 
 
 def _distance(rho: Array, shift: Array, projected: Array) -> float:
@@ -69,19 +74,14 @@ def _distance(rho: Array, shift: Array, projected: Array) -> float:
 
 
 def _ascent(
-    loss: CoupledLoss,
-    y: Array,
-    rho: Array,
-    shift: Array,
-    step: Array,
-    distance: float,
-    excess: Array,
-) -> tuple[Array, Array, float] | None:
+    project: Callable[[Array], Array], rho: Array, last: _Point, step: Array
+) -> _Point | None:
     """Return the shift to which a halved step leads up, and its point; None if none."""
-    length = 1.0
+    shift, projected, distance = last
+    excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):
         new = shift + length * step
-        moved = -loss.project_rows(y, -(rho - new))
+        moved = project(rho - new)
         value = _distance(rho, new, moved)
         # Near the end values have no digits left, and the excess decides.
         gained = value - distance

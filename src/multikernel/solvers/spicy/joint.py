@@ -46,8 +46,8 @@ MOST_TORN = 1500
 """Samples of a Newton step, whose system takes a tenth of a second."""
 
 FARTHEST, SMALLEST = 10.0, 1e-3
-"""Times a weight, or a tenth of the largest one: how far a Newton step may go; below the
-second, weights in closed form are the better step."""
+"""Times a weight, or a tenth of the largest one: how far a Newton step may go. Below
+the second, weights in closed form are the better step."""
 
 SHORTER, LONGER = 0.25, 2.0
 """By what that changes after a step that led up, and after one that led down."""
