@@ -17,7 +17,12 @@ DataFile = Annotated[
     Path, typer.Argument(help="CSV, Parquet, FASTA or npz file.", show_default=False)
 ]
 Target = Annotated[
-    str, typer.Option("--target", "-t", help="Column (or npz array) of the targets.")
+    list[str],
+    typer.Option(
+        "--target",
+        "-t",
+        help="Column (or npz array) of the targets; may be repeated for several.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be repeated.")

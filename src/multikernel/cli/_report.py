@@ -10,8 +10,8 @@ import numpy as np
 from rich.table import Table
 
 from multikernel.cli._console import console, say
-from multikernel.display.fitted import final_estimator
-from multikernel.estimators.fit.summary import facts, output_labels, summary_columns
+from multikernel.display.fitted import final_estimator, output_names
+from multikernel.estimators.fit.summary import facts, summary_columns
 
 MOST_ROWS = 20
 
@@ -38,7 +38,8 @@ def model_report(
         ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
         and weight of each active kernel (norm of each node of a hull), the largest
         first or, where kernels were selected one after the other, in that order; for
-        several classes also ``class``. Diagnostics have one value per class then.
+        several classes also ``class``, for several targets with selections of their
+        own ``target``. Diagnostics have one value for each then.
         Kernels have their block norms and shares of the variance too, and where there
         are views these; then ``views`` are the sums over each. A search has what it
         chose (``alpha``), its mean ``score`` and what that is, ``scoring``.
@@ -52,10 +53,13 @@ def model_report(
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(weights, shares.shape)
     views = getattr(model, "kernel_views_", None)
+    classes = getattr(model, "classes_", None)
+    kind, outputs = "target" if classes is None else "class", output_names(model)
+    if classes is not None and outputs == [str(label) for label in classes]:
+        outputs = classes  # numbers stay numbers
     kernels = []
-    for output, label in enumerate(output_labels(model, len(shares))):
-        head = {} if label is None else {"class": label}
-        row = weights[output]
+    for output, row in enumerate(weights):
+        head = {kind: outputs[output]} if len(weights) > 1 else {}
         # Selected kernels all weigh the same: theirs is the order of selection.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
@@ -172,14 +176,15 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
         Rows at most; what is left out is counted.
     """
     kernels = report["kernels"]
+    first = kernels[0] if kernels else {}
     table = Table(
         title=f"{report['n_active']} of {report['n_kernels']} kernels in use",
         title_justify="left",
     )
-    several = bool(kernels) and "class" in kernels[0]
-    measure = "norm" if kernels and "norm" in kernels[0] else "weight"
+    several = next((key for key in ("class", "target") if key in first), None)
+    measure = "norm" if "norm" in first else "weight"
     if several:
-        table.add_column("class")
+        table.add_column(several)
     table.add_column("kernel", overflow="fold")
     table.add_column(measure, justify="right")
     table.add_column("share", justify="right")
@@ -192,7 +197,7 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
         bar = "█" * max(1, round(12 * abs(kernel[lengths]) / largest))
         numbers = [f"{kernel[key]:.4f}" for key in (measure, "variance_share")]
         cells = [kernel["name"], *numbers, bar]
-        table.add_row(*([str(kernel["class"])] if several else []), *cells)
+        table.add_row(*([str(kernel[several])] if several else []), *cells)
     console().print(table)
     if len(kernels) > most:
         say(f"... and {len(kernels) - most} more; --json lists all.")

@@ -37,8 +37,8 @@ class Table:
     ----------
     X : DataFrame or ndarray of shape (n_samples, n_samples, n_kernels)
         The features as a data frame, or precomputed Gram matrices, samples first.
-    y : ndarray of shape (n_samples,) or None
-        The targets.
+    y : ndarray of shape (n_samples,), DataFrame or None
+        The targets; several as a data frame with their names.
     kernel_names : tuple of str or None
         Names of precomputed kernels; None tells that `X` holds features.
     sequences : tuple of str
@@ -73,7 +73,7 @@ class Table:
 
 def read_table(
     path: Path,
-    target: str | None,
+    target: list[str],
     drop: list[str],
     sequences: Sequence[str] = (),
     choice: ColumnChoice = PLAIN,
@@ -86,8 +86,8 @@ def read_table(
     path : Path
         The file. In an npz file ``X`` holds the features (and ``feature_names`` their
         names) or ``K`` the Gram matrices, of shape (n_kernels, n_rows, n_samples).
-    target : str or None
-        Column of the targets, or array of them in an npz file; None reads none.
+    target : list of str
+        Columns of the targets, or arrays of them in an npz file; none reads none.
     drop : list of str
         Columns to leave out.
     sequences : sequence of str
@@ -116,13 +116,9 @@ def read_table(
     else:
         frame = _read_frame(path)
     group = [choice.group] if choice.group else []
-    named = [*drop, *([target] if target else []), *group]
+    named = [*drop, *target, *group]
     check_columns(path, frame.columns, [*sequences, *choice.categories, *named])
-    y = (
-        None
-        if target is None
-        else targets_of(path, frame[target].to_numpy(), len(frame))
-    )
+    y = _all_targets(path, target, frame, len(frame))
     groups = frame[choice.group].to_numpy() if choice.group else None
     features = frame.drop(columns=list(dict.fromkeys(named)))
     features = known_part(path, features, only)
@@ -214,14 +210,14 @@ def _read_frame(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
+def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     with readable(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array without a name")
         with archive:
             arrays = {key: archive[key] for key in archive.files}
-    check_columns(path, arrays, [target] if target else [])
+    check_columns(path, arrays, target)
     key = "K" if "K" in arrays else "X"
     check_columns(path, arrays, [key])
     _require_axes(path, arrays, key)
@@ -230,7 +226,7 @@ def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
     if names_key in arrays:
         names = _names(path, names_key, arrays[names_key], len(names))
     n_rows = arrays[key].shape[1 if key == "K" else 0]
-    y = None if target is None else targets_of(path, arrays[target], n_rows)
+    y = _all_targets(path, target, arrays, n_rows)
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
@@ -256,6 +252,29 @@ def features_of(
             f"--sequence, or leave them out with {options}."
         )
     return frame.astype(dict.fromkeys(numbers, np.float64))
+
+
+def _all_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:
+    """Return the targets: none, one as an array, several as a data frame."""
+    read = {name: targets_of(path, np.asarray(columns[name]), n_rows) for name in names}
+    if len(read) < len(names):
+        raise ValueError(f"--target names {_doubled(names)!r} more than once.")
+    if len(read) <= 1:
+        return next(iter(read.values()), None)
+    return pd.DataFrame(read)
+
+
+def one_target(target: list[str], reader: str) -> str:
+    """Return the column of targets where a reader takes one at most.
+
+    Raises
+    ------
+    ValueError
+        If there are several.
+    """
+    if len(target) > 1:
+        raise ValueError(f"{reader} takes one --target, got {', '.join(target)}.")
+    return target[0]
 
 
 def targets_of(path: Path, y: Any, n_rows: int) -> Any:

@@ -27,7 +27,7 @@ from multikernel.cli._streams import (
     fitted_stream,
     read_spooled,
 )
-from multikernel.cli._tables import Table, read_table
+from multikernel.cli._tables import Table, one_target, read_table
 from multikernel.cli._training import Training, fit_arguments, with_scaling
 from multikernel.cli._views import PLAIN, parse_columns
 from multikernel.persistence import check_place, save
@@ -101,9 +101,11 @@ def fit(
     choice = parse_columns(view, category, group)
     with on_cluster(dask):
         if dask is not None:
-            table: Table = read_partitions(data, target, drop or [])
+            only = one_target(target, "--dask")
+            table: Table = read_partitions(data, only, drop or [])
         elif by_batches(data, stream) and not sequence and choice == PLAIN:
-            table = read_spooled(data, target, drop or [], folder)
+            only = one_target(target, "--stream")
+            table = read_spooled(data, only, drop or [], folder)
         else:
             table = read_table(data, target, drop or [], sequence or [], choice)
         estimator = training.estimator(table, strength, cv=cv is not None)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -16,9 +17,11 @@ from multikernel.cli._streams import by_batches, predict_stream, score_of
 from multikernel.cli._tables import (
     features_of,
     known_part,
+    one_target,
     read_table,
     write_table,
 )
+from multikernel.display.fitted import final_estimator, output_names
 from multikernel.persistence import load
 
 
@@ -58,9 +61,11 @@ def predict(
         ),
     ] = None,
     target: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--target", "-t", help="Column of known targets, to score against."
+            "--target",
+            "-t",
+            help="Column of known targets, to score against; may be repeated.",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option(help="Add a probability per class.")] = False,
@@ -71,14 +76,15 @@ def predict(
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
     if by_batches(data, stream) and not json:
-        _predict_stream(model, max_bytes, data, target, drop or [], output, proba)
+        single = one_target(target, "Predicting by batches") if target else None
+        _predict_stream(model, max_bytes, data, single, drop or [], output, proba)
         return
     with opened(model, max_bytes) as estimator:
         sequences, choice = known_columns(estimator)
         only = known_features(estimator)
-        table = read_table(data, target, drop or [], sequences, choice, only)
+        table = read_table(data, target or [], drop or [], sequences, choice, only)
         frame = _answers(estimator, table.X, proba)
-        score = None if target is None else float(estimator.score(table.X, table.y))
+        score = None if not target else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})
         return
@@ -118,15 +124,26 @@ def _predict_stream(
 
 def _answers(estimator: Any, X: Any, proba: bool) -> pd.DataFrame:
     """Return predictions, with a probability for each class where asked for."""
-    frame = pd.DataFrame({"prediction": estimator.predict(X)})
+    frame = _predictions(estimator, X)
     if proba:
         for label, column in _probabilities(estimator, X).items():
             frame[f"probability_{label}"] = column
     return frame
 
 
+def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
+    """Return a column of predictions, or one for each of several outputs."""
+    found = estimator.predict(X)
+    if found.ndim == 1:
+        return pd.DataFrame({"prediction": found})
+    names = output_names(final_estimator(estimator))
+    return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
+
+
 def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
     if not hasattr(estimator, "predict_proba"):
         raise ValueError("This model has no probabilities: leave out --proba.")
     columns = estimator.predict_proba(X).T
-    return dict(zip(estimator.classes_, columns, strict=True))
+    several = np.ndim(estimator.predict(X[:1])) == 2
+    labels = output_names(final_estimator(estimator)) if several else estimator.classes_
+    return dict(zip(labels, columns, strict=True))

@@ -21,8 +21,12 @@ def report(
         Path, typer.Option("--output", "-o", help="HTML file to write.")
     ] = Path("report.html"),
     target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", help="Column of known targets, for scores."),
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            help="Column of known targets, for scores; may be repeated.",
+        ),
     ] = None,
     drop: options.Drop = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
@@ -31,6 +35,6 @@ def report(
     with opened(model, max_bytes) as estimator:
         sequences, choice = known_columns(estimator)
         only = known_features(estimator)
-        table = read_table(data, target, drop or [], sequences, choice, only)
+        table = read_table(data, target or [], drop or [], sequences, choice, only)
         page(estimator, table.X, table.y, output)
     say(f"Written to {output}.")

@@ -45,6 +45,22 @@ def final_estimator(estimator: Any) -> Any:
     )
 
 
+def output_names(model: Any) -> list[str]:
+    """Return what the outputs of a fitted model are called.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted multiple kernel model.
+
+    Returns
+    -------
+    names : list of str
+        Of classes in a model of an earlier version, which knows no others.
+    """
+    return list(model.output_names_) or [str(label) for label in model.classes_]
+
+
 def _innermost(estimator: Any, attribute: str) -> Any:
     """Return the innermost of nested estimators, of those with an attribute if any."""
     layers = [estimator]

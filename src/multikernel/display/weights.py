@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import final_estimator, output_names
 from multikernel.inspection import Bootstrap
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ VALUE_NAMES = {
 class KernelWeightsDisplay:
     """Bars of the largest kernel weights, with the kernels' names.
 
-    Multi-class models have one group of bars per class.
+    Models of several classes, targets or labels with selections of their own have one
+    group of bars for each.
 
     Parameters
     ----------
@@ -150,8 +151,7 @@ class KernelWeightsDisplay:
             )
         shown = np.atleast_2d(getattr(model, f"{values}_"))
         intervals = None if bootstrap is None else bootstrap.interval(values, level)
-        several = len(shown) > 1
-        groups = [f"class {label}" for label in model.classes_] if several else None
+        groups = output_names(model) if len(shown) > 1 else None
         display = cls(
             shown,
             model.kernel_names_,

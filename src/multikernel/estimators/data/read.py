@@ -66,6 +66,8 @@ class Table:
         The ``kernels`` of the estimator, see `settled_kernels`.
     views : tuple of View, default=()
         The views of the data, where there are any.
+    target_names : tuple of str or None, default=None
+        What a data frame calls the targets.
     """
 
     X: Array
@@ -75,6 +77,7 @@ class Table:
     layout: Layout | None = None
     kernels: Any = None
     views: tuple[View, ...] = ()
+    target_names: tuple[str, ...] | None = None
 
     @property
     def feature_names(self) -> Array | None:
@@ -155,7 +158,8 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
-    return Table(checked, targets, columns, given, layout, kernels, views)
+    names = _target_names(y, targets)
+    return Table(checked, targets, columns, given, layout, kernels, views, names)
 
 
 def settled_kernels(kernels: Any) -> Any:
@@ -280,6 +284,14 @@ def target_columns(estimator: BaseEstimator, y: Any) -> Array:
             f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
         )
     return np.asarray(column_or_1d(y, warn=True))
+
+
+def _target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
+    """Return what the columns of a data frame of targets, or a series, are called."""
+    if targets.ndim == 2 and hasattr(y, "columns"):
+        return tuple(str(name) for name in y.columns)
+    name = getattr(y, "name", None)
+    return None if targets.ndim == 2 or name is None else (str(name),)
 
 
 def check_groups(groups: Any, n_samples: int) -> Array:

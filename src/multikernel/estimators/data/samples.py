@@ -120,6 +120,17 @@ class Samples:
             return labels_to_signs(self.labels, self.classes.size)
         return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
 
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Return what outputs are called: after classes, labels or targets."""
+        names = self.table.target_names
+        if self.classes is not None and not self.several:
+            labels = self.classes if self.classes.size > 2 else self.classes[1:]
+            return tuple(str(label) for label in labels)
+        if names is None and self.several:
+            return tuple(f"y{k}" for k in range(self.labels.shape[1]))
+        return ("y",) if names is None else names
+
     def scatter(self, values: Array) -> Array:
         """Return values per sample as values per input row, zero at rows left out."""
         full = np.zeros((*values.shape[:-1], self.y.shape[0]))

@@ -228,6 +228,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             loss=repr(self.loss),
             has_probabilities=is_likelihood(self.loss),
             link=find_link(self.loss, samples),
+            outputs=samples.output_names,
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
         columns = vars(table.columns)
@@ -386,6 +387,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if "text/html" in bundle:
             bundle["text/html"] += fitted_html(self)
         return bundle
+
+    @property
+    def output_names_(self) -> list[str]:
+        """Names of the outputs: of targets, labels, or more than two classes.
+
+        Those of a data frame of targets are its columns, others ``y0``, ``y1`` and so
+        on; two classes are one output, which is positive for the second.
+        """
+        return list(self._fitted().outputs)
 
     @lazy
     def contributions(self, X: Any) -> Array:

@@ -8,6 +8,7 @@ from multikernel.estimators.fit.losses import find_loss
 from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     store,
 )
 from multikernel.estimators.fit.solve import Recipe
@@ -84,6 +85,14 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="separate"
+        What more than two classes have in common. "separate" is a problem of each
+        class against the rest, with kernels and weights of its own. "shared" is one
+        choice of kernels for all, by a loss of all classes at once: that of the
+        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+        over all classes for others. Share to read one selection, or for probabilities
+        that are fitted together; separate where classes need different kernels. Of
+        several columns of labels each counts as a class.
     normalize : str, Normalizer, list of these or None, default=None
         What is done to kernels before their spectra are computed: "center", "cosine",
         or several in order. A trace of n follows; factors as of "variance" change
@@ -122,6 +131,8 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights mu of the kernels of trace n, non-negative, on the constraint;
         with more than two classes one row per class, as all attributes that say so.
+        A shared selection has one row, gap and so on; dual points and intercepts are
+        for every class even so. Labels count as classes.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -201,7 +212,11 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     (2, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **CHECKS,
+        **SELECTION_CHECKS,
+        **CLASSIFIER_CHECKS,
+    }
 
     def __init__(
         self,
@@ -214,6 +229,7 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         n_starts: int = 3,
         loss: str | Loss = "hinge",
         solver: str = "auto",
+        selection: str = "separate",
         normalize: Steps = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,

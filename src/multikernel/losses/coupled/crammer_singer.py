@@ -59,13 +59,15 @@ class CrammerSingerLoss(SimplexDomain):
         class_shares(y, weights)
         w = np.ones(len(y)) if weights is None else weights
         size = 1.0 + float(np.abs(f - f.mean(axis=1, keepdims=True)).max())
-        scores, start = (1.0 - y) + f, np.zeros(y.shape[1])
-        b, p = smoothed_intercept(y, scores, w, WARM * size, start)
-        mass = w[:, None] * p
+        scores, b = (1.0 - y) + f, np.zeros(y.shape[1])
+        for warmth in (1.0, 0.1, WARM):
+            b, p = smoothed_intercept(y, scores, w, warmth * size, b)
+        mass, window = w[:, None] * p, WINDOW * WARM * size
         for _ in range(MOST_PROGRAMS):
-            b, mass, inside = improved_intercept(y, scores, w, b, WINDOW * WARM * size)
+            b, mass, inside = improved_intercept(y, scores, w, b, window)
             if inside:
                 break
+            window *= 2.0
         return b - b.mean(), w[:, None] * y - mass
 
     def constant_model(

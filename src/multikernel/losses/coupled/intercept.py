@@ -143,7 +143,7 @@ def improved_intercept(
         return float(weights @ margins)
 
     better = value(b + change) <= value(b)
-    return (b + change if better else b), mass, inside or not better
+    return (b + change if better else b), mass, inside
 
 
 def _incidence(minus: Indices, plus: Indices, width: int) -> Any:
