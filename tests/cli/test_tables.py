@@ -15,12 +15,12 @@ def test_frames(frame, tmp_path, ending):
     getattr(frame, {"csv": "to_csv", "parquet": "to_parquet"}[ending])(
         path, index=False
     )
-    table = read_table(path, "outcome", ["amount"])
+    table = read_table(path, ["outcome"], ["amount"])
     assert not table.precomputed
     assert list(table.X.columns) == FEATURES
     np.testing.assert_allclose(table.X, frame[FEATURES])
     assert table.y.tolist() == frame["outcome"].tolist()
-    everything = read_table(path, None, ["outcome"])
+    everything = read_table(path, [], ["outcome"])
     assert everything.y is None
     assert list(everything.X.columns) == [*FEATURES, "amount"]
 
@@ -30,7 +30,7 @@ def test_npz_with_features(tmp_path, names):
     X = np.array([[1, 2], [3, 4], [5, 6]])
     extra = {} if names is None else {"feature_names": np.array(names)}
     np.savez(tmp_path / "data.npz", X=X, label=np.array([1, 2, 3]), **extra)
-    table = read_table(tmp_path / "data.npz", "label", [])
+    table = read_table(tmp_path / "data.npz", ["label"], [])
     assert list(table.X.columns) == (names or ["x0", "x1"])
     assert table.X.dtypes.eq(np.float64).all()
     np.testing.assert_array_equal(table.X, X)
@@ -55,13 +55,13 @@ def test_npz_with_features(tmp_path, names):
 def test_npz_of_other_shapes(tmp_path, arrays, message):
     np.savez(tmp_path / "data.npz", **arrays)
     with pytest.raises(ValueError, match=message):
-        read_table(tmp_path / "data.npz", None, [])
+        read_table(tmp_path / "data.npz", [], [])
 
 
 def test_what_is_no_npz_file(tmp_path):
     (tmp_path / "data.npz").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"data\.npz is no npz file"):
-        read_table(tmp_path / "data.npz", None, [])
+        read_table(tmp_path / "data.npz", [], [])
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_what_is_no_npz_file(tmp_path):
 def test_csv_files_that_are_none(tmp_path, text, message):
     (tmp_path / "data.csv").write_text(text)
     with pytest.raises(ValueError, match=rf"data\.csv {message}"):
-        read_table(tmp_path / "data.csv", "y", [])
+        read_table(tmp_path / "data.csv", ["y"], [])
 
 
 @pytest.mark.parametrize(("ending", "kind"), [("parquet", "Parquet"), ("npz", "npz")])
 def test_empty_files(tmp_path, ending, kind):
     (tmp_path / f"data.{ending}").write_text("")
     with pytest.raises(ValueError, match=rf"data\.{ending} is no {kind} file"):
-        read_table(tmp_path / f"data.{ending}", None, [])
+        read_table(tmp_path / f"data.{ending}", [], [])
 
 
 def test_npz_with_gram_matrices(gram_file):
-    table = read_table(gram_file, "y", [])
+    table = read_table(gram_file, ["y"], [])
     assert table.precomputed
     assert table.kernel_names == ("by age", "by dose", "by width")
     with np.load(gram_file) as archive:
@@ -100,7 +100,7 @@ def test_npz_with_gram_matrices(gram_file):
 
 def test_unnamed_gram_matrices_are_numbered(tmp_path):
     np.savez(tmp_path / "data.npz", K=np.ones((2, 3, 3)), y=np.arange(3))
-    table = read_table(tmp_path / "data.npz", "y", [])
+    table = read_table(tmp_path / "data.npz", ["y"], [])
     assert table.kernel_names == ("gram 0", "gram 1")
 
 
@@ -114,18 +114,18 @@ def test_unnamed_gram_matrices_are_numbered(tmp_path):
 )
 def test_wrong_columns(csv, target, drop, message):
     with pytest.raises(ValueError, match=message):
-        read_table(csv, target, drop)
+        read_table(csv, [target], drop)
 
 
 def test_npz_without_features(tmp_path):
     np.savez(tmp_path / "data.npz", y=np.arange(3))
     with pytest.raises(ValueError, match="has no 'X'; it has y"):
-        read_table(tmp_path / "data.npz", "y", [])
+        read_table(tmp_path / "data.npz", ["y"], [])
 
 
 def test_unknown_formats(tmp_path):
     with pytest.raises(ValueError, match=r"must end in one of \.csv, \.parquet, \.npz"):
-        read_table(tmp_path / "data.xlsx", "y", [])
+        read_table(tmp_path / "data.xlsx", ["y"], [])
     with pytest.raises(ValueError, match=r"Cannot write .*data\.xlsx"):
         write_table(pd.DataFrame({"a": [1]}), tmp_path / "data.xlsx")
 
@@ -169,7 +169,7 @@ def test_npz_arrays_that_are_no_data(tmp_path, arrays, message):
     path = tmp_path / "data.npz"
     np.savez(path, **({"X": GOOD, "y": LABELS} | arrays))
     with pytest.raises(ValueError, match=message):
-        read_table(path, "y", [])
+        read_table(path, ["y"], [])
 
 
 def test_an_npz_file_that_is_none(tmp_path):
@@ -177,14 +177,14 @@ def test_an_npz_file_that_is_none(tmp_path):
     with path.open("wb") as file:
         np.save(file, GOOD)
     with pytest.raises(ValueError, match=r"data\.npz is no npz .* a single array"):
-        read_table(path, None, [])
+        read_table(path, [], [])
     np.savez(path, X=GOOD)
     data = bytearray(path.read_bytes())
     data[data.find(b"PK\x01\x02") + 8] |= 1  # says that it is encrypted
     data[6] |= 1
     path.write_bytes(data)
     with pytest.raises(ValueError, match=r"data\.npz is no npz file .*encrypted"):
-        read_table(path, None, [])
+        read_table(path, [], [])
 
 
 @pytest.mark.parametrize(
@@ -199,15 +199,15 @@ def test_columns_that_are_no_real_numbers(tmp_path, monkeypatch, column, message
     frame = pd.DataFrame({"a": column, "y": LABELS})
     monkeypatch.setattr(pd, "read_parquet", lambda _: frame)
     with pytest.raises(ValueError, match=message):
-        read_table(tmp_path / "data.parquet", "y", [])
+        read_table(tmp_path / "data.parquet", ["y"], [])
     with pytest.raises(ValueError, match=r"The targets of .*data\.parquet must be"):
-        read_table(tmp_path / "data.parquet", "a", [])
+        read_table(tmp_path / "data.parquet", ["a"], [])
 
 
 def test_missing_labels_are_refused(tmp_path):
     (tmp_path / "data.csv").write_text("a,y\n1,yes\n2,\n3,no\n")
     with pytest.raises(ValueError, match="none may be missing"):
-        read_table(tmp_path / "data.csv", "y", [])
+        read_table(tmp_path / "data.csv", ["y"], [])
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])

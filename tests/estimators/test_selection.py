@@ -202,7 +202,7 @@ def test_wrong_targets_get_a_sentence(data):
     X, Y = data
     with pytest.raises(ValueError, match="labels that a sample has"):
         SpicyMKLClassifier(KERNELS).fit(X, np.round(3 * Y).astype(int) % 3)
-    with pytest.raises(ValueError, match="label 1 .* is the same for all"):
+    with pytest.raises(ValueError, match=r"label 1 .* is the same for all"):
         SpicyMKLClassifier(KERNELS).fit(X, (Y > [0.0, -99.0, 0.0]).astype(int))
     with pytest.raises(ValueError, match="weighs classes, not labels"):
         SpicyMKLClassifier(KERNELS, class_weight="balanced").fit(X, Y > 0)

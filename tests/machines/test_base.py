@@ -5,7 +5,7 @@ import pytest
 
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram import DenseMatrix
-from multikernel.losses import LOSSES
+from multikernel.losses import COUPLED_LOSSES, LOSSES
 from multikernel.machines import (
     MACHINES,
     KernelMachine,
@@ -52,7 +52,8 @@ def test_warm_start_holds_the_decision_values(shape):
 
 
 def test_every_loss_has_a_machine_and_every_machine_a_loss():
-    chosen = {type(machine_for(loss())) for loss in LOSSES.values()}
+    losses = [*LOSSES.values(), *COUPLED_LOSSES.values()]
+    chosen = {type(machine_for(loss())) for loss in losses}
     assert chosen == set(MACHINES)
     assert all(isinstance(machine(), KernelMachine) for machine in MACHINES)
 

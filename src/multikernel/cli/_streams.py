@@ -62,16 +62,16 @@ class SpooledTable(Table):
 
     Parameters
     ----------
-    numbers : ndarray of shape (n_samples, n_features)
+    values : ndarray of shape (n_samples, n_features)
         The array that the data frame `X` is a view of; what is written to it is
         written to the file.
     """
 
-    numbers: Any = field(kw_only=True)
+    values: Any = field(kw_only=True)
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.numbers)
+        return len(self.values)
 
     def scale(self) -> Any:
         """Standardize the columns, in the file, and return the scaler."""
@@ -81,7 +81,7 @@ class SpooledTable(Table):
                 fitted.partial_fit(self.X.iloc[rows])
                 tell(0.5 * rows.stop / len(self))
             for rows in chunks(len(self)):
-                self.numbers[rows] = fitted.transform(self.X.iloc[rows])
+                self.values[rows] = fitted.transform(self.X.iloc[rows])
                 tell(0.5 + 0.5 * rows.stop / len(self))
         return fitted
 
@@ -130,7 +130,7 @@ def read_spooled(
     if not found.X.shape[1]:
         raise ValueError(f"{path} has no features: no other columns than those named.")
     frame = pd.DataFrame(found.X, columns=list(found.names or ()), copy=False)
-    return SpooledTable(frame, found.y, numbers=found.X)
+    return SpooledTable(frame, found.y, values=found.X)
 
 
 def fitted_stream(

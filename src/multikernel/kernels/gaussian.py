@@ -50,9 +50,8 @@ class GaussianKernel:
     >>> kernel(np.array([[0.0], [2.0]])).round(4)
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
-    >>> [kernel.name for kernel in GaussianKernel.grid(3)]
-    ['gaussian(sigma=0.25 median)', 'gaussian(sigma=median)', \
-'gaussian(sigma=4 median)']
+    >>> [kernel.multiple for kernel in GaussianKernel.grid(3)]
+    [0.25, 1.0, 4.0]
     """
 
     sigma: float | str
