@@ -87,6 +87,7 @@ def entries(docstring, section, end):
 
 # What means something else in every method.
 OF_THE_METHOD = {
+    "method",
     "alpha",
     "solver",
     "alphas",

@@ -5,7 +5,17 @@ import sys
 
 import pytest
 
-LAZY = ["numba", "matplotlib", "pandas", "polars", "skops", "typer", "cvxpy"]
+LAZY = [
+    "dask",
+    "distributed",
+    "numba",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "skops",
+    "typer",
+    "cvxpy",
+]
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from problems import WIDTHS, generated
 
 from multikernel.datasets import make_ringnorm
 from multikernel.gram import GramStack, LowRankStack, build_stack
@@ -30,17 +31,7 @@ from multikernel.solvers import SpicyMKL
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent
-WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 LOSSES = {"hinge": HingeLoss(), "log_loss": LogisticLoss(), "squared": SquaredLoss()}
-
-
-def generated(n_samples: int) -> tuple[Array, Array]:
-    """Return standardised rows of 20 columns, and their labels."""
-    y = np.where(np.arange(n_samples) % 2 == 0, 1.0, -1.0)
-    X = np.random.default_rng(0).standard_normal((n_samples, 20))
-    X[y > 0.0] *= 2.0
-    X[y < 0.0] += 2.0 / np.sqrt(20.0)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
 def pivoted(x: Array, width: float) -> Array:
@@ -106,6 +97,7 @@ def thin(sizes: Sequence[int], widths: Sequence[float]) -> Iterator[dict[str, An
     """Measure kernels in factors."""
     for n_samples in sizes:
         X, y = generated(n_samples)
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
         start = time.process_time()
         gram = factors(X, widths)
         built = time.process_time() - start

@@ -1,16 +1,22 @@
 """Multiple kernel learning with certified optimality."""
 
 from multikernel.display import (
+    ContributionDisplay,
     ConvergenceDisplay,
     CutOffDisplay,
+    ExplanationDisplay,
     HullDisplay,
     HullPathDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
     SparsityPathDisplay,
+    StabilityDisplay,
     TailSpectrumDisplay,
 )
 from multikernel.estimators import (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+    EasyMKLClassifier,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressor,
@@ -29,7 +35,10 @@ from multikernel.estimators import (
     LpMKLRegressorCV,
     MKLClassifier,
     MKLRegressor,
+    OneClassMKL,
     ProgressBar,
+    SingleKernelClassifier,
+    SingleKernelRegressor,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -38,17 +47,29 @@ from multikernel.estimators import (
     UniformMKLClassifierCV,
     UniformMKLRegressor,
     UniformMKLRegressorCV,
+    map_grams,
     regularization_path,
     stack_grams,
     variance_shares,
 )
+from multikernel.inspection import (
+    bootstrap,
+    group_permutation_importance,
+    stability_selection,
+)
 from multikernel.persistence import load, save
+from multikernel.report import report
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AlignmentMKLClassifier",
+    "AlignmentMKLRegressor",
+    "ContributionDisplay",
     "ConvergenceDisplay",
     "CutOffDisplay",
+    "EasyMKLClassifier",
+    "ExplanationDisplay",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -70,21 +91,30 @@ __all__ = [
     "LpMKLRegressorCV",
     "MKLClassifier",
     "MKLRegressor",
+    "OneClassMKL",
     "ProgressBar",
     "RegularizationPathDisplay",
+    "SingleKernelClassifier",
+    "SingleKernelRegressor",
     "SparsityPathDisplay",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "StabilityDisplay",
     "TailSpectrumDisplay",
     "UniformMKLClassifier",
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",
     "UniformMKLRegressorCV",
+    "bootstrap",
+    "group_permutation_importance",
     "load",
+    "map_grams",
     "regularization_path",
+    "report",
     "save",
+    "stability_selection",
     "stack_grams",
     "variance_shares",
 ]

@@ -1,8 +1,10 @@
 """Checks of arguments shared by every layer; each failure is a sentence."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from types import NoneType
 
 import numpy as np
 
@@ -122,10 +124,13 @@ NON_NEGATIVE = Number(0.0)
 UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
+FOLDER = InstanceOf((str, os.PathLike, NoneType), "a path or None")
+PRECISION = OneOf(("float64", "float32"))
 LONGEST = 300
 """Characters of a wrong value that a message shows."""
 NEGLIGIBLE = 1e-40
-"""Of the largest sample weight: what counts as zero. Double precision has 16 digits."""
+"""A sample weight below this share of the largest one counts as zero. Double precision
+has 16 digits."""
 
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""

@@ -39,6 +39,11 @@ class IndefiniteKernelError(ValueError):
 class StackTooLargeError(MemoryError):
     """A stack of Gram matrices would exceed the memory limit."""
 
+    def __str__(self) -> str:
+        """Return the message, and where to read on."""
+        page = 'The page "Large data" of the documentation compares storages.'
+        return f"{super().__str__()} {page}"
+
 
 class DegenerateKernelWarning(UserWarning):
     """A kernel is zero (or constant after centring) on the training data."""

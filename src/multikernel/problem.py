@@ -1,6 +1,5 @@
 """What is solved, and what comes back."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -82,8 +81,8 @@ class Progress:
         Passes over all Gram matrices made (one pass = every quadratic form once).
     inner_steps : int, default=0
         Newton steps, SMO steps, ... made in total.
-    done : float, default=nan
-        Share of a cross-validation that is done; nan in a single fit, which does not
+    done : float or None, default=None
+        Share of a cross-validation that is done; None in a single fit, which does not
         know how many iterations it will take.
     """
 
@@ -94,7 +93,7 @@ class Progress:
     n_active: int
     passes: float = 0.0
     inner_steps: int = 0
-    done: float = math.nan
+    done: float | None = None
 
 
 Callback = Callable[[Progress], bool]

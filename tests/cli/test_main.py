@@ -26,6 +26,19 @@ def test_missing_libraries_are_named_with_the_extra(library):
     )
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_a_terminal_hears_of_the_program_before_its_libraries():
+    ours, theirs = os.openpty()
+    # The first of them that is missing ends the program.
+    code = f"import sys; sys.modules['typer'] = None; {RUN}"
+    done = subprocess.run([sys.executable, "-c", code], stderr=theirs, check=False)
+    os.close(theirs)
+    said = os.read(ours, 2**16).decode()
+    os.close(ours)
+    assert done.returncode == 1
+    assert said.startswith("Loading ...\r")
+
+
 def test_exit_code_of_a_user_error():
     result = script(RUN, "inspect", "no-such-file.skops")
     assert result.returncode == 1

@@ -64,7 +64,7 @@ def test_columns_beside_numbers(run, sites, tmp_path):
     names = load(model)["model"].kernel_names_
     assert names[0] == "spectrum(k=1)[dna]"
     assert sum(name.endswith("[dna]") for name in names) == 6
-    assert sum(name.endswith("[depth]") for name in names) == 5
+    assert sum(name.endswith("[depth]") for name in names) == 4
     told = answer(run("predict", model, path, "-t", "kind", "--json"))
     assert told["score"] == report["training_score"]
     # The numbers are standardised, and the strings handed on.

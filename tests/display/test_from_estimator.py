@@ -60,7 +60,7 @@ def test_weights_of_a_model(model):
 
 def test_weights_of_several_classes(three_classes):
     display = KernelWeightsDisplay.from_estimator(three_classes)
-    assert display.group_names == ("high", "low", "middle")
+    assert display.group_names == ("class high", "class low", "class middle")
     for bars, weights in zip(display.bars_, three_classes.kernel_weights_, strict=True):
         positive = np.sort(weights[weights > 0])[::-1]
         np.testing.assert_array_equal(widths(bars), positive)

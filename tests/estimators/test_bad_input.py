@@ -165,7 +165,6 @@ SAMPLES = [
     (lambda X, y: (X[:1], y[:1], None), "(at least two samples|one class)"),
     (lambda X, y: (X, y[:-2], None), r"inconsistent numbers of samples: \[30, 28\]"),
     (lambda X, y: (X, None, None), "requires y to be passed"),
-    (lambda X, y: (X, np.column_stack([y, y]), None), "y should be a 1d array"),
     (lambda X, y: (csr_array(X), y, None), "Sparse data was passed"),
     (lambda X, y: (X, y, np.ones(29)), r"29 values for 30 samples"),
     (lambda X, y: (X, y, np.ones((30, 2))), "Sample weights must be 1D"),

@@ -261,6 +261,21 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
     assert "variance_share" not in model._repr_html_()
     model.fit(FRAME, Y)
     text = model._repr_mimebundle_()["text/html"]
-    for said in ("variance_share", "duality_gap", "alpha", "score", "<td>clinic</td>"):
+    for said in ("variance_share", "duality gap", "alpha", "r2 in cross-validation"):
         assert said in text
+    assert text.count("<td>clinic</td>") >= 1
+    assert text.count("Shares of the variance sum to one") == 1
+    assert model._repr_html_().count("Shares of the variance sum to one") == 1
     assert model.summary().attrs["alpha"] == model.alpha_
+
+
+def test_views_of_batches_of_rows():
+    table = FRAME[[*GENES, "age"]].assign(y=Y)
+    batches = (table.iloc[start : start + 30] for start in range(0, N, 30))
+    views = {"genes": slice("g0", "g5"), "age": ("age", GaussianKernel.grid(3))}
+    model = SpicyMKLRegressor(views, alpha=0.01).fit(batches, "y")
+    whole = SpicyMKLRegressor(views, alpha=0.01).fit(table.drop(columns="y"), Y)
+    assert model.kernel_names_ == whole.kernel_names_
+    np.testing.assert_allclose(
+        model.predict(table.drop(columns="y")), whole.predict(table.drop(columns="y"))
+    )

@@ -12,6 +12,8 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
 )
 from multikernel.exceptions import DictionaryWarning
+from multikernel.gram import DenseStack
+from multikernel.gram.memorising import kernel_shapes
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 
 RNG = np.random.default_rng(0)
@@ -60,6 +62,16 @@ def test_a_wide_kernel_is_fine_once_its_variance_is_one():
     assert said(SpicyMKLRegressor(kernels, alpha=0.01, normalize="trace"))
     (message,) = said(SpicyMKLRegressor([GaussianKernel(1e5)], alpha=0.01))
     assert "nearly constant" in message
+
+
+def test_a_linear_kernel_is_not_constant_for_the_rows_that_are_looked_at():
+    # These lie nearer to the origin than the others: entries beside the diagonal are
+    # larger than those on it.
+    x = np.full(80, 90.0)
+    x[np.linspace(0, 79, 16).astype(int)] = 30.0
+    spans, _ = kernel_shapes(DenseStack(np.array([np.outer(x, x), np.ones((80, 80))])))
+    assert spans[0] > 0.1
+    assert spans[1] < 1e-12
 
 
 def test_unscaled_columns_of_the_default_dictionary():

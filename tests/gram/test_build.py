@@ -1,5 +1,6 @@
 """Building stacks: the right matrices, in the memory promised."""
 
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -127,12 +128,16 @@ def test_a_stack_over_the_limit_is_refused_before_it_is_allocated(X):
         "1000000 Gram matrices of 20000 x 20000",
         "3.2e+03 TB",
         "the limit is 1 GB",
+        "storage='low_rank'",
         "storage='lazy'",
         "storage='dense32'",
         "fewer kernels",
         "max_bytes",
+        'The page "Large data"',
     ):
         assert part in message
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == message
     with pytest.raises(StackTooLargeError) as caught:
         build_stack(everything(), X, storage="dense32", max_bytes=8 * 625 * 4 - 1)
     assert "dense32" not in str(caught.value)

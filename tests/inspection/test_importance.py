@@ -100,3 +100,14 @@ def test_wrong_groups_are_named(fitted, groups, message):
     X, y, model = fitted
     with pytest.raises(ValueError, match=message):
         group_permutation_importance(model, X, y, groups)
+
+
+def test_views_are_groups(fitted):
+    X, y, _ = fitted
+    table = pd.DataFrame(X, columns=NAMES)
+    views = {"signal": ["a", "b"], "other": ["c"], "noise": ["d"]}
+    model = SpicyMKLRegressor(views, 0.01).fit(table, y)
+    found = group_permutation_importance(model, table, y, "view", random_state=0)
+    falls = dict(zip(found.group_names, found.importances_mean, strict=True))
+    assert set(falls) <= set(views)
+    assert falls["signal"] > falls["other"] > 0.05

@@ -247,3 +247,22 @@ def test_a_class_of_one_sample_cannot_be_halved():
     labels = np.where(np.arange(len(y)) == 0, "rare", "common")
     with pytest.raises(ValueError, match="Class 'rare' has one sample"):
         stability_selection(SpicyMKLClassifier(KERNELS), X, labels, 4)
+
+
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+def test_several_targets(monkeypatch, selection):
+    from multikernel.inspection import stability
+
+    X, y = data()
+    Y = np.column_stack([y, X[:, 2] ** 2, X[:, 3]])
+    model = SpicyMKLRegressor(KERNELS, 0.1, tol=1e-7, selection=selection)
+    kept = drawn(monkeypatch, stability, "halves")
+    found = stability_selection(model, X, Y, 2, random_state=0)
+    for chosen, count in zip(found.selections, kept[0].counts, strict=True):
+        half = kept[0].rows[count > 0]
+        alone = model.fit(X[half], Y[half])
+        np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
+    fits = bootstrap(model, X, Y, 3, random_state=0)
+    assert fits.variance_shares.shape == (3, 3, len(KERNELS))
+    low, high = fits.band(X[:7], [0], center=X)
+    assert low.shape == high.shape == (7, 3)

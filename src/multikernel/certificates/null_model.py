@@ -16,12 +16,12 @@ from multikernel.regularizers.base import ProximableRegularizer
 EPS = float(np.finfo(np.float64).eps)
 
 FARTHEST = 128.0
-"""In units of the data, where an intercept is looked for: constants of regression are
-within reach at once, and log-odds would need weights with a ratio of exp(256)."""
+"""An intercept is looked for within so many units of the data: constants of regression
+are within reach at once, and log-odds would need weights with a ratio of exp(256)."""
 
 NEAR_ZERO = 1e-3
-"""Of the first bracket: an intercept below that is found to the precision of this one,
-which saves halvings that no decision value could tell."""
+"""An intercept below this share of the first bracket is found to the precision of one
+that is not, which saves halvings that no decision value could tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,8 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
     if is_coupled(loss):
         b, dual = loss.best_intercept(y, f)
         return b, project_coupled(loss, y, dual, centre=True)
+    if y.ndim == 2 and not is_polyhedral(loss):
+        return _crossings(loss, y, f)
     columns, values = (array.reshape(len(y), -1).T for array in (y, f))
     fits = [best_intercept(loss, *pair) for pair in zip(columns, values, strict=True)]
     dual = np.stack([own for _, own in fits], axis=1)
@@ -157,6 +159,39 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     return b, -gradient
 
 
+def _crossings(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
+    """Return what `best_intercept` does for a loss without kinks, all columns at once.
+
+    Of 100 columns one by one it took a fifth of a fit by `SpicyMKL`.
+    """
+
+    def slope(b: Array) -> Array:
+        total: Array = loss.gradient(y, f + b).sum(axis=0)
+        return total
+
+    reach = 1.0 + np.abs(y).max(axis=0) + np.abs(f).max(axis=0)
+    left, right = -reach, reach
+    while (high := slope(left) > 0.0).any():
+        left = np.where(high, _widened(left, reach), left)
+    while (low := slope(right) < 0.0).any():
+        right = np.where(low, _widened(right, reach), right)
+    least = NEAR_ZERO * (right - left)
+    while True:
+        middle = 0.5 * (left + right)
+        size = np.maximum(np.maximum(np.abs(left), np.abs(right)), least)
+        going = (left < middle) & (middle < right) & (right - left > EPS * size)
+        if not going.any():
+            break
+        above = slope(middle) >= 0.0
+        right = np.where(going & above, middle, right)
+        left = np.where(going & ~above, middle, left)
+    low_slopes, high_slopes = (loss.gradient(y, f + b) for b in (left, right))
+    low_sums, rise = low_slopes.sum(axis=0), (high_slopes - low_slopes).sum(axis=0)
+    share = np.clip(-low_sums / np.where(rise > 0.0, rise, np.inf), 0.0, 1.0)
+    dual = -(low_slopes + share * (high_slopes - low_slopes))
+    return left + share * (right - left), dual
+
+
 def _between_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
@@ -217,7 +252,12 @@ def _crossing(
 
 def _widen(b: float, reach: float) -> float:
     """Double a bracket end, and say what is wrong when it runs away."""
-    if abs(b) > FARTHEST * reach:
+    return float(_widened(np.array(b), np.array(reach)))
+
+
+def _widened(b: Array, reach: Array) -> Array:
+    """Double the ends of brackets, and say what is wrong when one runs away."""
+    if (np.abs(b) > FARTHEST * reach).any():
         raise ValueError(
             "The best constant model is infinite: the targets hold one class only."
         )

@@ -19,13 +19,16 @@ from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
 MARGIN = 0.5
-"""Of what a bound may be, that is asked for: the next dual point is another one."""
+"""Landmarks are added until a bound is this share of what it may be, as the next dual
+point is another one."""
 
 TIGHT = 1e-5
-"""Of the largest form, by which a bound on it may exceed it."""
+"""A bound on a form may exceed it by this share of the largest form."""
 
 COMPUTED = 2**35
-"""Values of kernels that are computed for one proof, a minute's work."""
+"""Values of kernels that are computed for one proof. Gaussians of one column took
+2.4 ns a value on a busy core, of 20 columns 4.4 (20 000 samples): 84 and 150 seconds
+of one core for so many."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,10 @@ def main() -> None:
     SystemExit
         Always, with the exit code.
     """
+    # Libraries take a second or more to load; a terminal hears of it at once.
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if terminal:
+        print("Loading ...", end="\r", file=sys.stderr, flush=True)
     try:
         from multikernel.cli.app import app
     except ImportError as error:
@@ -22,4 +26,6 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(1) from error
+    if terminal:
+        print("           ", end="\r", file=sys.stderr, flush=True)
     app()

@@ -6,7 +6,9 @@ from typing import Any
 from multikernel.cli._console import check_choice
 from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
+from multikernel.cli._views import view_kernels
 from multikernel.kernels import (
+    CategoryKernel,
     ColumnKernel,
     GaussianKernel,
     Kernel,
@@ -22,6 +24,8 @@ from multikernel.kernels.graph import (
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
+# Where the default dictionary has no place, beside columns of text.
+WIDTHS = tuple(GaussianKernel.grid(3, 0.5, 2.0))
 # Kernels, and whether each column gets its own; None is the estimators' own choice.
 KERNELS: Mapping[str, tuple[Sequence[Kernel], bool] | None] = {
     "default": None,
@@ -60,7 +64,7 @@ def find_kernels(
 
     Returns
     -------
-    kernels : KernelDictionary, KernelGraph, "precomputed" or None
+    kernels : KernelDictionary, KernelGraph, mapping, "precomputed" or None
 
     Raises
     ------
@@ -71,13 +75,20 @@ def find_kernels(
     if table.precomputed:
         return "precomputed"
     if graphs:
+        if table.views or table.categories:
+            raise ValueError("--view and --category are not for --method hkl.")
         return GRAPHS[name]
     chosen = KERNELS[name]
-    if table.sequences:
-        numbers = [column for column in table.X if column not in table.sequences]
+    if table.views:
+        if table.sequences:
+            raise ValueError("--view takes no columns of --sequence.")
+        return view_kernels(table.views, table.categories, chosen)
+    if table.sequences or table.categories:
         found = sequences.find(table.X, table.sequences)
+        found += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
+        numbers = table.numbers
         if numbers:
-            kernels, per_column = chosen or ((LinearKernel(), *GAUSSIANS), False)
+            kernels, per_column = chosen or ((LinearKernel(), *WIDTHS), False)
             sets: list[Any] = numbers if per_column else [numbers]
             found += [ColumnKernel(kernel, s) for s in sets for kernel in kernels]
         return found

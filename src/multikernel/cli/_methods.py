@@ -76,9 +76,10 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
         What the user asked for.
     loss : str or None
         The loss the user asked for; most losses settle the task.
-    y : ndarray of shape (n_samples,)
+    y : ndarray of shape (n_samples,) or DataFrame
         The targets: words, truth values and up to 20 different whole numbers are
-        classes, anything else is a quantity.
+        classes, anything else is a quantity. Several are labels where all are zeros
+        and ones.
 
     Returns
     -------
@@ -102,6 +103,9 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
 
 
 def _task_of_targets(y: Any) -> str:
+    if y.ndim == 2:
+        labels = np.isin(y.to_numpy(), (0, 1)).all()
+        return "classification" if labels else "regression"
     if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
         return "classification"
     values = np.unique(y)

@@ -17,13 +17,21 @@ DataFile = Annotated[
     Path, typer.Argument(help="CSV, Parquet, FASTA or npz file.", show_default=False)
 ]
 Target = Annotated[
-    str, typer.Option("--target", "-t", help="Column (or npz array) of the targets.")
+    list[str],
+    typer.Option(
+        "--target",
+        "-t",
+        help="Column (or npz array) of the targets; may be repeated for several.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="Method: spicy, gomp, hkl, lp or uniform.")
+    str,
+    typer.Option(
+        "--method", help="Method: spicy, gomp, hkl, lp, rademacher or uniform."
+    ),
 ]
 TaskName = Annotated[
     str | None,
@@ -48,6 +56,28 @@ KernelChoice = Annotated[
         "(Gaussians on each column), joint (Gaussians on all columns) or linear (one "
         "linear kernel per column); for hkl a graph: default or polynomial (powers), "
         "hermite (Gaussians) or subsets (of columns).",
+    ),
+]
+ViewColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--view",
+        help="A view of the data with kernels of its own: its columns by names or "
+        "patterns, parted by commas, such as expression=expr_*; may be repeated. "
+        "Columns of text in it are compared as categories.",
+        metavar="NAME=COLUMNS",
+    ),
+]
+CategoryColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category", help="Column to compare as categories; may be repeated."
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--group", help="Column of groups that --cv keeps together, no feature."
     ),
 ]
 SequenceColumns = Annotated[
@@ -80,13 +110,38 @@ Tolerance = Annotated[
 Storage = Annotated[
     str | None,
     typer.Option(
-        help="How kernels are held: auto, dense, dense32, lazy or low_rank.",
+        help="How kernels are held: auto, dense, dense32, lazy, low_rank or memmap (in "
+        "a file).",
         metavar="NAME",
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of large files: whole kernels for --storage memmap, which are "
+        "used again, and factors and tables otherwise, which are temporary.",
+    ),
+]
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Read the file by batches; settled by its size if not given.",
+        show_default=False,
     ),
 ]
 MaxRank = Annotated[
     int | None,
     typer.Option(help="Landmarks of a kernel at most, for --storage low_rank.", min=1),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        help="Fit on a Dask cluster: local for workers on this machine, or the address "
+        "of a scheduler, tcp://host:8786. The data may be a pattern or a folder.",
+        metavar="WHERE",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,

@@ -10,9 +10,13 @@ import numpy as np
 from rich.table import Table
 
 from multikernel.cli._console import console, say
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import final_estimator, output_names
+from multikernel.estimators.fit.summary import facts, summary_columns
 
 MOST_ROWS = 20
+
+CHOSEN = ("alpha", "C", "p", "theta")
+"""What cross-validation may have chosen."""
 
 
 def model_report(
@@ -34,7 +38,11 @@ def model_report(
         ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
         and weight of each active kernel (norm of each node of a hull), the largest
         first or, where kernels were selected one after the other, in that order; for
-        several classes also ``class``. Diagnostics have one value per class then.
+        several classes also ``class``, for several targets with selections of their
+        own ``target``. Diagnostics have one value for each then.
+        Kernels have their block norms and shares of the variance too, and where there
+        are views these; then ``views`` are the sums over each. A search has what it
+        chose (``alpha``), its mean ``score`` and what that is, ``scoring``.
     """
     model = final_estimator(estimator)
     names = model.kernel_names_ if kernel_names is None else kernel_names
@@ -42,17 +50,35 @@ def model_report(
     graph = hasattr(model, "hull_")
     weights = np.atleast_2d(model.node_norms_ if graph else model.kernel_weights_)
     measure = "norm" if graph else "weight"
+    shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
+    weights = np.broadcast_to(weights, shares.shape)
+    views = getattr(model, "kernel_views_", None)
+    classes = getattr(model, "classes_", None)
+    kind, outputs = "target" if classes is None else "class", output_names(model)
+    if classes is not None and outputs == [str(label) for label in classes]:
+        outputs = classes  # numbers stay numbers
     kernels = []
     for output, row in enumerate(weights):
-        label = {"class": model.classes_[output]} if len(weights) > 1 else {}
+        head = {kind: outputs[output]} if len(weights) > 1 else {}
         # Selected kernels all weigh the same: theirs is the order of selection.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         kernels += [
-            label | {"name": names[index], "index": index, measure: row[index]}
+            head
+            | {"name": names[index], "index": index, measure: row[index]}
+            | ({} if views is None else {"view": views[index]})
+            | {
+                "block_norm": norms[output, index],
+                "variance_share": shares[output, index],
+            }
             for index in order[row[order] > 0]
         ]
+    said = facts(model)
     return {
         "estimator": type(model).__name__,
+        "task": "classification" if hasattr(model, "classes_") else "regression",
+        **{name: getattr(model, f"{name}_") for name in CHOSEN if _has(model, name)},
+        "score": said.get("score"),
+        "scoring": said.get("scoring"),
         "parameters": _plain_parameters(model),
         "n_kernels": weights.shape[1],
         "n_active": int((weights > 0).any(axis=0).sum()),
@@ -64,7 +90,20 @@ def model_report(
         "storage": getattr(model, "storage_", None),
         "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
+        "views": None if views is None else _rows(summary_columns(model, "view")),
     }
+
+
+def _has(model: Any, name: str) -> bool:
+    return getattr(model, f"{name}_", None) is not None
+
+
+def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return columns as rows."""
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
 def _plain_parameters(model: Any) -> dict[str, Any]:
@@ -106,6 +145,26 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
     console().print(table)
 
 
+def chosen(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a cross-validation has chosen, and how good it is."""
+    said = {f"{name} chosen": report[name] for name in CHOSEN if name in report}
+    if report["score"] is not None:
+        said[f"{report['scoring']} in cross-validation"] = report["score"]
+    return said
+
+
+def print_views(report: Mapping[str, Any]) -> None:
+    """Write the sums over views to standard output, where there are views."""
+    if not report["views"]:
+        return
+    table = Table(title="views", title_justify="left")
+    for key in report["views"][0]:
+        table.add_column(key.replace("_", " "), justify="left")
+    for row in report["views"]:
+        table.add_row(*(_readable(value) for value in row.values()))
+    console().print(table)
+
+
 def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
     """Write the table of the selected kernels to standard output.
 
@@ -117,22 +176,28 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
         Rows at most; what is left out is counted.
     """
     kernels = report["kernels"]
+    first = kernels[0] if kernels else {}
     table = Table(
         title=f"{report['n_active']} of {report['n_kernels']} kernels in use",
         title_justify="left",
     )
-    several = bool(kernels) and "class" in kernels[0]
-    measure = "norm" if kernels and "norm" in kernels[0] else "weight"
+    several = next((key for key in ("class", "target") if key in first), None)
+    measure = "norm" if "norm" in first else "weight"
     if several:
-        table.add_column("class")
+        table.add_column(several)
     table.add_column("kernel", overflow="fold")
     table.add_column(measure, justify="right")
-    table.add_column("", min_width=20, style="blue")
-    largest = max((kernel[measure] for kernel in kernels), default=1.0)
+    table.add_column("share", justify="right")
+    table.add_column("", min_width=12, style="blue")
+    # Weights that are all the same say nothing.
+    equal = len({kernel[measure] for kernel in kernels}) == 1
+    lengths = "variance_share" if equal else measure
+    largest = max((abs(kernel[lengths]) for kernel in kernels), default=0.0) or 1.0
     for kernel in kernels[:most]:
-        bar = "█" * max(1, round(20 * kernel[measure] / largest))
-        cells = [kernel["name"], f"{kernel[measure]:.4f}", bar]
-        table.add_row(*([str(kernel["class"])] if several else []), *cells)
+        bar = "█" * max(1, round(12 * abs(kernel[lengths]) / largest))
+        numbers = [f"{kernel[key]:.4f}" for key in (measure, "variance_share")]
+        cells = [kernel["name"], *numbers, bar]
+        table.add_row(*([str(kernel[several])] if several else []), *cells)
     console().print(table)
     if len(kernels) > most:
         say(f"... and {len(kernels) - most} more; --json lists all.")

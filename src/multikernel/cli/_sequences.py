@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from multikernel.cli._console import check_choice
+from multikernel.cli._views import ColumnChoice
 from multikernel.datasets import read_fasta
 from multikernel.display.fitted import final_estimator
 from multikernel.kernels import ColumnKernel, Kernel
@@ -125,8 +126,19 @@ def read_fasta_frame(path: Path) -> pd.DataFrame:
     return frame
 
 
-def known_columns(estimator: Any) -> tuple[str, ...]:
-    """Return the columns of sequences that a model was fitted on."""
+def known_columns(estimator: Any) -> tuple[tuple[str, ...], ColumnChoice]:
+    """Return the columns of sequences and of categories that a model was fitted on."""
     model = final_estimator(estimator)
-    places = getattr(model, "sequence_features_", ())
-    return tuple(str(model.feature_names_in_[place]) for place in places)
+
+    def names(attribute: str) -> tuple[str, ...]:
+        places = getattr(model, attribute, ())
+        return tuple(str(model.feature_names_in_[place]) for place in places)
+
+    categories = names("category_features_")
+    return names("sequence_features_"), ColumnChoice(categories=categories)
+
+
+def known_features(estimator: Any) -> list[str] | None:
+    """Return the columns that a model takes, None where it knows no names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]

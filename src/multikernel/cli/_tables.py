@@ -4,9 +4,9 @@ import io
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pandas as pd
 from pandas.errors import ParserWarning
 
 from multikernel.cli._sequences import COLUMN, read_fasta_frame
+from multikernel.cli._views import PLAIN, ColumnChoice, say_ignored
 from multikernel.datasets.fasta import SUFFIXES as FASTA
 from multikernel.estimators import stack_grams
 from multikernel.persistence import write_whole
@@ -36,18 +37,33 @@ class Table:
     ----------
     X : DataFrame or ndarray of shape (n_samples, n_samples, n_kernels)
         The features as a data frame, or precomputed Gram matrices, samples first.
-    y : ndarray of shape (n_samples,) or None
-        The targets.
+    y : ndarray of shape (n_samples,), DataFrame or None
+        The targets; several as a data frame with their names.
     kernel_names : tuple of str or None
         Names of precomputed kernels; None tells that `X` holds features.
     sequences : tuple of str
-        Columns of `X` that hold strings.
+        Columns of `X` that hold sequences.
+    categories : tuple of str
+        Columns of `X` that hold categories.
+    views : mapping from str to list of str
+        The columns of each view, where there are any.
+    groups : ndarray of shape (n_samples,) or None
+        The groups of the samples.
     """
 
     X: Any
     y: Any
     kernel_names: tuple[str, ...] | None = None
     sequences: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    views: Mapping[str, list[str]] = field(default_factory=dict)
+    groups: Any = None
+
+    @property
+    def numbers(self) -> list[str]:
+        """Return the columns of numbers."""
+        texts = {*self.sequences, *self.categories}
+        return [str(name) for name in self.X if name not in texts]
 
     @property
     def precomputed(self) -> bool:
@@ -56,7 +72,12 @@ class Table:
 
 
 def read_table(
-    path: Path, target: str | None, drop: list[str], sequences: Sequence[str] = ()
+    path: Path,
+    target: list[str],
+    drop: list[str],
+    sequences: Sequence[str] = (),
+    choice: ColumnChoice = PLAIN,
+    only: Sequence[str] | None = None,
 ) -> Table:
     """Read a CSV, Parquet, FASTA or npz file.
 
@@ -65,12 +86,16 @@ def read_table(
     path : Path
         The file. In an npz file ``X`` holds the features (and ``feature_names`` their
         names) or ``K`` the Gram matrices, of shape (n_kernels, n_rows, n_samples).
-    target : str or None
-        Column of the targets, or array of them in an npz file; None reads none.
+    target : list of str
+        Columns of the targets, or arrays of them in an npz file; none reads none.
     drop : list of str
         Columns to leave out.
     sequences : sequence of str
         Columns of strings to keep; in a FASTA file the one of letters is kept always.
+    choice : ColumnChoice
+        Views, categories and groups. Columns of text in a view are categories.
+    only : sequence of str or None, default=None
+        The features, where they are known: others are left out, with a note.
 
     Returns
     -------
@@ -90,12 +115,59 @@ def read_table(
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
         frame = _read_frame(path)
-    _require(path, frame.columns, list(sequences))
-    kept = tuple(name for name in sequences if name not in (target, *drop))
-    named = [*drop, *([target] if target else [])]
-    _require(path, frame.columns, named)
-    y = None if target is None else _targets(path, frame[target].to_numpy(), len(frame))
-    return Table(_features(path, frame.drop(columns=named), kept), y, None, kept)
+    group = [choice.group] if choice.group else []
+    named = [*drop, *target, *group]
+    check_columns(path, frame.columns, [*sequences, *choice.categories, *named])
+    y = _all_targets(path, target, frame, len(frame))
+    groups = frame[choice.group].to_numpy() if choice.group else None
+    features = frame.drop(columns=list(dict.fromkeys(named)))
+    features = known_part(path, features, only)
+    views = choice.find([str(name) for name in features])
+    if views:
+        features = features[
+            list(dict.fromkeys(c for own in views.values() for c in own))
+        ]
+    strings = tuple(name for name in sequences if name in features)
+    words = [name for name in choice.categories if name in features]
+    if views:
+        texts = [str(c) for c in features if features[c].dtype.kind not in NUMBERS]
+        words += [name for name in texts if name not in (*strings, *words)]
+    X = features_of(path, features, (*strings, *words))
+    return Table(X, y, None, strings, tuple(words), views, groups)
+
+
+def known_part(
+    path: Path, frame: pd.DataFrame, only: Sequence[str] | None, tell: bool = True
+) -> pd.DataFrame:
+    """Return the columns that a model takes, and note the others.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : DataFrame
+        Its features.
+    only : sequence of str or None
+        What the model takes; None for whatever there is.
+    tell : bool, default=True
+        Whether columns that are left out are noted.
+
+    Returns
+    -------
+    part : DataFrame
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if only is None:
+        return frame
+    check_columns(path, frame.columns, list(only))
+    others = [str(column) for column in frame if column not in set(only)]
+    if tell:
+        say_ignored("that the model does not know", others)
+    return frame[list(only)]
 
 
 def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> None:
@@ -106,7 +178,7 @@ def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> N
 
 
 @contextmanager
-def _readable(path: Path, kind: str) -> Iterator[None]:
+def readable(path: Path, kind: str) -> Iterator[None]:
     """Turn what readers make of a damaged file into one sentence."""
     try:
         yield
@@ -125,10 +197,10 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
 
 def _read_frame(path: Path) -> pd.DataFrame:
     if path.suffix == ".parquet":
-        with _readable(path, "Parquet file"):
+        with readable(path, "Parquet file"):
             return pd.read_parquet(path)
     # Without the repairs that pandas makes in silence.
-    with _readable(path, "CSV file with a header"), warnings.catch_warnings():
+    with readable(path, "CSV file with a header"), warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
         header = pd.read_csv(path, header=None, nrows=1, dtype=str)
         frame = pd.read_csv(path, index_col=False, low_memory=False)
@@ -138,34 +210,34 @@ def _read_frame(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_npz(path: Path, target: str | None, drop: list[str]) -> Table:
-    with _readable(path, "npz file of plain arrays"):
+def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
+    with readable(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array without a name")
         with archive:
             arrays = {key: archive[key] for key in archive.files}
-    _require(path, arrays, [target] if target else [])
+    check_columns(path, arrays, target)
     key = "K" if "K" in arrays else "X"
-    _require(path, arrays, [key])
+    check_columns(path, arrays, [key])
     _require_axes(path, arrays, key)
     names_key, letter, axis = NAMED[key]
     names = [f"{letter}{index}" for index in range(arrays[key].shape[axis])]
     if names_key in arrays:
         names = _names(path, names_key, arrays[names_key], len(names))
     n_rows = arrays[key].shape[1 if key == "K" else 0]
-    y = None if target is None else _targets(path, arrays[target], n_rows)
+    y = _all_targets(path, target, arrays, n_rows)
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
-    _require(path, frame.columns, drop)
-    return Table(_features(path, frame.drop(columns=drop)), y)
+    check_columns(path, frame.columns, drop)
+    return Table(features_of(path, frame.drop(columns=drop)), y)
 
 
-def _features(
+def features_of(
     path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return the features as numbers, apart from sequences."""
+    """Return the features as numbers, apart from columns of text."""
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
@@ -176,13 +248,36 @@ def _features(
         options = " ".join(f"--drop '{name}'" for name in wrong)
         raise ValueError(
             f"{path} has columns without numbers: {', '.join(map(str, wrong))}. "
-            f"Encode them as numbers first, leave them out with {options}, or name "
-            "those of sequences with --sequence."
+            f"Compare them as categories with --category, name those of sequences with "
+            f"--sequence, or leave them out with {options}."
         )
     return frame.astype(dict.fromkeys(numbers, np.float64))
 
 
-def _targets(path: Path, y: Any, n_rows: int) -> Any:
+def _all_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:
+    """Return the targets: none, one as an array, several as a data frame."""
+    read = {name: targets_of(path, np.asarray(columns[name]), n_rows) for name in names}
+    if len(read) < len(names):
+        raise ValueError(f"--target names {_doubled(names)!r} more than once.")
+    if len(read) <= 1:
+        return next(iter(read.values()), None)
+    return pd.DataFrame(read)
+
+
+def one_target(target: list[str], reader: str) -> str:
+    """Return the column of targets where a reader takes one at most.
+
+    Raises
+    ------
+    ValueError
+        If there are several.
+    """
+    if len(target) > 1:
+        raise ValueError(f"{reader} takes one --target, got {', '.join(target)}.")
+    return target[0]
+
+
+def targets_of(path: Path, y: Any, n_rows: int) -> Any:
     """Return the targets if they are real numbers or words, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
@@ -203,7 +298,7 @@ def _targets(path: Path, y: Any, n_rows: int) -> Any:
     return y
 
 
-def _require(path: Path, present: Any, wanted: list[str]) -> None:
+def check_columns(path: Path, present: Any, wanted: list[str]) -> None:
     """Raise if something asked for is not in the file, and say what is."""
     missing = [name for name in wanted if name not in present]
     if missing:

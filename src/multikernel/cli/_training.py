@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
@@ -11,11 +12,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli._kernels import find_kernels
-from multikernel.cli._methods import Method, find_task, label_keys, parse_settings
+from multikernel.cli._methods import (
+    METHODS,
+    Method,
+    find_task,
+    label_keys,
+    parse_settings,
+)
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
-from multikernel.gram import LowRank
+from multikernel.gram import LowRank, MemoryMapped, Storage
+
+OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
+"""Parameters of some methods that have an option of their own."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,8 @@ class Training:
         How kernels are held; the estimator's default when None.
     max_rank : int or None, default=None
         Landmarks of a kernel at most, for low rank; its default when None.
+    folder : Path or None, default=None
+        Where kernels are held in files.
     """
 
     method: Method
@@ -53,6 +65,7 @@ class Training:
     sequences: SequenceChoice = SPECTRA
     storage: str | None = None
     max_rank: int | None = None
+    folder: Path | None = None
 
     def estimator(
         self, table: Table, strength: Mapping[str, Any], *, cv: bool = False
@@ -68,15 +81,22 @@ class Training:
         found = find_kernels(self.kernels, table, self.sequences, graphs=graphs)
         kernels = {"kernels": found}
         parameters = kernels | given | settings | dict(strength)
-        return make_estimator(self.method.estimator(task, cv=cv), parameters)
+        kind = self.method.estimator(task, cv=cv)
+        check_strength(kind, task, strength)
+        return make_estimator(kind, parameters)
 
-    def _held(self) -> str | LowRank | None:
-        """Return the storage with its rank."""
-        if self.max_rank is None:
-            return self.storage
-        if self.storage != "low_rank":
+    def _held(self) -> Storage | None:
+        """Return the storage with its rank and its folder."""
+        if self.max_rank is not None and self.storage != "low_rank":
             raise ValueError("--max-rank is for --storage low_rank.")
-        return LowRank(max_rank=self.max_rank)
+        if self.folder is None and self.max_rank is None:
+            return self.storage
+        if self.storage == "memmap":
+            return MemoryMapped(str(self.folder))
+        if self.storage not in (None, "low_rank"):
+            raise ValueError("--folder is for --storage memmap or low_rank.")
+        folder = None if self.folder is None else str(self.folder)
+        return LowRank(self.max_rank or LowRank().max_rank, folder=folder)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -87,6 +107,30 @@ class Training:
             if not self.settings:
                 raise
             raise ValueError(f"A value of --set is of no use here: {error}") from error
+
+
+def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
+    """Raise for an option of another method, and say whose it is.
+
+    Raises
+    ------
+    ValueError
+        Naming the methods that have the option, and the options that this one has.
+    """
+    known = kind().get_params(deep=False)
+    for name in strength:
+        if name in OPTIONS and name not in known:
+            has = [
+                key
+                for key, method in METHODS.items()
+                if name in method.estimator(task)().get_params(deep=False)
+            ]
+            own = [option for key, option in OPTIONS.items() if key in known]
+            raise ValueError(
+                f"{kind.__name__} has no parameter {name}: {OPTIONS[name]} is for "
+                f"--method {' or '.join(has)}, and this method takes "
+                f"{' and '.join(own) or 'neither'}."
+            )
 
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
@@ -110,10 +154,9 @@ def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
 def scaler(table: Table) -> Any:
     """Return a scaler that hands data frames on: kernels are named after columns."""
     plain = StandardScaler()
-    if table.sequences:
-        numbers = [name for name in table.X if name not in table.sequences]
+    if table.sequences or table.categories:
         plain = ColumnTransformer(
-            [("numbers", plain, numbers)],
+            [("numbers", plain, table.numbers)],
             remainder="passthrough",
             verbose_feature_names_out=False,
         )
@@ -133,9 +176,15 @@ def with_scaling(estimator: Any, table: Table, scale: bool) -> Pipeline:
     return Pipeline(steps)
 
 
+def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:
+    """Return what the fit of a pipeline is given beside the data."""
+    given = {"model__callback": watch}
+    return given if table.groups is None else given | {"model__groups": table.groups}
+
+
 def fit_live(pipeline: Pipeline, table: Table, title: str) -> float:
     """Fit a pipeline while showing its progress, and return the seconds it took."""
     start = time.perf_counter()
     with LiveFit(title, tol=pipeline["model"].tol, n_samples=len(table.y)) as watch:
-        pipeline.fit(table.X, table.y, model__callback=watch)
+        pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
     return time.perf_counter() - start

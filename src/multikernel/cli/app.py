@@ -8,11 +8,10 @@ from multikernel.cli.fit import fit
 from multikernel.cli.inspect import inspect
 from multikernel.cli.path import path
 from multikernel.cli.predict import predict
+from multikernel.cli.report import report
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -25,5 +24,5 @@ def multikernel(
         raise typer.Exit
 
 
-for command in (demo, fit, predict, path, inspect):
+for command in (demo, fit, predict, path, inspect, report):
     app.command()(command)

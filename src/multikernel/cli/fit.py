@@ -1,22 +1,36 @@
 """``multikernel fit``: train a model on a file and save it."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import Pipeline
 
 from multikernel.cli import _options as options
 from multikernel.cli import _report
 from multikernel.cli._console import say, user_errors
+from multikernel.cli._dask import (
+    PartitionedTable,
+    fitted_partitions,
+    on_cluster,
+    read_partitions,
+)
 from multikernel.cli._methods import find_method
+from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SequenceChoice
-from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, fit_live, with_scaling
+from multikernel.cli._streams import (
+    SpooledTable,
+    by_batches,
+    fitted_stream,
+    read_spooled,
+)
+from multikernel.cli._tables import Table, one_target, read_table
+from multikernel.cli._training import Training, fit_arguments, with_scaling
+from multikernel.cli._views import PLAIN, parse_columns
 from multikernel.persistence import check_place, save
-
-CHOSEN = ("alpha", "C", "p", "theta")
-"""What cross-validation may have chosen."""
 
 
 @user_errors
@@ -50,9 +64,15 @@ def fit(
     tol: options.Tolerance = None,
     storage: options.Storage = None,
     max_rank: options.MaxRank = None,
+    dask: options.Dask = None,
+    folder: options.Folder = None,
+    stream: options.Stream = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
+    view: options.ViewColumns = None,
+    category: options.CategoryColumns = None,
+    group: options.GroupColumn = None,
     sequence: options.SequenceColumns = None,
     sequence_kernels: options.SequenceKernels = "spectrum",
     alphabet: options.AlphabetName = None,
@@ -62,6 +82,7 @@ def fit(
 ) -> None:
     """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, method)
+    strength |= _grouped(group, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
@@ -75,21 +96,48 @@ def fit(
         strings,
         storage,
         max_rank,
+        folder,
     )
-    table = read_table(data, target, drop or [], sequence or [])
-    estimator = training.estimator(table, strength, cv=cv is not None)
-    pipeline = with_scaling(estimator, table, scale)
-    with training.blamed():
-        seconds = fit_live(pipeline, table, training.method.title)
+    choice = parse_columns(view, category, group)
+    with on_cluster(dask):
+        if dask is not None:
+            only = one_target(target, "--dask")
+            table: Table = read_partitions(data, only, drop or [])
+        elif by_batches(data, stream) and not sequence and choice == PLAIN:
+            only = one_target(target, "--stream")
+            table = read_spooled(data, only, drop or [], folder)
+        else:
+            table = read_table(data, target, drop or [], sequence or [], choice)
+        estimator = training.estimator(table, strength, cv=cv is not None)
+        with training.blamed():
+            pipeline, facts = _fitted(estimator, table, scale, training.method.title)
     if output is not None:
         save(pipeline, output)
-    report = _collected(pipeline, table, seconds) | {
+    report = _collected(pipeline, table, facts) | {
         "model_file": None if output is None else str(output)
     }
     if json:
         _report.print_json(report)
     else:
         _show(report)
+
+
+def _fitted(
+    estimator: Any, table: Table, scale: bool, title: str
+) -> tuple[Pipeline, dict[str, Any]]:
+    """Return the fitted pipeline, the seconds that it took, and its score."""
+    start = time.perf_counter()
+    with LiveFit(title, tol=estimator.tol, n_samples=len(table.y)) as watch:
+        if isinstance(table, PartitionedTable):
+            pipeline, score = fitted_partitions(estimator, table, scale, watch)
+        elif isinstance(table, SpooledTable):
+            pipeline, score = fitted_stream(estimator, table, scale, watch)
+        else:
+            pipeline = with_scaling(estimator, table, scale)
+            pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
+            score = pipeline.score(table.X, table.y)
+    seconds = time.perf_counter() - start
+    return pipeline, {"seconds": seconds, "training_score": score}
 
 
 def _strength(
@@ -109,23 +157,28 @@ def _strength(
     return {"cv": cv, "ps": [p]} if method == "lp" else {"cv": cv, "p": p}
 
 
-def _collected(pipeline: Any, table: Any, seconds: float) -> dict[str, Any]:
+def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
+    """Return the parameter that keeps groups together."""
+    if group is None:
+        return {}
+    if cv is None:
+        raise ValueError("--group is for --cv, whose folds keep groups together.")
+    return {"cv": GroupKFold(cv)}
+
+
+def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
-    report = {
-        "n_samples": len(table.y),
-        "seconds": seconds,
-        "training_score": pipeline.score(table.X, table.y),
-    }
-    found = {name: getattr(pipeline["model"], f"{name}_", None) for name in CHOSEN}
-    chosen = {name: value for name, value in found.items() if value is not None}
-    return report | chosen | _report.model_report(pipeline, table.kernel_names)
+    report = {"n_samples": len(table.y), **facts}
+    return report | _report.model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
-    facts |= {f"{name} chosen": report[name] for name in CHOSEN if name in report}
-    facts |= {"training score": report["training_score"]} | _report.diagnostics(report)
+    facts |= _report.chosen(report)
+    score = "training accuracy" if report["task"] == "classification" else "training R2"
+    facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
+    _report.print_views(report)
     _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")

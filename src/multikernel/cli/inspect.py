@@ -25,6 +25,8 @@ def inspect(
         if json:
             _report.print_json(report)
             return
-        _report.print_facts(_report.diagnostics(report), report["estimator"])
+        facts = _report.chosen(report) | _report.diagnostics(report)
+        _report.print_facts(facts, report["estimator"])
         _report.print_facts(report["parameters"], "parameters")
+        _report.print_views(report)
         _report.print_kernels(report, rows)

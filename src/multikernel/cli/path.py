@@ -18,6 +18,7 @@ from multikernel.cli._report import print_json
 from multikernel.cli._sequences import SequenceChoice
 from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, scaled
+from multikernel.cli._views import parse_columns
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 
@@ -45,6 +46,8 @@ def path(
     settings: options.Settings = None,
     scale: options.Scale = True,
     drop: options.Drop = None,
+    view: options.ViewColumns = None,
+    category: options.CategoryColumns = None,
     sequence: options.SequenceColumns = None,
     sequence_kernels: options.SequenceKernels = "spectrum",
     alphabet: options.AlphabetName = None,
@@ -67,7 +70,8 @@ def path(
         storage,
         max_rank,
     )
-    table = read_table(data, target, drop or [], sequence or [])
+    choice = parse_columns(view, category, None)
+    table = read_table(data, target, drop or [], sequence or [], choice)
     estimator = training.estimator(table, {})
     X = scaled(table) if scale else table.X
     start = time.perf_counter()

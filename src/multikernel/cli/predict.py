@@ -5,14 +5,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
-from multikernel.cli._sequences import known_columns
-from multikernel.cli._tables import read_table, write_table
+from multikernel.cli._sequences import known_columns, known_features
+from multikernel.cli._streams import by_batches, predict_stream, score_of
+from multikernel.cli._tables import (
+    features_of,
+    known_part,
+    one_target,
+    read_table,
+    write_table,
+)
+from multikernel.display.fitted import final_estimator, output_names
 from multikernel.persistence import load
 
 
@@ -52,24 +61,30 @@ def predict(
         ),
     ] = None,
     target: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--target", "-t", help="Column of known targets, to score against."
+            "--target",
+            "-t",
+            help="Column of known targets, to score against; may be repeated.",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option(help="Add a probability per class.")] = False,
     drop: options.Drop = None,
+    stream: options.Stream = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     json: options.Json = False,
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
+    if by_batches(data, stream) and not json:
+        single = one_target(target, "Predicting by batches") if target else None
+        _predict_stream(model, max_bytes, data, single, drop or [], output, proba)
+        return
     with opened(model, max_bytes) as estimator:
-        table = read_table(data, target, drop or [], known_columns(estimator))
-        frame = pd.DataFrame({"prediction": estimator.predict(table.X)})
-        if proba:
-            for label, column in _probabilities(estimator, table.X).items():
-                frame[f"probability_{label}"] = column
-        score = None if target is None else float(estimator.score(table.X, table.y))
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(data, target or [], drop or [], sequences, choice, only)
+        frame = _answers(estimator, table.X, proba)
+        score = None if not target else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})
         return
@@ -80,8 +95,55 @@ def predict(
         say(f"score: {score:.6g}", stderr=True)
 
 
+def _predict_stream(
+    model: Path,
+    max_bytes: int,
+    data: Path,
+    target: str | None,
+    drop: list[str],
+    output: Path | None,
+    proba: bool,
+) -> None:
+    """Predict batch by batch, and say how well."""
+    with opened(model, max_bytes) as estimator:
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+
+        def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+            part = known_part(data, frame, only, tell=first)
+            X = features_of(data, part, (*sequences, *choice.categories))
+            return _answers(estimator, X, proba)
+
+        n_rows, y, found = predict_stream(answer, data, target, drop, output)
+        quality = None if target is None else score_of(estimator, y, found)
+    if output is not None:
+        say(f"{n_rows} predictions written to {output}", stderr=True)
+    if quality is not None:
+        say(f"score: {quality:.6g}", stderr=True)
+
+
+def _answers(estimator: Any, X: Any, proba: bool) -> pd.DataFrame:
+    """Return predictions, with a probability for each class where asked for."""
+    frame = _predictions(estimator, X)
+    if proba:
+        for label, column in _probabilities(estimator, X).items():
+            frame[f"probability_{label}"] = column
+    return frame
+
+
+def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
+    """Return a column of predictions, or one for each of several outputs."""
+    found = estimator.predict(X)
+    if found.ndim == 1:
+        return pd.DataFrame({"prediction": found})
+    names = output_names(final_estimator(estimator))
+    return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
+
+
 def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
     if not hasattr(estimator, "predict_proba"):
         raise ValueError("This model has no probabilities: leave out --proba.")
     columns = estimator.predict_proba(X).T
-    return dict(zip(estimator.classes_, columns, strict=True))
+    several = np.ndim(estimator.predict(X[:1])) == 2
+    labels = output_names(final_estimator(estimator)) if several else estimator.classes_
+    return dict(zip(labels, columns, strict=True))

@@ -1,7 +1,7 @@
 """What the displays share: matplotlib on demand, colours, labels that fit."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from multikernel._typing import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 # Okabe & Ito's colours without the yellow: told apart by colour-blind readers, and
 # dark enough for lines on white.
@@ -124,7 +125,12 @@ def tidy(ax: "Axes", *, grid: Literal["x", "y", "both"]) -> None:
     ax.set_axisbelow(True)
 
 
-def shorten(text: str, length: int = 44) -> str:
+NAME_LENGTH = 44
+"""Characters of a kernel's name in a picture: with more, names left no room for bars in
+figures of 7 inches."""
+
+
+def shorten(text: str, length: int = NAME_LENGTH) -> str:
     """Return the text, its middle left out if it is longer than `length`.
 
     Both ends stay: a kernel's name starts with its kind and ends with its columns.
@@ -168,3 +174,89 @@ def spread(positions: Sequence[float] | Array, separation: float) -> Array:
     moved = np.empty(n_labels)
     moved[order] = np.clip(level, 0.0, 1.0 - ramp[-1]) + ramp
     return moved
+
+
+def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
+    """Write a name beside each row of bars, the first row on top.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With horizontal bars.
+    names : mapping of int to str
+        From rows to names, which are shortened where they are long.
+    n_rows : int
+        How many rows there are, with those without a name.
+    """
+    ax.set_yticks(list(names), [shorten(name) for name in names.values()])
+    ax.set_ylim(n_rows - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0, labelcolor=INK)
+    tidy(ax, grid="x")
+
+
+def headline(ax: "Axes", text: str) -> None:
+    """Write a sentence above a plot, at its left end."""
+    ax.set_title(text, loc="left", fontsize="medium", color=INK)
+
+
+END_POINTS = 11.0
+"""Distance between two labels, in points: a line of small text."""
+
+
+def label_ends(ax: "Axes", lines: "Sequence[Line2D]", texts: Sequence[str]) -> None:
+    """Write a text at the right end of each line, moved apart where needed.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its final limits.
+    lines : sequence of Line2D
+        The lines.
+    texts : sequence of str
+        Their labels, shortened where they are long.
+    """
+    low, high = ax.get_ylim()
+    share = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
+    last = [np.nan_to_num(np.asarray(line.get_ydata(), float))[-1] for line in lines]
+    ends = [(float(value) - low) / (high - low) for value in last]
+    places = spread(ends, END_POINTS / share)
+    for line, text, end, place in zip(lines, texts, ends, places, strict=True):
+        tint = INK if line.get_color() == QUIET else line.get_color()
+        arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
+        ax.annotate(
+            shorten(text),
+            xy=(1.0, end),
+            xytext=(1.035, float(place)),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            color=tint,
+            fontsize=8.5,
+            va="center",
+            arrowprops=arrow | {"shrinkA": 1.0, "shrinkB": 0.0, "relpos": (0.0, 0.5)},
+        )
+
+
+def dashes_apart(values: Array) -> list[Any]:
+    """Return a line style for every line, dashed where it lies on an earlier one.
+
+    The line below shows in the gaps, so that both colors are seen.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_points, n_lines)
+        Heights, nan where a line is not drawn.
+
+    Returns
+    -------
+    styles : list of linestyle
+    """
+    filled = np.nan_to_num(values)
+    near = 0.01 * (np.ptp(filled) if filled.size else 0.0)
+    gaps: list[Any] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]
+    styles: list[Any] = []
+    for line in range(values.shape[1]):
+        apart = np.abs(filled[:, :line] - filled[:, [line]])
+        below = int(np.count_nonzero((apart <= near).all(axis=0)))
+        # Colors repeat after the palette's length.
+        styles.append(gaps[(below + line // len(PALETTE)) % len(gaps)])
+    return styles

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel.display._style import DASHED, axes_for, color, figure_of, note, tidy
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import final_estimator, output_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +105,7 @@ class ConvergenceDisplay:
         """
         model = final_estimator(estimator)
         several = len(np.unique(model.history_["output"])) > 1
-        names = [str(label) for label in model.classes_] if several else None
+        names = output_names(model) if several else None
         display = cls(
             model.history_, output_names=names, tol=model.get_params().get("tol")
         )
@@ -183,4 +183,4 @@ class ConvergenceDisplay:
             place = (0.0, self.tol), ("axes fraction", "data"), (4, 3)
             note(upper, f"tol = {self.tol:g}", *place)
         if self.output_names is not None:
-            upper.legend(frameon=False, fontsize="small")
+            upper.legend(title="class", frameon=False, fontsize="small")

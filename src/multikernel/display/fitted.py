@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
@@ -44,6 +45,22 @@ def final_estimator(estimator: Any) -> Any:
     )
 
 
+def output_names(model: Any) -> list[str]:
+    """Return what the outputs of a fitted model are called.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted multiple kernel model.
+
+    Returns
+    -------
+    names : list of str
+        Of classes in a model of an earlier version, which knows no others.
+    """
+    return list(model.output_names_) or [str(label) for label in model.classes_]
+
+
 def _innermost(estimator: Any, attribute: str) -> Any:
     """Return the innermost of nested estimators, of those with an attribute if any."""
     layers = [estimator]
@@ -81,6 +98,18 @@ class SearchScores:
     columns: dict[str, Array]
     folds: Array
     best: int
+
+    @property
+    def name(self) -> str:
+        """Return what the scores are: the metric, and over how many folds."""
+        scoring: Any = getattr(self.model, "scoring", None)
+        metric = "accuracy" if is_classifier(self.model) else "R²"
+        if isinstance(scoring, str):
+            metric = scoring
+        elif scoring is not None:
+            metric = str(getattr(scoring, "__name__", type(scoring).__name__))
+        spoken = metric.replace("neg_", "negative ").replace("_", " ")
+        return f"{spoken}, {self.folds.shape[1]} folds"
 
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-LABEL_POINTS = 11.0
-"""Distance between two labels, in points: a line of small text."""
+BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
+"""What a path shows, for the axis."""
 
 
 class RegularizationPathDisplay:
@@ -31,12 +31,14 @@ class RegularizationPathDisplay:
         Kernel weights or block norms at each of them; without, scores alone are drawn.
     kernel_names : sequence of str, of length n_kernels, default=()
         Names of the kernels.
-    value_name : str, default="block norm"
+    value_name : str, default="block norm ‖f_m‖: size of a kernel's function"
         What `values` holds, for the axis.
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
         The alpha that was chosen, drawn as a vertical line.
+    score_name : str, default="cross-validated score"
+        What `scores` holds, for the axis.
 
     Attributes
     ----------
@@ -78,9 +80,10 @@ class RegularizationPathDisplay:
         values: ArrayLike | None = None,
         kernel_names: Sequence[str] = (),
         *,
-        value_name: str = "block norm",
+        value_name: str = BLOCK_NORM,
         scores: ArrayLike | None = None,
         best_alpha: float | None = None,
+        score_name: str = "cross-validated score",
     ) -> None:
         self.alphas = np.asarray(alphas, dtype=float)
         none = np.empty((self.alphas.size, 0))
@@ -89,6 +92,7 @@ class RegularizationPathDisplay:
         self.value_name = value_name
         self.scores = None if scores is None else np.asarray(scores, dtype=float)
         self.best_alpha = best_alpha
+        self.score_name = score_name
         expected = (len(self.alphas), len(self.kernel_names))
         if self.values.shape != expected:
             raise ValueError(
@@ -120,7 +124,11 @@ class RegularizationPathDisplay:
         display : RegularizationPathDisplay
         """
         return cls(
-            found.path.alphas, found.norms(), found.kernel_names, best_alpha=best_alpha
+            found.path.alphas,
+            found.norms(),
+            found.kernel_names,
+            value_name=_norm_name(found),
+            best_alpha=best_alpha,
         )
 
     @classmethod
@@ -175,8 +183,10 @@ class RegularizationPathDisplay:
             alphas[rows] if kept is None else kept.path.alphas,
             None if kept is None else kept.norms(),
             () if kept is None else kept.kernel_names,
+            value_name=BLOCK_NORM if kept is None else _norm_name(kept),
             scores=found.folds[rows],
             best_alpha=alphas[found.best],
+            score_name=found.name,
         )
         display.alpha_name = "alpha" if "alpha" in columns else "1 / C"
         return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
@@ -224,9 +234,11 @@ class RegularizationPathDisplay:
             upper.set_ylim(bottom=0)
             upper.set_ylabel(self.value_name)
             _style.tidy(upper, grid="y")
-            self._label_lines()
+            names = [str(line.get_label()) for line in self.line_]
+            _style.label_ends(upper, self.line_, names)
         if lower is not None and self.scores is not None:
             _draw_scores(lower, self.alphas[order], self.scores[order])
+            lower.set_ylabel(self.score_name)
         label = f"{self.alpha_name}, weaker regularization to the right"
         (lower or upper).set_xlabel(label)
         self._mark_best()
@@ -256,32 +268,12 @@ class RegularizationPathDisplay:
         self.ax_.plot(
             alphas, values[:, ranked[max_labels:]], color=_style.QUIET, linewidth=0.8
         )
+        styles = _style.dashes_apart(values[:, ranked[:max_labels]])
         for rank, kernel in enumerate(ranked[:max_labels]):
             style: dict[str, Any] = {"color": _style.color(rank), "linewidth": 1.8}
+            style["linestyle"] = styles[rank]
             style = style | {"label": self.kernel_names[kernel]} | line_kwargs
             self.line_ += self.ax_.plot(alphas, values[:, kernel], **style)
-
-    def _label_lines(self) -> None:
-        """Write each name at the right end of its line, moved apart where needed."""
-        top = self.ax_.get_ylim()[1]
-        share = self.ax_.get_position().height * self.figure_.get_figheight() * 72.0
-        last = [np.nan_to_num(np.asarray(line.get_ydata()))[-1] for line in self.line_]
-        ends = [float(value) / top for value in last]
-        places = _style.spread(ends, LABEL_POINTS / share)
-        for line, end, place in zip(self.line_, ends, places, strict=True):
-            arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
-            self.ax_.annotate(
-                _style.shorten(str(line.get_label()), 42),
-                xy=(1.0, end),
-                xytext=(1.035, float(place)),
-                xycoords="axes fraction",
-                textcoords="axes fraction",
-                color=line.get_color(),
-                fontsize=8.5,
-                va="center",
-                arrowprops=arrow
-                | {"shrinkA": 1.0, "shrinkB": 0.0, "relpos": (0.0, 0.5)},
-            )
 
     def _mark_best(self) -> None:
         """Draw the chosen alpha through all panels."""
@@ -292,6 +284,14 @@ class RegularizationPathDisplay:
         text = f"{self.alpha_name} = {self.best_alpha:.3g}"
         place = (self.best_alpha, 1.0), ("data", "axes fraction"), (-4, -4)
         _style.note(self.ax_, text, *place, ha="right", va="top")
+
+
+def _norm_name(found: NamedPath) -> str:
+    """Return what the norms of a path are, for the axis."""
+    n_outputs = found.path.norms.shape[0]
+    if n_outputs == 1:
+        return BLOCK_NORM
+    return f"{BLOCK_NORM},\nroot of the sum of squares over {n_outputs} classes"
 
 
 def _without_idle_stretches(values: Array) -> Array:
@@ -313,5 +313,4 @@ def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:
         error = folds.std(axis=0, ddof=1) / np.sqrt(len(folds))
     ax.fill_between(alphas, mean - error, mean + error, color=_style.BAND)
     ax.plot(alphas, mean, color=_style.color(0), linewidth=1.8)
-    ax.set_ylabel("cross-validated score")
     _style.tidy(ax, grid="y")

@@ -149,6 +149,7 @@ class SparsityPathDisplay:
             best_alpha=alphas[found.best],
             best_n_kernels=int(n_kernels[found.best]),
             n_kernels=sizes,
+            score_name=found.name,
         )
         return display.plot(ax=ax, **line_kwargs)
 
@@ -185,18 +186,22 @@ class SparsityPathDisplay:
         self.other_lines_ = panel.plot(
             counts, others.T, color=_style.QUIET, linewidth=0.9
         )
-        for line in self.other_lines_[:1]:
-            line.set_label("other alphas")
         low, high = means[best] - spreads[best], means[best] + spreads[best]
-        self.band_ = panel.fill_between(counts, low, high, color=_style.BAND)
+        spread = "± 1 standard deviation over folds"
+        self.band_ = panel.fill_between(
+            counts, low, high, color=_style.BAND, label=spread
+        )
         style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
-        style["label"] = f"alpha = {self.alphas[best]:.3g}, ± 1 s.d. over folds"
         (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
         self._mark(means[best])
         panel.set_xlabel("number of kernels")
         panel.set_ylabel(self.score_name)
         panel.locator_params(axis="x", integer=True)
         _style.tidy(panel, grid="y")
+        panel.set_xlim(counts.min(), counts.max())
+        lines = [self.line_, *self.other_lines_]
+        alphas = [self.alphas[best], *np.delete(self.alphas, best)]
+        _style.label_ends(panel, lines, [f"alpha = {alpha:.3g}" for alpha in alphas])
         panel.legend(frameon=False, fontsize="small")
         return self
 

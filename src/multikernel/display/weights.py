@@ -8,27 +8,38 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import final_estimator, output_names
+from multikernel.inspection import Bootstrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
 
+VALUE_NAMES = {
+    "kernel_weights": "kernel weight",
+    "variance_shares": "share of the variance of f",
+}
+
 
 class KernelWeightsDisplay:
     """Bars of the largest kernel weights, with the kernels' names.
 
-    Multi-class models have one group of bars per class.
+    Models of several classes, targets or labels with selections of their own have one
+    group of bars for each.
 
     Parameters
     ----------
     kernel_weights : array-like of shape (n_kernels,) or (n_groups, n_kernels)
-        Non-negative weights.
+        Weights, or shares of the variance, which may be negative.
     kernel_names : sequence of str, of length n_kernels
         Names of the kernels.
     group_names : sequence of str, of length n_groups, default=None
         Names of the groups, for example the classes; needed if there are several.
+    intervals : pair of array-like of the shape of `kernel_weights`, default=None
+        Lower and upper ends of error bars.
+    value_name : str, default="kernel weight"
+        What `kernel_weights` holds, for the axis.
 
     Attributes
     ----------
@@ -63,10 +74,14 @@ class KernelWeightsDisplay:
         kernel_names: Sequence[str],
         *,
         group_names: Sequence[str] | None = None,
+        intervals: tuple[ArrayLike, ArrayLike] | None = None,
+        value_name: str = VALUE_NAMES["kernel_weights"],
     ) -> None:
         self.kernel_weights = np.atleast_2d(np.asarray(kernel_weights, dtype=float))
         self.kernel_names = tuple(kernel_names)
         self.group_names = ("",) if group_names is None else tuple(group_names)
+        self.intervals = None if intervals is None else _pair(intervals)
+        self.value_name = value_name
         n_groups, n_kernels = self.kernel_weights.shape
         if n_kernels != len(self.kernel_names):
             raise ValueError(
@@ -78,6 +93,12 @@ class KernelWeightsDisplay:
                 f"There are {n_groups} groups of kernel weights but "
                 f"{len(self.group_names)} group names."
             )
+        for end in self.intervals or ():
+            if end.shape != self.kernel_weights.shape:
+                raise ValueError(
+                    f"The ends of intervals have shape {end.shape}, and kernel_weights "
+                    f"{self.kernel_weights.shape}."
+                )
 
     @classmethod
     def from_estimator(
@@ -86,6 +107,9 @@ class KernelWeightsDisplay:
         *,
         ax: "Axes | None" = None,
         max_kernels: int | None = None,
+        values: str | None = None,
+        bootstrap: Bootstrap | None = None,
+        level: float = 0.9,
         **bar_kwargs: Any,
     ) -> "KernelWeightsDisplay":
         """Draw the weights of a fitted model.
@@ -98,6 +122,15 @@ class KernelWeightsDisplay:
             See `plot`.
         max_kernels : int, default=None
             See `plot`.
+        values : {"kernel_weights", "variance_shares"}, default=None
+            What the bars show. None stands for the weights, or for the shares where
+            all kernels in use have the same weight, which says nothing of them: that
+            is so for MKL-GOMP and for uniform weights.
+        bootstrap : Bootstrap, default=None
+            Fits of the same model to resamples, for error bars; see
+            `multikernel.inspection.bootstrap`.
+        level : float, default=0.9
+            Share of these fits inside the error bars.
         **bar_kwargs : dict
             See `plot`.
 
@@ -107,8 +140,25 @@ class KernelWeightsDisplay:
         """
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
-        groups = [str(label) for label in model.classes_] if len(weights) > 1 else None
-        display = cls(weights, model.kernel_names_, group_names=groups)
+        if values is None:
+            used = weights[weights > 0.0]
+            alike = used.size > 1 and np.ptp(used) <= 1e-12 * used.max()
+            known = alike and hasattr(model, "variance_shares_")
+            values = "variance_shares" if known else "kernel_weights"
+        if values not in VALUE_NAMES:
+            raise ValueError(
+                f"values must be one of {tuple(VALUE_NAMES)} or None, got {values!r}."
+            )
+        shown = np.atleast_2d(getattr(model, f"{values}_"))
+        intervals = None if bootstrap is None else bootstrap.interval(values, level)
+        groups = output_names(model) if len(shown) > 1 else None
+        display = cls(
+            shown,
+            model.kernel_names_,
+            group_names=groups,
+            intervals=intervals,
+            value_name=VALUE_NAMES[values],
+        )
         return display.plot(ax=ax, max_kernels=max_kernels, **bar_kwargs)
 
     def plot(
@@ -151,38 +201,56 @@ class KernelWeightsDisplay:
         ticks: dict[int, str] = {}
         for number, group in enumerate(chosen):
             rows = np.arange(row, row + len(group)) + headed
-            widths = self.kernel_weights[number][group]
-            style: dict[str, Any] = {"color": _style.color(number), "height": 0.72}
-            self.bars_.append(panel.barh(rows, widths, **(style | bar_kwargs)))
+            self._draw(number, rows, group, bar_kwargs)
             if headed:
                 place = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
                 head: dict[str, Any] = {"weight": "bold", "va": "center"}
                 head |= {"color": _style.color(number)}
                 _style.note(panel, self.group_names[number], *place, **head)
-            names = [_style.shorten(self.kernel_names[kernel]) for kernel in group]
+            names = [self.kernel_names[kernel] for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + headed
-        panel.set_yticks(list(ticks), list(ticks.values()))
-        panel.set_ylim(n_rows - 0.4, -0.6)
+        _style.name_rows(panel, ticks, n_rows)
         self._annotate(chosen)
         return self
 
+    def _draw(
+        self, number: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
+    ) -> None:
+        """Draw the bars of one group."""
+        widths = self.kernel_weights[number][group]
+        style: dict[str, Any] = {"color": _style.color(number), "height": 0.72}
+        if self.intervals is not None:
+            ends = np.array([end[number][group] for end in self.intervals])
+            # An error bar must not point backwards where it does not hold the value.
+            style["xerr"] = np.maximum([widths - ends[0], ends[1] - widths], 0.0)
+            style["error_kw"] = {"ecolor": _style.INK, "elinewidth": 1.1, "capsize": 2}
+        self.bars_.append(self.ax_.barh(rows, widths, **(style | bar_kwargs)))
+
     def _annotate(self, chosen: list[Indices]) -> None:
         """Add the axis label and how many kernels there are."""
-        ax = self.ax_
-        _style.tidy(ax, grid="x")
-        ax.tick_params(axis="y", length=0, labelcolor=_style.INK)
-        ax.set_xlim(left=0.0)
-        ax.set_xlabel("kernel weight")
-        n_active = int((self.kernel_weights > 0).any(axis=0).sum())
+        if self.kernel_weights.min(initial=0.0) >= 0.0:
+            self.ax_.set_xlim(left=0.0)
+        else:
+            self.ax_.axvline(0.0, color=_style.INK, linewidth=0.8)
+        self.ax_.set_xlabel(self.value_name)
+        n_active = int((self.kernel_weights != 0).any(axis=0).sum())
         n_shown = np.unique(np.concatenate(chosen)).size
         title = f"{n_active} of {len(self.kernel_names)} kernels in use"
         if n_shown < n_active:
             title += f", {n_shown} shown"
-        ax.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        _style.headline(self.ax_, title)
+
+
+def _pair(intervals: tuple[ArrayLike, ArrayLike]) -> tuple[Array, Array]:
+    """Return both ends as arrays of two axes."""
+    low, high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in intervals)
+    return low, high
 
 
 def _largest(weights: Array, most: int) -> Indices:
-    """Return the indices of the largest positive weights, descending."""
-    order = np.argsort(-weights, kind="stable")[:most]
-    return order[weights[order] > 0]
+    """Return the indices of the largest weights, descending; none of zeros."""
+    sizes = np.abs(weights)
+    order = np.argsort(-sizes, kind="stable")[:most]
+    order = order[sizes[order] > 0]
+    return order[np.argsort(-weights[order], kind="stable")]

@@ -2,7 +2,7 @@
 
 from sklearn.base import BaseEstimator
 
-from multikernel.estimators.data.precomputed import stack_grams
+from multikernel.estimators.data.precomputed import map_grams, stack_grams
 from multikernel.estimators.fit.progress import ProgressBar
 from multikernel.estimators.fit.shares import variance_shares
 from multikernel.estimators.greedy.cv import (
@@ -12,6 +12,15 @@ from multikernel.estimators.greedy.cv import (
 from multikernel.estimators.greedy.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
+)
+from multikernel.estimators.heuristic.alignment import (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+)
+from multikernel.estimators.heuristic.easy import EasyMKLClassifier
+from multikernel.estimators.heuristic.single import (
+    SingleKernelClassifier,
+    SingleKernelRegressor,
 )
 from multikernel.estimators.hkl.cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators.hkl.estimators import HKLClassifier, HKLRegressor
@@ -25,6 +34,7 @@ from multikernel.estimators.local_rademacher.estimators import (
 )
 from multikernel.estimators.lp.cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
+from multikernel.estimators.one_class.estimators import OneClassMKL
 from multikernel.estimators.own.estimators import MKLClassifier, MKLRegressor
 from multikernel.estimators.search.alpha_path import NamedPath, regularization_path
 from multikernel.estimators.search.path import RegularizationPath
@@ -43,6 +53,12 @@ from multikernel.estimators.uniform.estimators import (
 )
 
 ESTIMATORS: tuple[type[BaseEstimator], ...] = (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+    EasyMKLClassifier,
+    OneClassMKL,
+    SingleKernelClassifier,
+    SingleKernelRegressor,
     GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressor,
@@ -74,6 +90,9 @@ ESTIMATORS: tuple[type[BaseEstimator], ...] = (
 
 __all__ = [
     "ESTIMATORS",
+    "AlignmentMKLClassifier",
+    "AlignmentMKLRegressor",
+    "EasyMKLClassifier",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -93,8 +112,11 @@ __all__ = [
     "MKLClassifier",
     "MKLRegressor",
     "NamedPath",
+    "OneClassMKL",
     "ProgressBar",
     "RegularizationPath",
+    "SingleKernelClassifier",
+    "SingleKernelRegressor",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
@@ -103,6 +125,7 @@ __all__ = [
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",
     "UniformMKLRegressorCV",
+    "map_grams",
     "regularization_path",
     "stack_grams",
     "variance_shares",

@@ -6,10 +6,12 @@ from multikernel.gram.definite import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.factors import kernel_features
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
+from multikernel.gram.mapped import MappedStack
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack
 from multikernel.gram.products import traces
@@ -29,10 +31,13 @@ __all__ = [
     "LowRank",
     "LowRankMatrix",
     "LowRankStack",
+    "MappedStack",
+    "MemoryMapped",
     "Normalization",
     "NormalizedStack",
     "PartStack",
     "ScaledStack",
+    "Storage",
     "TailNormalizer",
     "TailSums",
     "build_low_rank",

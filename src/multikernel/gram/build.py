@@ -7,10 +7,13 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
+from multikernel.gram.blocked.build import build_blocked
+from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.factors import known_ranks
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.fill import fill
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.normalized import normalize_lazily
@@ -27,10 +30,11 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.written import map_kernels
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import run_blocks
 
-STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank")
+STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank", "memmap")
 
 
 COPIED_BYTES = 2**26
@@ -46,7 +50,7 @@ def build_stack(
     *,
     normalize: Steps = None,
     sample_weight: Array | None = None,
-    storage: str | LowRank = "auto",
+    storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> BuiltStack:
     """Compute and normalise every Gram matrix of a dictionary.
@@ -66,13 +70,14 @@ def build_stack(
         cosine similarity, centring.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the statistics that normalisation learns.
-    storage : {"auto", "dense", "dense32", "lazy", "low_rank"} or LowRank, \
-            default="auto"
+    storage : {"auto", "dense", "dense32", "lazy", "low_rank", "memmap"}, LowRank or \
+            MemoryMapped, default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
         whenever they are needed; "low_rank" holds factors of kernels: their features
         where they have few (`kernel_features`), and otherwise their values at
         landmarks, with bounds on what these leave (`LowRank` says how many there may
-        be). "auto" takes what is predicted to be quickest of those that fit, see
+        be); "memmap" writes whole kernels to a file (`MemoryMapped` says where).
+        "auto" takes what is predicted to be quickest of those that fit, see
         `choose_storage`.
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the memory that is available now
@@ -101,7 +106,7 @@ def build_stack(
     array([[1., 1.],
            [0., 2.]])
     """
-    if not isinstance(storage, LowRank) and storage not in STORAGE:
+    if not isinstance(storage, LowRank | MemoryMapped) and storage not in STORAGE:
         raise ValueError(
             f"storage must be one of {', '.join(map(repr, STORAGE))}, got {storage!r}."
         )
@@ -115,6 +120,15 @@ def build_stack(
     )
     if storage == "auto":
         storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
+    if isinstance(storage, LowRank) and storage.folder is not None:
+        return build_blocked(
+            dictionary,
+            rows_for_files(X, storage),
+            normalize=normalize,
+            sample_weight=sample_weight,
+            options=storage,
+            max_bytes=max_bytes,
+        )
     if isinstance(storage, LowRank) or storage == "low_rank":
         _check_factors(dictionary, X, max_bytes)
         return build_low_rank(
@@ -127,6 +141,10 @@ def build_stack(
         )
     if storage == "lazy":
         return _build_lazy(dictionary, X, normalization(), max_bytes)
+    if isinstance(storage, MemoryMapped) or storage == "memmap":
+        options = MemoryMapped() if isinstance(storage, str) else storage
+        mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, options)
+        return BuiltStack(mapped, learnt, degenerate_kernels(mapped))
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
     check_size(shape, dtype.itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
@@ -335,7 +353,10 @@ def check_size(
     if needed > limit:
         if alternatives is None:
             half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
-            alternatives = f"storage='lazy' to recompute kernels in blocks,{half}"
+            alternatives = (
+                "storage='low_rank' to hold factors, storage='lazy' to recompute "
+                f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
+            )
         raise StackTooLargeError(
             f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "
             f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "

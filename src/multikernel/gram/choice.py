@@ -6,6 +6,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors import kernel_features, known_ranks
+from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.growth import Goal, grow, kernel_columns, start
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.memory import byte_limit, readable_bytes
@@ -45,7 +46,7 @@ class Choice:
 
     Parameters
     ----------
-    storage : str or LowRank
+    storage : str, LowRank or MemoryMapped
         The storage.
     reason : str
         Why, the second half of a sentence.
@@ -57,7 +58,7 @@ class Choice:
         What a fit may take, to an order of magnitude.
     """
 
-    storage: str | LowRank
+    storage: Storage
     reason: str
     n_kernels: int
     n_bytes: int
@@ -66,14 +67,16 @@ class Choice:
     @property
     def name(self) -> str:
         """Return the storage by name."""
-        return "low_rank" if isinstance(self.storage, LowRank) else self.storage
+        if isinstance(self.storage, str):
+            return self.storage
+        return "low_rank" if isinstance(self.storage, LowRank) else "memmap"
 
 
 def choose_storage(
     dictionary: KernelDictionary,
     X: Array,
     normalize: Steps = None,
-    storage: str | LowRank = "auto",
+    storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice:
     """Choose a storage by what is predicted of each.
@@ -90,7 +93,7 @@ def choose_storage(
         Training samples.
     normalize : str, sequence of str, or None
         As in `build_stack`.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         What the user asks for; anything but "auto" is kept.
     max_bytes : int, optional
         As in `build_stack`.
@@ -190,7 +193,10 @@ class Costs:
     limit: int
 
     def asked_for(
-        self, storage: str | LowRank, dictionary: KernelDictionary, X: Array
+        self,
+        storage: Storage,
+        dictionary: KernelDictionary,
+        X: Array,
     ) -> Choice:
         """Return what the user asked for."""
         why = "it was asked for"
@@ -200,7 +206,10 @@ class Costs:
             found = self.low_rank(ranks, storage)
         else:
             found = self.lazy() if storage == "lazy" else self.dense()
-        n_bytes = found.n_bytes // (2 if storage == "dense32" else 1)
+        half = storage == "dense32" or (
+            isinstance(storage, MemoryMapped) and storage.dtype == "float32"
+        )
+        n_bytes = found.n_bytes // (2 if half else 1)
         return Choice(storage, why, self.n_kernels, n_bytes, found.seconds)
 
     def dense(self) -> Choice:

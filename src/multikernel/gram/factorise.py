@@ -372,7 +372,8 @@ class Pieces:
                 f"The factors of {n_done} of {n_kernels} kernels on "
                 f"{self.landmarks.rows.size} samples take {readable_bytes(needed)}, "
                 f"and the limit is {readable_bytes(self._limit)}. Use fewer kernels, a "
-                "smaller rank (storage=LowRank(max_rank=...)), or raise max_bytes."
+                "smaller rank (storage=LowRank(max_rank=...)), files "
+                "(LowRank(folder=...)), or raise max_bytes."
             )
 
     def assembled(self) -> BuiltStack:

@@ -17,6 +17,7 @@ from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
+from multikernel.linalg.tall import TallArray, TallMatrix
 
 MOST_MONOMIALS = 64
 """Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
@@ -120,6 +121,26 @@ def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
             return None
         ranks[m] = features.shape[1]
     return ranks
+
+
+@singledispatch
+def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
+    """Return a stack as one tall matrix Z, K_m = Z_m Z_m^T; None where it is none.
+
+    Parameters
+    ----------
+    stack : GramStack
+        Square matrices.
+
+    Returns
+    -------
+    Z : TallMatrix
+        The factors, side by side.
+    offsets : ndarray of shape (n_kernels + 1,)
+        The first column of every kernel, and the end.
+    """
+    factors = low_rank_form(stack)
+    return None if factors is None else (TallArray(factors.left), factors.offsets)
 
 
 def low_rank_form(stack: GramStack) -> LowRankStack | None:

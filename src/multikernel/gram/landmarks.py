@@ -1,19 +1,26 @@
 """The landmarks that factors of low rank are made of."""
 
+import os
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import COUNT, NON_NEGATIVE, check_parameter
+from multikernel._validation import (
+    COUNT,
+    FOLDER,
+    NON_NEGATIVE,
+    PRECISION,
+    check_parameter,
+)
 from multikernel.gram.growth import (
     KernelColumns,
     inverse_roots,
     kernel_columns,
     on_its_columns,
 )
-from multikernel.gram.low_rank import LowRankStack
 from multikernel.kernels.base import KernelDictionary, kernel_diagonal, kernel_name
 
 
@@ -33,6 +40,12 @@ class LowRank:
         Trace of a residual that is small, as a share of the centred kernel's.
     first : int, default=200
         Landmarks of a kernel at first, at most.
+    folder : str or path-like, default=None
+        Where factors are held in files, block by block of rows, until they are no
+        longer used. None holds them in memory.
+    dtype : {"float64", "float32"}, default="float64"
+        In what precision files hold them; sums are taken in float64. With float32 the
+        gap itself is known to some seven digits.
 
     Raises
     ------
@@ -43,17 +56,37 @@ class LowRank:
     --------
     >>> from multikernel.gram import LowRank
     >>> LowRank(max_rank=100)
-    LowRank(max_rank=100, tol=1e-08, first=200)
+    LowRank(max_rank=100, tol=1e-08, first=200, folder=None, dtype='float64')
     """
 
     max_rank: int = 2000
     tol: float = 1e-8
     first: int = 200
+    folder: str | os.PathLike[str] | None = None
+    dtype: str = "float64"
 
     def __post_init__(self) -> None:
         for name in ("max_rank", "first"):
             check_parameter("LowRank", name, getattr(self, name), COUNT)
         check_parameter("LowRank", "tol", self.tol, NON_NEGATIVE)
+        check_parameter("LowRank", "folder", self.folder, FOLDER)
+        check_parameter("LowRank", "dtype", self.dtype, PRECISION)
+        if self.folder is None and self.dtype != "float64":
+            raise ValueError("LowRank: dtype is for factors in files: name a folder.")
+
+
+@runtime_checkable
+class FactoredStack(Protocol):
+    """A stack that holds factors, from which coordinates can be had."""
+
+    @property
+    def ranks(self) -> Indices:
+        """Return the number of columns of every factor, shape (n_kernels,)."""
+        ...
+
+    def own_coordinates(self, m: int, coefs: Array) -> Array:
+        """Return the factor of one kernel, transposed, times coefficients."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +154,13 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, self.cosine)
 
     def coefficients(
-        self, stack: LowRankStack, m: int, coefs: Array
+        self, stack: "FactoredStack", m: int, coefs: Array
     ) -> tuple[Array, Array]:
         """Return the coefficients over landmarks, or features, of a kernel's function.
 
         Parameters
         ----------
-        stack : LowRankStack
+        stack : FactoredStack
             The factors.
         m : int
             The kernel.
@@ -141,8 +174,7 @@ class Landmarks:
         constant : ndarray of shape (n_outputs,)
             What is added.
         """
-        part = slice(stack.offsets[m], stack.offsets[m + 1])
-        weights = np.sqrt(self.scales[m]) * (stack.right[:, part].T @ coefs)
+        weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
         shift, triangle = self.shifts[m], self.triangles[m]
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
         chosen = self.chosen[m]

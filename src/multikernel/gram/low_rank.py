@@ -247,6 +247,11 @@ class LowRankStack:
             np.matmul(self.left[:, part], inner, out=images[m])
         return images
 
+    def own_coordinates(self, m: int, coefs: Array) -> Array:
+        """Return B_m^T coefs of one kernel, shape (rank, n_outputs)."""
+        part = slice(self.offsets[m], self.offsets[m + 1])
+        return np.asarray(self.right[:, part].T @ coefs)
+
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix.
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
+from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.scaled import ScaledStack
@@ -16,13 +17,17 @@ SAMPLED_ROWS = 16
 side of `MEMORISES` as that of the whole matrix in 212 of 216 cases, the Gaussians of
 ``benchmarks/defaults`` (memory)."""
 
+FETCHED_ROWS = 1000
+"""Samples that are looked at where the factors of all are in blocks."""
+
 KERNELS_PER_TASK = 64
 
 NUMBERS_PER_TASK = 2**22
 """Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
 
 FAR = 0.01
-"""Of a factor's trace: where it lacks more, its columns are not those of its kernel."""
+"""Where a factor lacks more than this share of its trace, its columns are not those of
+its kernel."""
 
 
 def memorising_kernels(stack: GramStack) -> Indices:
@@ -53,9 +58,10 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     Returns
     -------
-    drops : ndarray of shape (n_kernels,)
-        By how much entries beside the diagonal are below it in the mean, over the
-        largest entry: zero for a constant.
+    spans : ndarray of shape (n_kernels,)
+        By how much entries beside the diagonal are below it in the mean, or their
+        standard deviation where that is more, over the largest entry: zero for a
+        constant.
     ratios : ndarray of shape (n_kernels,)
         See `off_diagonal_ratio`: zero for the identity.
     """
@@ -63,6 +69,11 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # No scale changes the ratio.
         stack = stack.stack
+    if isinstance(stack, BlockedStack) and n_samples > FETCHED_ROWS:
+        # Of samples that are elsewhere some stand for all: columns are not fetched.
+        some = np.linspace(0, n_samples - 1, FETCHED_ROWS).astype(np.intp)
+        means, ratios = kernel_shapes(stack.restrict(some, some))
+        return means, np.sqrt(n_samples / FETCHED_ROWS) * ratios
     rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
     sums = np.empty((n_kernels, 2))
     write = compiled("multikernel.gram.part_loops", "write_off_diagonal_sums")
@@ -79,7 +90,8 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * (n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-    return means, off_diagonal_ratio(means, spreads, n_samples)
+    spans = np.maximum(np.abs(means), spreads)
+    return spans, off_diagonal_ratio(means, spreads, n_samples)
 
 
 def _read(stack: GramStack, rows: Indices) -> tuple[Stored, Indices]:

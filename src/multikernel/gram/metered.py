@@ -13,6 +13,7 @@ from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.part import viewed
 from multikernel.gram.products import (
+    TermProducts,
     block_products,
     combined_rows,
     diagonals_of,
@@ -21,6 +22,7 @@ from multikernel.gram.products import (
     images_of_sparse,
     quadratic_forms_of,
     residual_bounds,
+    term_products,
     traces,
 )
 from multikernel.gram.scaled import ScaledStack
@@ -209,6 +211,12 @@ def _(stack: MeteredStack, kernels: Indices, v: Array) -> Array:
 def _(stack: MeteredStack, kernels: Indices, coefs: Array) -> Array:
     stack.count(len(kernels), stack.shape[1], _vectors(coefs, 2))
     return block_products(stack.stack, kernels, coefs)
+
+
+@term_products.register
+def _(stack: MeteredStack, kernels: Indices | None, coefs: Array) -> TermProducts:
+    stack.count(len(coefs), stack.shape[1], _vectors(coefs, 2))
+    return term_products(stack.stack, kernels, coefs)
 
 
 @images_of_sparse.register

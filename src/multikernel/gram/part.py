@@ -16,8 +16,9 @@ from multikernel.linalg.threads import run_blocks
 
 LOOPS = "multikernel.gram.part_loops"
 
-KERNELS_PER_TASK = 8
-"""Matrices that a thread multiplies by at a time: milliseconds of work each."""
+ENTRIES_PER_TASK = 2**21
+"""Of the matrices that a thread multiplies by at a time: a millisecond of work, eight
+matrices of 500 rows."""
 
 ROWS_PER_TASK = 32
 """Rows of a sum that a thread adds up at a time."""
@@ -85,7 +86,7 @@ class PartStack:
                 self.whole.array, kernels[part], self.samples, padded, forms[part]
             )
 
-        run_blocks(work, _slices(kernels.size, KERNELS_PER_TASK))
+        run_blocks(work, self._tasks())
         return forms
 
     def matvec(self, v: Array) -> Array:
@@ -143,6 +144,11 @@ class PartStack:
             return PartStack(self.whole, rows, self.chosen)
         return self.whole.copied(self.kernels, rows, cols)
 
+    def _tasks(self) -> Iterator[slice]:
+        """Cut the kernels into what a thread takes at a time."""
+        step = max(1, ENTRIES_PER_TASK // max(1, self.samples.size**2))
+        return _slices(self.kernels.size, step)
+
     def _padded(self, vectors: Array) -> Array:
         """Return vectors over all samples, (..., n_samples), zero at the others."""
         padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
@@ -162,7 +168,7 @@ class PartStack:
             write_images(self.whole.array, kernels[part], self.samples, own, buffer)
             images[part] = buffer[:, self.samples]
 
-        run_blocks(work, _slices(kernels.size, KERNELS_PER_TASK))
+        run_blocks(work, self._tasks())
         return images
 
     def _joint_forms(self, v: Array) -> Array:

@@ -11,9 +11,11 @@ from multikernel._typing import Array
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.files import joined
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.mapped import MappedStack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
@@ -54,6 +56,16 @@ def lazy_always(array: Array) -> GramStack:
     return lazy_stack(_precomputed(array), _numbers(array), dense_bytes=0)
 
 
+def mapped(array: Array) -> GramStack:
+    """Hold the matrices in a file."""
+    return MappedStack(joined(list(array)))
+
+
+def mapped_single(array: Array) -> GramStack:
+    """Hold the matrices in a file, rounded to seven digits."""
+    return MappedStack(joined(list(array.astype(np.float32))))
+
+
 def low_rank(array: Array) -> GramStack:
     """Hold a factor of every matrix, from its eigendecomposition."""
     eigenvalues, vectors = np.linalg.eigh(array)
@@ -76,6 +88,8 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     part,
     lazy,
     lazy_always,
+    mapped,
+    mapped_single,
     low_rank,
     landmarks,
 )

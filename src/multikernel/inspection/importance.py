@@ -165,7 +165,7 @@ def _kernel_groups(model: Any) -> dict[str, Indices]:
 
 def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
     """Return the columns of the kernels in use of every view."""
-    views = list(getattr(model, "view_names_", ()))
+    views = list(getattr(model, "kernel_views_", ()))
     found: dict[str, list[Indices]] = {}
     for m in model.active_kernels_.tolist() if any(views) else ():
         columns = (

@@ -7,8 +7,14 @@ from functools import cached_property, singledispatch
 from multikernel._typing import Array
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.columns import ColumnKernel, Columns, select_columns
-from multikernel.kernels.dictionary import ListDictionary, kernel_names, told_apart
+from multikernel.kernels.dictionary import (
+    ListDictionary,
+    ParameterGrid,
+    kernel_names,
+    told_apart,
+)
 from multikernel.kernels.gaussian import MEDIAN, GaussianKernel
+from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.median import distinct_rows, median_between
 from multikernel.kernels.optional import OptionalKernel, present_rows
 from multikernel.kernels.radial import RadialDictionary
@@ -150,6 +156,11 @@ def learnt_dictionary(
     if isinstance(dictionary, RadialDictionary):
         return dictionary
     lesson = Lesson(X, sample_weight)
+    if type(dictionary) is ParameterGrid:
+        first = ColumnKernel(LinearKernel(), dictionary.column_sets[0]).columns
+        own = dictionary.kernels
+        if all(learnt_kernel(kernel, lesson, first) is kernel for kernel in own):
+            return dictionary
     kernels = [dictionary[m] for m in range(len(dictionary))]
     learnt = [learnt_kernel(kernel, lesson) for kernel in kernels]
     if all(new is old for new, old in zip(learnt, kernels, strict=True)):

@@ -8,7 +8,10 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dposv
 
 from multikernel._typing import Array
+from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import with_one_blas_thread
+
+LOOPS = "multikernel.linalg.scaled_loops"
 
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
 """Shares of the trace that are added to the shifts of a system that has no factor.
@@ -74,8 +77,8 @@ def _try_shifted(
     if np.all(shift > 0.0):
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
-        system = np.multiply(K, scale, order="C")
-        system *= scale[:, None]
+        system = np.empty((scale.size, scale.size))
+        compiled(LOOPS, "scale_triangle")(K, scale, system)
         diagonal: Array | float = 1.0
     else:
         fixed = np.isinf(shift)

@@ -39,7 +39,12 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     projected, workspace = np.empty_like(rows), np.empty(width)
     for i in range(n):
         shift = simplex_shift(rows[i], totals[i], workspace)
+        found = 0.0
         for k in range(width):
             x = rows[i, k] - shift
             projected[i, k] = x if x > 0.0 else 0.0
+            found += projected[i, k]
+        # Rounding is that of the rows, which may be large beside the totals.
+        for k in range(width):
+            projected[i, k] *= totals[i] / found
     return projected

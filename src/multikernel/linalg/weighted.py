@@ -46,7 +46,7 @@ def weighted_gram(
     n_lanes = min(available_threads(), max(1, n_rows // most))
     ends = np.linspace(0, n_rows, n_lanes + 1).astype(int)
     totals: list[tuple[Array, Array] | None] = [None] * n_lanes
-    roots, runs = np.sqrt(weights), _runs(columns)
+    roots, runs = np.sqrt(weights), runs_of(columns)
 
     def add(lane: int) -> None:
         gram = np.zeros((columns.size, columns.size))
@@ -81,7 +81,7 @@ def gathered(Z: Array, columns: Indices) -> Array:
     -------
     chosen : ndarray of shape (n_rows, n_chosen)
     """
-    runs = _runs(columns)
+    runs = runs_of(columns)
     if len(runs) == 1:
         return Z[:, runs[0]]
     if _by_rows(Z) and columns.size < SCATTERED * len(runs):
@@ -98,9 +98,7 @@ def gathered(Z: Array, columns: Indices) -> Array:
 def _scaled(Z: Array, roots: Array, columns: Indices, runs: list[slice]) -> Array:
     """Return some columns, their rows multiplied by the roots of the weights."""
     if _by_rows(Z) and columns.size < SCATTERED * len(runs):
-        block = np.take(Z, columns, axis=1)
-        block *= roots[:, None]
-        return np.asarray(block)
+        return np.asarray(np.take(Z, columns, axis=1) * roots[:, None])
     scaled = _empty(Z, columns.size)
     place = 0
     for run in runs:
@@ -121,7 +119,7 @@ def _by_rows(Z: Array) -> bool:
     return Z.strides[1] <= Z.strides[0]
 
 
-def _runs(columns: Indices) -> list[slice]:
+def runs_of(columns: Indices) -> list[slice]:
     """Return the runs of neighbors that the columns are."""
     if not columns.size:
         return []

@@ -48,11 +48,12 @@ further steps had lowered the gap by 0 to 7 %."""
 EPS = float(np.finfo(np.float64).eps)
 
 SOLVED = 0.5
-"""Of the tolerance, at which the matrices of a stack are solved for where what they
-leave of the kernels makes up the rest of the gap."""
+"""The matrices of a stack count as solved for at this share of the tolerance, where
+what they leave of the kernels makes up the rest of the gap."""
 
 RESIDUAL = 0.25
-"""Of the tolerance, that these may then cost: kernels beyond get more landmarks."""
+"""What they leave may then cost this share of the tolerance: kernels beyond get more
+landmarks."""
 
 SMALLEST = 1e-100
 """Relative size of a weight that counts: squares of smaller ones underflow, and their

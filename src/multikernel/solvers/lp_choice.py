@@ -38,7 +38,7 @@ LP_SOLVERS: dict[LpSolverName, Callable[..., Solver]] = {
 """Every solver for `SquaredBlockNorm`, made from keywords ``tol`` and ``max_iter``."""
 
 SPARSE_ONLY: tuple[LpSolverName, ...] = ("squared_form", "silp", "simple", "hessian")
-"""Those for p = 1 only."""
+"""These solvers are for p = 1 only."""
 
 IMAGE_BYTES = 2**31
 """Memory that the Newton solver may take for the images K_m rho of its two points."""

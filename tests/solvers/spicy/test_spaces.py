@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from reference.toys import toy_loss, toy_regularizer, toy_targets
 
-import multikernel.solvers.spicy.spaces as spaces
+import multikernel.linalg.tall as tall
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack, LowRankStack, ScaledStack
+from multikernel.linalg.tall import TallArray
 from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.path import alpha_grid
+from multikernel.solvers.spicy import outer
 from multikernel.solvers.spicy.spaces import ColumnProducts, kernel_spaces
 from multikernel.testing import check_solution
 
@@ -104,14 +106,14 @@ def test_hessians_are_those_of_dense_kernels(order, offsets, scaled):
 )
 def test_products_are_kept_while_weights_stay(weights, monkeypatch):
     Z = make_factors().left
-    products, calls = ColumnProducts(Z), []
-    inner = spaces.weighted_gram
+    products, calls = ColumnProducts(TallArray(Z)), []
+    inner = tall.weighted_gram
 
     def counted(*arguments):
         calls.append(1)
         return inner(*arguments)
 
-    monkeypatch.setattr(spaces, "weighted_gram", counted)
+    monkeypatch.setattr(tall, "weighted_gram", counted)
     sides = np.ones((60, 1))
     for columns in (np.arange(8), np.array([0, 3, 4, 9, 10, 11]), np.arange(14)):
         for size in (1.0, 4.0):
@@ -165,3 +167,39 @@ def test_an_elastic_net_and_a_fit_without_an_intercept():
     thin = Problem(factors, thin.y, thin.loss, penalty, False)
     dense = Problem(densified(factors), thin.y, thin.loss, penalty, False)
     check_solution(dense, SpicyMKL(tol=1e-9).solve(thin), 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+def test_working_sets_too_large_for_a_copy_are_views(loss, monkeypatch):
+    thin = make_problem(make_factors(), loss, 0.3)
+    problem = Problem(densified(thin.gram), thin.y, thin.loss, thin.regularizer)
+    copied = SpicyMKL(tol=1e-8).solve(problem)
+    taken, take = [], DenseStack.take
+
+    def watched(self, kernels):
+        taken.append(kernels.size)
+        return take(self, kernels)
+
+    for name, value in {"COPY_BYTES": 0, "COPY_SHARE": 0.0, "NEW_KERNELS": 1}.items():
+        monkeypatch.setattr(outer, name, value)
+    monkeypatch.setattr(DenseStack, "take", watched)
+    seen = SpicyMKL(tol=1e-8).solve(problem)
+    assert not any(taken)
+    assert seen.status is Status.CONVERGED
+    assert seen.objective == pytest.approx(copied.objective, rel=2e-8)
+    # Idle kernels are not read by every Newton step, as those of the stack would be.
+    assert seen.active.size < problem.gram.shape[0]
+
+
+def test_products_of_wide_factors_follow_the_weights():
+    stack = make_factors(offsets=WIDE)
+    spaces, dense = kernel_spaces(stack), densified(stack).array
+    images = spaces.images_of_each(np.ones((5, 60)))
+    shift, rhs = np.linspace(0.01, 1.0, 60), np.sin(np.arange(60.0))
+    for weights in np.array([[1.0, 0.0, 2.0, 0.5, 0.1], [0.0, 3.0, 2.0, 0.0, 1.0]]):
+        hessian = spaces.hessian(weights, np.zeros(5), images)
+        system = np.tensordot(weights, dense, 1) + np.diag(shift)
+        # Columns that hardly count are left out.
+        expected = np.linalg.solve(system, rhs)
+        error = hessian.solve(rhs, shift) - expected
+        assert np.linalg.norm(error) <= 0.1 * np.linalg.norm(expected)

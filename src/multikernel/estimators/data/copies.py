@@ -13,13 +13,14 @@ import numpy as np
 
 from multikernel._typing import Indices
 from multikernel.estimators.data.samples import Copies, Samples
+from multikernel.gram.files import backing
 
 
 def in_order(samples: Samples) -> Samples:
     """Return the samples in an order that depends on data and labels alone.
 
     Copies come to stand together. Precomputed kernels have no data to compare, and
-    stay as they are.
+    stay as they are, as does a table in a file, which no copy of would fit.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def in_order(samples: Samples) -> Samples:
     -------
     samples : Samples
     """
-    if samples.X.ndim != 2:
+    if not _comparable(samples):
         return samples
     order = np.argsort(_keys(samples), kind="stable")
     return replace(samples.subset(order), X=samples.X[order])
@@ -54,7 +55,7 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
         These, with the weights of their copies; without X.
     """
     part = samples.subset(chosen)
-    if samples.X.ndim != 2:
+    if not _comparable(samples):
         return chosen, part
     _, firsts, owners = np.unique(
         _keys(replace(part, X=samples.X[chosen])),
@@ -97,4 +98,9 @@ def distinct(samples: Samples) -> Samples:
     """
     samples = in_order(samples)
     firsts, merged = made_one(samples, np.arange(samples.rows.size))
-    return replace(merged, X=samples.X[firsts]) if samples.X.ndim == 2 else samples
+    return replace(merged, X=samples.X[firsts]) if _comparable(samples) else samples
+
+
+def _comparable(samples: Samples) -> bool:
+    """Return whether samples are rows of a table in memory."""
+    return samples.X.ndim == 2 and backing(samples.X) is None

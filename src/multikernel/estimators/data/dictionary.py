@@ -11,6 +11,7 @@ from multikernel._typing import Array
 from multikernel.estimators.data.mixed import features_of
 from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
+from multikernel.gram.files import backing, evenly_spaced
 from multikernel.kernels import (
     GaussianKernel,
     Kernel,
@@ -35,6 +36,11 @@ samples takes 800 MB."""
 
 COMPONENTS = 300
 """Landmarks of such a kernel, which then costs what ten kernels on a column do."""
+
+
+LEARNT_ROWS = 100_000
+"""Rows of a table in a file that kernels learn from; the median of 1000 of them is
+taken."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +130,20 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
     ValueError
         If the kernels are of another type.
     """
-    table, X = samples.table, samples.X
+    table, X, weights = samples.table, samples.seen, samples.sample_weight
+    weights = weights if X is samples.X else None
     kernels, views = table.kernels, None
     if is_precomputed(kernels):
         return None
+    weights = samples.sample_weight
+    if backing(X) is not None:
+        # Widths and the landmarks of kernels are learnt from evenly spaced rows.
+        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
+        X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = default_dictionary(X, samples.sample_weight)
+        chosen: KernelDictionary = default_dictionary(X, weights)
     elif isinstance(kernels, Views):
-        chosen, views = _view_kernels(samples)
+        chosen, views = _view_kernels(samples, X, weights)
     # The protocol is met by whatever has a length and items.
     elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         chosen = kernels
@@ -148,32 +160,35 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
         given = table.feature_names
         names = None if given is None else [str(name) for name in given]
         resolved = resolve_columns(chosen, X.shape[1], names)
-    learnt = learnt_dictionary(resolved, X, samples.sample_weight)
+    learnt = learnt_dictionary(resolved, X, weights)
     if views is None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
 
 
-def _view_kernels(samples: Samples) -> tuple[ListDictionary, list[str]]:
+def _view_kernels(
+    samples: Samples, X: Array, weights: Array | None
+) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views on columns of the data, and the view of each."""
     table, layout = samples.table, samples.table.layout
-    numeric = range(samples.X.shape[1]) if layout is None else layout.numeric
+    numeric = range(X.shape[1]) if layout is None else layout.numeric
     place = {column: at for at, column in enumerate(numeric)}
 
     def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
-        X, weights = samples.X[:, [place[c] for c in columns]], samples.sample_weight
-        rows = present_rows(X)
-        weights = None if weights is None else weights[rows]
-        return default_dictionary(X[rows], weights).kernels
+        part = X[:, [place[c] for c in columns]]
+        rows = present_rows(part)
+        own = None if weights is None else weights[rows]
+        return default_dictionary(part[rows], own).kernels
 
     categories = set() if layout is None else set(layout.categories)
-    features = features_of(table.given)
+    names = table.feature_names
+    features = features_of(table.given, None if names is None else list(names))
     pairs = [
         (kernel, view.name)
         for view in table.views
         for kernel in view.given(default, categories, features)
     ]
     kernels = [kernel for kernel, _ in pairs]
-    names = told_apart([kernel_name(kernel) for kernel in kernels])
-    return ListDictionary(kernels, names), [view for _, view in pairs]
+    own = told_apart([kernel_name(kernel) for kernel in kernels])
+    return ListDictionary(kernels, own), [view for _, view in pairs]

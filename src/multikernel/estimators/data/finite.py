@@ -151,11 +151,14 @@ def check_finite_grams(X: Array) -> None:
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
         The matrices, samples first.
     """
-    # Row by row: the matrices may fill the memory.
-    for i, row in enumerate(X):
-        if not _all_finite(row):
-            j, m = _first(row)
-            _refuse("Input X", row, (j, m), f"[{i}, {j}] of Gram matrix {m}", LEAVE_OUT)
+    # In the order in which they are held: the matrices may fill the memory.
+    slowest = int(np.argmax(X.strides))
+    for number, part in enumerate(np.moveaxis(X, slowest, 0)):
+        if not _all_finite(part):
+            place = _first(part)
+            i, j, m = np.insert(place, slowest, number).tolist()
+            where = f"[{i}, {j}] of Gram matrix {m}"
+            _refuse("Input X", part, place, where, LEAVE_OUT)
 
 
 def _check_labels(y: Array) -> None:

@@ -21,13 +21,20 @@ from multikernel.gram import (
     BuiltStack,
     GramStack,
     LowRank,
-    LowRankStack,
     build_part,
     build_stack,
     check_definite,
 )
+from multikernel.gram.blocked import (
+    BlockedStack,
+    SampledRows,
+    build_blocked,
+    refine_blocked,
+)
+from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.factorise import cut_low_rank, refine
 from multikernel.gram.growth import on_its_columns
+from multikernel.gram.landmarks import FactoredStack
 from multikernel.gram.normalization import CenterStep, check_steps
 from multikernel.kernels import (
     ColumnKernel,
@@ -159,13 +166,19 @@ class Grams:
         wanted = {m: g for m, g in goals.items() if landmarks.chosen[m].size < most}
         if not wanted:
             return False
-        finer = refine(self.built, dual, wanted, self.options.max_bytes)
+        finer = self._finer(dual, wanted)
         assert finer.landmarks is not None
         pairs = zip(finer.landmarks.chosen, landmarks.chosen, strict=True)
         if all(new.size == old.size for new, old in pairs):
             return False
         self.built = finer
         return True
+
+    def _finer(self, dual: Array, wanted: dict[int, float]) -> BuiltStack:
+        """Return the factors with more landmarks."""
+        if isinstance(self.stack, BlockedStack):
+            return refine_blocked(self.built, dual, wanted, self.options.max_bytes)
+        return refine(self.built, dual, wanted, self.options.max_bytes)
 
     def check_active(self, active: Indices) -> None:
         """Raise if a kernel of a model is no kernel, as the options ask for.
@@ -218,7 +231,7 @@ class Grams:
         """
         landmarks, stack = self.built.landmarks, self.stack
         assert landmarks is not None
-        assert isinstance(stack, LowRankStack)
+        assert isinstance(stack, FactoredStack)
         values, constant = landmarks.coefficients(stack, m, coefs)
         return np.vstack([values, constant]) if landmarks.centred else values
 
@@ -245,7 +258,7 @@ class Grams:
             kernels.append(inner)
             columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
             samples.append(own)
-        assert isinstance(self.stack, LowRankStack)
+        assert isinstance(self.stack, FactoredStack)
         return LandmarkGrams(
             tuple(kernels),
             tuple(columns),
@@ -253,6 +266,7 @@ class Grams:
             tuple(self.stack.ranks[active].tolist()),
             landmarks.cosine,
             landmarks.centred,
+            landmarks.scales[active],
         )
 
     def images(self, X: Array, m: int, coefs: Array) -> Array:
@@ -385,6 +399,19 @@ def _build(
 ) -> BuiltStack:
     if dictionary is None:
         return precomputed_stack(X, weights, options)
+    thin = options.storage if isinstance(options.storage, LowRank) else None
+    rows: SampledRows | None = X if isinstance(X, SampledRows) else None
+    if rows is None and thin is not None and thin.folder is not None:
+        rows = rows_for_files(X, thin, options.tell)
+    if rows is not None:
+        return build_blocked(
+            dictionary,
+            rows,
+            normalize=options.normalize,
+            sample_weight=weights,
+            options=thin,
+            max_bytes=options.max_bytes,
+        )
     return build_stack(
         dictionary,
         X,

@@ -53,8 +53,10 @@ def is_text(X: Any) -> bool:
     return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
 
 
-def features_of(X: Any) -> Features:
-    """Return the columns of data with their names, where it has them."""
+def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
+    """Return the columns of data with their names, where it has them or they come."""
+    if names is not None:
+        return Features(len(names), tuple(str(name) for name in names))
     if is_frame(X):
         return Features(len(X.columns), tuple(str(name) for name in X.columns))
     shape = np.shape(X)

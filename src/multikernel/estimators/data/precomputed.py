@@ -1,19 +1,34 @@
 """Precomputed Gram matrices: samples-first blocks, and what is checked of them."""
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import ASYMMETRY
 from multikernel.estimators.data.finite import check_finite_grams
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import BuiltStack, DenseStack, GramStack, LowRank
-from multikernel.gram.build import check_size, degenerate_kernels, normalize_in_place
+from multikernel.gram import BuiltStack, DenseStack, GramStack, LowRank, MemoryMapped
+from multikernel.gram.build import (
+    check_size,
+    degenerate_kernels,
+    normalize_in_place,
+)
 from multikernel.gram.census import take_census
 from multikernel.gram.definite import ROUNDING
+from multikernel.gram.files import (
+    PathLike,
+    Storage,
+    backing,
+    joined,
+    open_stack,
+    scratch,
+)
+from multikernel.gram.mapped import held_stack
 from multikernel.gram.normalization import CosineStep, Steps, empty_normalization
 from multikernel.linalg.threads import run_blocks
 
@@ -37,7 +52,7 @@ class GramOptions:
     ----------
     normalize : str, sequence of str, or None
         Steps, as in `build_stack`.
-    storage : str or LowRank
+    storage : str, LowRank or MemoryMapped
         Storage, as in `build_stack`.
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
@@ -45,13 +60,16 @@ class GramOptions:
         Draws the vectors that show whether matrices are symmetric.
     check_psd : {"active", "all", False}
         Which kernels of a fitted model are looked at, as in `check_definite`.
+    tell : callable or None, default=None
+        Called with the share of the kernels that has been built, where that is long.
     """
 
     normalize: Steps
-    storage: str | LowRank
+    storage: Storage
     max_bytes: int | None
     random_state: Any = None
     check_psd: str | bool = "active"
+    tell: Callable[[float], None] | None = None
 
     def with_all_landmarks(self) -> "GramOptions":
         """Return options by which factors are at once as fine as they may be."""
@@ -69,25 +87,30 @@ def stack_grams(grams: Any) -> Array:
 
     Parameters
     ----------
-    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
-            array-like of shape (n_samples, n_fit_samples)
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), path, or sequence \
+            of array-like of shape (n_samples, n_fit_samples) or paths
         The matrices: square for the training data, new samples in the rows for
-        prediction.
+        prediction. A path is that of a file of NumPy's format (.npy), or of a folder
+        that `map_grams` or storage "memmap" has written.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        Of an array a view, without a copy; of a list a view of the one array that it
-        is copied into. `fit` uses that layout without a further copy where kernels
-        are at most scaled ("trace", "variance").
+        Of an array a view, without a copy; of a path a view of the file, of which no
+        more is read than is asked for. Of a list a view of the one array that it is
+        copied into: a temporary file where a path or a memory map is among them.
+        `fit` uses that layout without a further copy where kernels are at most scaled
+        ("trace", "variance").
 
     Raises
     ------
     ValueError
-        If there is no matrix, or if their shapes differ.
+        If there is no matrix, if their shapes differ, or if a file was not written
+        to its end.
 
     See Also
     --------
+    map_grams : Writes matrices to a file, one by one.
     multikernel.kernels.PrecomputedKernel : Shares one copy across folds and clones,
         and gives kernels names.
 
@@ -98,9 +121,62 @@ def stack_grams(grams: Any) -> Array:
     >>> stack_grams([np.eye(4), np.ones((4, 4))]).shape
     (4, 4, 2)
     """
+    if isinstance(grams, str | os.PathLike):
+        return np.moveaxis(open_stack(grams)[0], 0, -1)
     if isinstance(grams, np.ndarray) and grams.ndim == 3:
         return np.moveaxis(grams, 0, -1)
-    matrices = [np.asarray(gram) for gram in grams]
+    matrices = _matrices(grams)
+    if any(backing(matrix) is not None for matrix in matrices):
+        return np.moveaxis(joined(matrices), 0, -1)
+    return np.moveaxis(np.stack(matrices), 0, -1)
+
+
+def map_grams(grams: Any, folder: PathLike, *, name: str = "grams") -> Array:
+    """Write Gram matrices to a file, and return them as X, which reads the file.
+
+    Parameters
+    ----------
+    grams : sequence of array-like of shape (n_samples, n_fit_samples), or paths
+        The matrices, copied one by one; float32 where all are.
+    folder : str or path-like
+        Where to; made if it does not exist. `stack_grams` opens it again.
+    name : str, default="grams"
+        What its header calls them.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
+        For ``kernels="precomputed"``.
+
+    Raises
+    ------
+    OSError
+        If the folder holds a stack already, or the disk has no room.
+    ValueError
+        If there is no matrix, or if their shapes differ.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from multikernel.estimators import map_grams, stack_grams
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     X = map_grams([np.eye(4), np.ones((4, 4))], folder)
+    ...     same = np.array_equal(stack_grams(folder), X)
+    >>> X.shape, same
+    ((4, 4, 2), True)
+    """
+    return np.moveaxis(joined(_matrices(grams), folder, name), 0, -1)
+
+
+def _matrices(grams: Any) -> list[Array]:
+    """Return matrices one by one, those in files without reading them."""
+    matrices: list[Array] = []
+    for gram in grams:
+        if isinstance(gram, str | os.PathLike):
+            matrices += list(open_stack(gram)[0])
+        else:
+            matrices.append(np.asarray(gram))
     if not matrices:
         raise ValueError("stack_grams needs at least one Gram matrix, got none.")
     for number, matrix in enumerate(matrices):
@@ -109,7 +185,20 @@ def stack_grams(grams: Any) -> Array:
                 f"Gram matrix {number} has shape {matrix.shape}, the first one "
                 f"{matrices[0].shape}: all must be two-dimensional and alike."
             )
-    return np.moveaxis(np.stack(matrices), 0, -1)
+    return matrices
+
+
+def opened(X: Any) -> Any:
+    """Return precomputed kernels that are given as paths as the array they stand for.
+
+    Parameters
+    ----------
+    X : path, list of paths, or anything else
+        Anything else is returned as it is.
+    """
+    paths = X if isinstance(X, list | tuple) else [X]
+    named = [isinstance(path, str | os.PathLike) for path in paths]
+    return stack_grams(X) if named and all(named) else X
 
 
 def precomputed_stack(
@@ -153,9 +242,8 @@ def precomputed_stack(
             "kernels do not have: divide them beforehand, or use PrecomputedKernel."
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
-        check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
-        array = kernels_first(X)
-    held = DenseStack(array)
+        array = kernels_first(X, _room(array, options))
+    held = held_stack(array)
     stack: GramStack
     census = take_census(
         held,
@@ -170,25 +258,40 @@ def precomputed_stack(
         stack = normalization.learn_scales(held, census.forms)
     else:
         normalize_in_place(array, normalization)
-        stack = DenseStack(array)
+        stack = held_stack(array)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
 
 
-def kernels_first(X: Array) -> Array:
-    """Return a samples-first block as a new array of whole matrices, on all cores.
+def _room(array: Array, options: GramOptions) -> Array:
+    """Return room for a copy of matrices: in a temporary file where they are mapped."""
+    storage = options.storage
+    if (
+        isinstance(storage, MemoryMapped)
+        or storage == "memmap"
+        or backing(array) is not None
+    ):
+        folder = storage.folder if isinstance(storage, MemoryMapped) else None
+        return scratch(folder, array.shape, array.dtype.name)
+    check_size(array.shape, array.itemsize, options.max_bytes, NO_COPY)
+    return np.empty(array.shape, array.dtype)
+
+
+def kernels_first(X: Array, array: Array) -> Array:
+    """Copy a samples-first block into an array of whole matrices, on all cores.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
         The matrices.
+    array : ndarray of shape (n_kernels, n_samples, n_fit_samples)
+        Overwritten.
 
     Returns
     -------
     array : ndarray of shape (n_kernels, n_samples, n_fit_samples)
         C-contiguous.
     """
-    n_samples, n_cols, n_kernels = X.shape
-    array = np.empty((n_kernels, n_samples, n_cols), X.dtype)
+    n_samples, _, n_kernels = X.shape
 
     def copy(kernels: slice) -> None:
         for i in range(n_samples):
@@ -197,6 +300,24 @@ def kernels_first(X: Array) -> Array:
     starts = range(0, n_kernels, COPIED_TOGETHER)
     run_blocks(copy, (slice(k, k + COPIED_TOGETHER) for k in starts))
     return array
+
+
+def without_others(X: Array, rows: Indices) -> Array:
+    """Return the matrices between some samples, in a file where they are in one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_samples, n_kernels)
+        The matrices.
+    rows : ndarray of shape (n_rows,)
+        The samples.
+    """
+    if backing(X) is None:
+        return np.asarray(X[np.ix_(rows, rows)])
+    array = scratch(None, (X.shape[2], rows.size, rows.size), X.dtype.name)
+    for m in range(X.shape[2]):
+        array[m] = X[:, :, m][np.ix_(rows, rows)]
+    return np.moveaxis(array, 0, -1)
 
 
 def check_diagonals(stack: DenseStack) -> None:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from multikernel._typing import Array
+from multikernel.estimators.data.batches import Spooled, is_stream, spool
 from multikernel.estimators.data.finite import (
     check_finite_grams,
     check_finite_table,
@@ -31,6 +32,7 @@ from multikernel.estimators.data.mixed import (
     read_mixed,
     text_columns,
 )
+from multikernel.estimators.data.precomputed import opened
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels
@@ -64,6 +66,8 @@ class Table:
         The ``kernels`` of the estimator, see `settled_kernels`.
     views : tuple of View, default=()
         The views of the data, where there are any.
+    target_names : tuple of str or None, default=None
+        What a data frame calls the targets.
     """
 
     X: Array
@@ -73,6 +77,7 @@ class Table:
     layout: Layout | None = None
     kernels: Any = None
     views: tuple[View, ...] = ()
+    target_names: tuple[str, ...] | None = None
 
     @property
     def feature_names(self) -> Array | None:
@@ -95,11 +100,12 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     ----------
     estimator : estimator
         Its tags and its ``kernels`` say what data must look like; not changed.
-    X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
-            (n_samples, n_samples, n_kernels) for precomputed kernels
+    X : array-like or data frame of shape (n_samples, n_features), iterator of batches \
+            of rows, or ndarray of shape (n_samples, n_samples, n_kernels) for \
+            precomputed kernels
         Training data.
     y : array-like of shape (n_samples,), or (n_samples, n_outputs) where the \
-            estimator's tags say that it takes several targets
+            estimator's tags say that it takes several targets; of batches their column
         Targets.
 
     Returns
@@ -111,6 +117,10 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     ValueError
         With a sentence that says what is wrong.
     """
+    names = None
+    if is_stream(X):
+        table = spool(X, y)
+        X, y, names = table.X, table.y, table.names
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
@@ -119,6 +129,7 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     columns, owner = Columns(), type(estimator).__name__
     kernels = settled_kernels(estimator.kernels)
     precomputed, layout = is_precomputed(kernels), None
+    X = opened(X) if precomputed else X
     views: tuple[View, ...] = ()
     texts = () if precomputed or not _takes_text(kernels) else text_columns(X)
     if takes(kernels, SEQUENCES) and not texts:
@@ -127,25 +138,28 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
             "or a data frame with a column of them."
         )
     if texts:
-        views = _find_views(columns, kernels, X)
+        views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
         checked, layout = read_mixed(columns, owner, X, categories)
     else:
-        checked = _read_numbers(columns, owner, X, precomputed, reset=True)
-        views = _find_views(columns, kernels, X if is_frame(X) else checked)
+        checked = read_numbers(columns, owner, X, precomputed, reset=True)
+        views = _find_views(columns, kernels, X if is_frame(X) else checked, names)
+    if names is not None:
+        columns.feature_names_in_ = np.array(names, dtype=object)
     if not precomputed:
         _check_values(columns, checked, layout)
     if precomputed:
         _check_square(checked)
         columns.n_features_in_ = checked.shape[1]
-    targets = _target_columns(estimator, y)
+    targets = target_columns(estimator, y)
     check_finite_targets(targets)
     if is_regressor(estimator):
         targets = number_targets(targets)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
-    return Table(checked, targets, columns, given, layout, kernels, views)
+    names = _target_names(y, targets)
+    return Table(checked, targets, columns, given, layout, kernels, views, names)
 
 
 def settled_kernels(kernels: Any) -> Any:
@@ -171,10 +185,10 @@ def settled_kernels(kernels: Any) -> Any:
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
         return kernels
-    if isinstance(kernels, list | tuple) and not kernels:
+    if isinstance(kernels, Sequence) and not kernels:
         raise ValueError("kernels is empty: at least one kernel is needed.")
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
-    if single or isinstance(kernels, list | tuple | str):
+    if single or isinstance(kernels, Sequence):
         return ListDictionary(as_kernels(kernels))
     return kernels
 
@@ -185,11 +199,13 @@ def _takes_text(kernels: Any) -> bool:
     return some or isinstance(kernels, Views)
 
 
-def _find_views(columns: "Columns", kernels: Any, X: Any) -> tuple[View, ...]:
+def _find_views(
+    columns: "Columns", kernels: Any, X: Any, names: Sequence[str] | None
+) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
     if not isinstance(kernels, Views):
         return ()
-    views = tuple(find_views(kernels, X, features_of(X)))
+    views = tuple(find_views(kernels, X, features_of(X, names)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = kernels.missing
     return views
@@ -225,13 +241,23 @@ def _check_values(
             for name, columns in estimator.view_columns_.items()
         }
         may_miss = estimator.missing_views_ == "zero"
-        numbers = seen_values(numbers, views, names, may_miss)
+        seen = {column for own in views.values() for column in own}
+        if may_miss or len(seen) < numbers.shape[1]:
+            numbers = seen_values(numbers, views, names, may_miss)
     if numbers.size:
         check_finite_table(numbers, names)
 
 
-def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
-    """Return the targets as a vector, or as a matrix of at least two columns."""
+def target_columns(estimator: BaseEstimator, y: Any) -> Array:
+    """Return the targets as a vector, or as a matrix of at least two columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its tags say whether it takes several.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The targets.
+    """
     _refuse_other_arrays(y, "y")
     tags = get_tags(estimator)
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
@@ -245,7 +271,7 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    shape = np.shape(y)
+    shape = getattr(y, "shape", None) or np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         many = (
             "MultiOutputRegressor"
@@ -258,6 +284,14 @@ def _target_columns(estimator: BaseEstimator, y: Any) -> Array:
             f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
         )
     return np.asarray(column_or_1d(y, warn=True))
+
+
+def _target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
+    """Return what the columns of a data frame of targets, or a series, are called."""
+    if targets.ndim == 2 and hasattr(y, "columns"):
+        return tuple(str(name) for name in y.columns)
+    name = getattr(y, "name", None)
+    return None if targets.ndim == 2 or name is None else (str(name),)
 
 
 def check_groups(groups: Any, n_samples: int) -> Array:
@@ -312,10 +346,13 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     """
     owner = type(estimator).__name__
     layout = None
+    if is_stream(X):
+        return _check_spooled(estimator, owner, spool(X))
+    X = opened(X) if precomputed else X
     if known(estimator, "sequence_features_") or known(estimator, "category_features_"):
         checked, layout = read_mixed(estimator, owner, X, None)
     else:
-        checked = _read_numbers(estimator, owner, X, precomputed, reset=False)
+        checked = read_numbers(estimator, owner, X, precomputed, reset=False)
     if not precomputed:
         _check_values(estimator, checked, layout)
         return checked
@@ -330,15 +367,43 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     return checked
 
 
+def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Array:
+    """Return a table that came in batches, if it has the columns of the fit."""
+    known = vars(estimator).get("feature_names_in_")
+    expected = estimator.n_features_in_ if known is None else tuple(known)
+    found = table.X.shape[1] if known is None else table.names
+    if found != expected:
+        raise ValueError(
+            f"The batches have other columns than {owner} was fitted on: {found} in "
+            f"place of {expected}."
+        )
+    check_finite_table(table.X, table.names)
+    return table.X
+
+
 def is_precomputed(kernels: object) -> bool:
     """Return whether a ``kernels`` parameter announces Gram matrices."""
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-def _read_numbers(
+def read_numbers(
     estimator: BaseEstimator, owner: str, X: Any, precomputed: bool, *, reset: bool
 ) -> Array:
-    """Return samples as numbers; Gram matrices without a copy."""
+    """Return samples as numbers; Gram matrices without a copy.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows, or gets, number and names of the columns.
+    owner : str
+        What messages call it.
+    X : array-like or data frame
+        The samples.
+    precomputed : bool
+        Whether they are Gram matrices.
+    reset : bool
+        Whether they are those of a fit.
+    """
     _refuse_other_arrays(X, "X")
     settings: dict[str, Any] = {"reset": reset, "ensure_all_finite": False}
     if precomputed:

@@ -10,8 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
+from multikernel.estimators.data.precomputed import without_others
 from multikernel.estimators.data.read import Table, listed
 from multikernel.estimators.fit.one_vs_rest import labels_to_signs
+from multikernel.gram.blocked import SampledRows
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""
@@ -78,6 +80,11 @@ class Samples:
     groups: Any = None
 
     @property
+    def seen(self) -> Array:
+        """Return the samples that can be looked at: a sample of those in partitions."""
+        return self.X.sample if isinstance(self.X, SampledRows) else self.X
+
+    @property
     def y(self) -> Array:
         """Return the targets of the whole input, shape (n_rows,)."""
         return self.table.y
@@ -112,6 +119,17 @@ class Samples:
         if self.classes is not None:
             return labels_to_signs(self.labels, self.classes.size)
         return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Return what outputs are called: after classes, labels or targets."""
+        names = self.table.target_names
+        if self.classes is not None and not self.several:
+            labels = self.classes if self.classes.size > 2 else self.classes[1:]
+            return tuple(str(label) for label in labels)
+        if names is None and self.several:
+            return tuple(f"y{k}" for k in range(self.labels.shape[1]))
+        return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
         """Return values per sample as values per input row, zero at rows left out."""
@@ -184,8 +202,13 @@ def read_samples(
             f"n_samples={rows.size}."
         )
     X = table.X
+    if rows.size < n_rows and isinstance(X, SampledRows):
+        raise ValueError(
+            f"sample_weight is zero for {n_rows - rows.size} rows, which cannot be "
+            "taken out of a collection of Dask here: leave them out of it."
+        )
     if rows.size < n_rows:
-        X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
+        X = without_others(X, rows) if X.ndim == 3 else X[rows]
     labels: Labels = table.y[rows]
     classes = None
     if classify and class_weight is not None and table.y.ndim == 2:

@@ -1,6 +1,7 @@
 """Which storage a fit takes for its Gram matrices, said before it starts."""
 
 import sys
+import tempfile
 import warnings
 from dataclasses import replace
 
@@ -9,7 +10,10 @@ from multikernel.estimators.data.samples import Samples
 from multikernel.exceptions import (
     LongFitWarning,
 )
+from multikernel.gram import LowRank
+from multikernel.gram.blocked import SampledRows
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
+from multikernel.gram.files import backing
 from multikernel.gram.memory import readable_bytes
 from multikernel.kernels import (
     KernelDictionary,
@@ -56,9 +60,19 @@ def settle_storage(
     if not isinstance(dictionary, KernelDictionary):
         # A graph of kernels, which are held as the search for them goes on.
         return options, {}
+    if isinstance(samples.X, SampledRows):
+        return _in_blocks(owner, samples.X, options)
     choice = choose_storage(
         dictionary, samples.X, options.normalize, options.storage, options.max_bytes
     )
+    if (
+        choice.name == "lazy"
+        and options.storage == "auto"
+        and backing(samples.X) is not None
+    ):
+        # A table in a file has more rows than kernels can be computed anew for.
+        there = LowRank(folder=tempfile.gettempdir())
+        choice = replace(choice, storage=there, reason=f"{choice.reason}, in files")
     if verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:
@@ -73,3 +87,21 @@ def settle_storage(
         )
     attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
     return replace(options, storage=choice.storage), attributes
+
+
+def _in_blocks(
+    owner: str, rows: SampledRows, options: GramOptions
+) -> tuple[GramOptions, dict[str, str]]:
+    """Return the storage of rows that are in partitions: factors."""
+    storage = options.storage
+    if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
+        raise ValueError(
+            f"{owner} holds kernels of a collection of Dask as factors: storage must "
+            f"be 'auto', 'low_rank' or a LowRank, got {storage!r}."
+        )
+    reason = f"its samples are in {len(rows.blocks.handles)} partitions"
+    own = storage if isinstance(storage, LowRank) else LowRank()
+    return replace(options, storage=own), {
+        "storage_": "low_rank",
+        "storage_reason_": reason,
+    }

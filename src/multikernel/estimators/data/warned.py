@@ -22,6 +22,7 @@ from multikernel.gram import (
     DenseStack,
     GramStack,
 )
+from multikernel.gram.files import evenly_spaced
 from multikernel.gram.memorising import kernel_shapes
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.scaled import ScaledStack
@@ -32,26 +33,31 @@ from multikernel.kernels import (
     KernelDictionary,
     LinearKernel,
     OptionalKernel,
+    ParameterGrid,
     PolynomialKernel,
 )
 from multikernel.kernels.memorising import MEMORISES
 from multikernel.kernels.radial import RadialDictionary
 
 NEARLY_CONSTANT = 1e-3
-"""Mean difference between entries on and beside the diagonal, over the largest entry,
-below which a kernel is nearly constant: that of a Gaussian 22 median distances wide. By
-its trace 999 parts of a thousand of it are a constant, which the intercept is."""
+"""A kernel is nearly constant where its entries beside the diagonal differ from those
+on it, and among themselves, by less than this share of the largest entry, as those of a
+Gaussian 22 median distances wide do. By its trace 999 parts of a thousand of it are a
+constant, which the intercept is."""
 
 ROUNDED = 1e-8
-"""The same where a kernel's variance is made one: single precision holds no digit of
-the rest then, and double precision half of them."""
+"""This takes the place of `NEARLY_CONSTANT` where a kernel's variance is made one:
+single precision then holds no digit of the rest, and double precision half of them."""
 
 HIDES = 100.0
-"""Deviation of a column over the median of the others from which on a kernel on all of
-them sees the one: they make a ten-thousandth of its squared distances."""
+"""A column hides others from a kernel on all of them where its deviation is so many
+times their median: each of them makes a ten-thousandth of its squared distances."""
+
+SAMPLED_ROWS = 10_000
+"""Deviations of columns are those of so many rows at most: tables may be in files."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
-"""Kernels that the scales of columns matter to."""
+"""These are the kernels that the scales of columns matter to."""
 
 
 def warn_degenerate(owner: str, grams: Grams) -> None:
@@ -153,14 +159,14 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
 
 def _useless(grams: Grams) -> list[str]:
     """Return what is to be said of kernels near the identity, and near a constant."""
-    drops, ratios = kernel_shapes(grams.stack)
+    spans, ratios = kernel_shapes(grams.stack)
     steps = check_steps(grams.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     limit = ROUNDED if scaled else NEARLY_CONSTANT
-    constant = drops < limit
+    constant = spans < limit
     # Named already.
     constant[grams.built.degenerate] = False
-    of = f"of {drops.size} kernels"
+    of = f"of {spans.size} kernels"
     said = []
     for found, sentence in (
         (
@@ -184,22 +190,15 @@ def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> st
     """Return the columns that hide others from kernels on both, or nothing."""
     if dictionary is None or isinstance(dictionary, RadialDictionary):
         return ""
-    layout, X = samples.table.layout, samples.X
+    layout, X = samples.table.layout, samples.seen
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
-    sets: set[tuple[int, ...]] = set()
-    for m in range(len(dictionary)):
-        kernel = dictionary[m]
-        columns: Any = range(X.shape[1])
-        if isinstance(kernel, ColumnKernel):
-            columns, kernel = kernel.columns, kernel.kernel
-        if isinstance(kernel, OptionalKernel):
-            kernel = kernel.kernel
-        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
-            sets.add(tuple(columns))
+    sets = _column_sets(dictionary, X.shape[1])
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
-    with np.errstate(over="ignore", invalid="ignore"):
-        deviations[used] = np.nanstd(X[:, used], axis=0) if used else 0.0
+    if used:
+        rows = evenly_spaced(X.shape[0], SAMPLED_ROWS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations[used] = np.nanstd(X[rows[:, None], used], axis=0)
     hiding = set()
     for columns in sets:
         own = deviations[list(columns)]
@@ -210,6 +209,32 @@ def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> st
             if own[largest] > HIDES * np.median(others):
                 hiding.add(columns[int(largest)])
     return listed([_column_name(samples, column) for column in sorted(hiding)])
+
+
+def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
+    """Return the columns, of n, of the kernels that their scales matter to."""
+    if type(dictionary) is ParameterGrid:
+        # Without building its kernels, which may be very many.
+        chosen = [c for c in dictionary.column_sets if not isinstance(c, slice)]
+        scaled = any(isinstance(kernel, SCALED) for kernel in dictionary.kernels)
+        whole = {tuple(range(n))} if len(chosen) < len(dictionary.column_sets) else ()
+        return {*map(_as_tuple, chosen), *whole} if scaled else set()
+    sets: set[tuple[int, ...]] = set()
+    for m in range(len(dictionary)):
+        kernel = dictionary[m]
+        columns: Any = range(n)
+        if isinstance(kernel, ColumnKernel):
+            columns, kernel = kernel.columns, kernel.kernel
+        if isinstance(kernel, OptionalKernel):
+            kernel = kernel.kernel
+        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
+            sets.add(tuple(columns))
+    return sets
+
+
+def _as_tuple(columns: Any) -> tuple[int, ...]:
+    """Return columns by position, or one of them, as a tuple."""
+    return (int(columns),) if np.ndim(columns) == 0 else tuple(columns)
 
 
 def _column_name(samples: Samples, column: int) -> str:

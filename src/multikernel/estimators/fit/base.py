@@ -6,16 +6,18 @@ from dataclasses import replace
 from types import NoneType
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import Check, InstanceOf, check_parameter
 from multikernel.estimators.data.copies import distinct, in_order
 from multikernel.estimators.data.dictionary import choose_dictionary
 from multikernel.estimators.data.grams import Grams, build_grams, build_raw_grams
+from multikernel.estimators.data.partitions import check_partitions, lazy
 from multikernel.estimators.data.precomputed import GramOptions
 from multikernel.estimators.data.read import (
     check_fit_data,
@@ -30,11 +32,12 @@ from multikernel.estimators.data.warned import (
     warn_dictionary,
     warn_empty,
 )
+from multikernel.estimators.fit.combined import CombinedKernel
 from multikernel.estimators.fit.fitted import FittedModel, publish
 from multikernel.estimators.fit.losses import find_link, is_likelihood
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
-from multikernel.estimators.fit.progress import Watch, report
+from multikernel.estimators.fit.progress import Watch, report, tell_building
 from multikernel.estimators.fit.solve import (
     Recipe,
     Training,
@@ -49,7 +52,9 @@ from multikernel.estimators.fit.summary import (
     summary_columns,
     view_sums,
 )
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
+from multikernel.gram.blocked import SampledRows
+from multikernel.gram.blocked.workers import is_dask
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.parameters import with_parameter
@@ -79,16 +84,23 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     # Whether samples with the same data and label become one, with their weights.
     _merges_copies: ClassVar[bool] = True
 
+    # Whether it learns from collections of Dask.
+    _takes_partitions: ClassVar[bool] = False
+
     # Parameters that every subclass has.
     kernels: Any
     loss: Any
     normalize: Steps
     fit_intercept: bool
-    storage: str | LowRank
+    storage: Storage
     max_bytes: int | None
     check_psd: str | bool
     verbose: int
     random_state: Any
+
+    # What every fit publishes beside its own.
+    kernel_weights_: Array
+    active_kernels_: Indices
 
     # What a fit leaves: the model, and what its answers depend on.
     _state: FittedModel
@@ -166,7 +178,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         check_parameter(owner, "callback", callback, CALLBACK)
 
-        table = check_fit_data(self, X, y)
+        table = (check_partitions if is_dask(X) else check_fit_data)(self, X, y)
         samples = read_samples(
             owner,
             table,
@@ -189,6 +201,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             self.max_bytes,
             self.random_state,
             self.check_psd,
+            tell_building(owner, callback, self.verbose),
         )
         verbose = bool(self.verbose)
         options, stored = settle_storage(owner, dictionary, samples, options, verbose)
@@ -215,6 +228,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             loss=repr(self.loss),
             has_probabilities=is_likelihood(self.loss),
             link=find_link(self.loss, samples),
+            outputs=samples.output_names,
         )
         classes = {} if samples.classes is None else {"classes_": samples.classes}
         columns = vars(table.columns)
@@ -249,7 +263,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _arrange(self, samples: Samples) -> Samples:
         """Return the samples to learn from."""
-        return distinct(samples) if self._merges_copies else samples
+        merges = self._merges_copies and not isinstance(samples.X, SampledRows)
+        return distinct(samples) if merges else samples
 
     def _dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return what the ``kernels`` stand for."""
@@ -282,6 +297,26 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def kernel_names_(self) -> list[str]:
         """Names of all kernels, in the order of ``kernel_weights_``."""
         return list(self._fitted().names.everything)
+
+    @property
+    def combined_kernel_(self) -> CombinedKernel:
+        """The weighted sum of the model's kernels, for any kernel method.
+
+        A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
+        `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
+        scikit-learn; samples are those of the data that reach this model. Weights are
+        ``kernel_weights_``, of several outputs their mean. Not for precomputed or
+        centred kernels, nor for graphs of kernels.
+        """
+        model = self._fitted().model
+        grams: Any = getattr(model, "grams", None)
+        if not hasattr(grams, "between"):
+            raise AttributeError(
+                f"The kernels of {type(self).__name__} are no list, so it has no "
+                "combined_kernel_."
+            )
+        weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
+        return CombinedKernel(grams, weights[self.active_kernels_])
 
     @property
     def kernel_views_(self) -> list[str]:
@@ -353,6 +388,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             bundle["text/html"] += fitted_html(self)
         return bundle
 
+    @property
+    def output_names_(self) -> list[str]:
+        """Names of the outputs: of targets, labels, or more than two classes.
+
+        Those of a data frame of targets are its columns, others ``y0``, ``y1`` and so
+        on; two classes are one output, which is positive for the second.
+        """
+        return list(self._fitted().outputs)
+
+    @lazy
     def contributions(self, X: Any) -> Array:
         """Return the additive terms of the model, one per active kernel.
 

@@ -32,6 +32,8 @@ class FittedModel:
         Whether that loss is a likelihood.
     link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
         What decision values of a classifier stand for, see `find_link`.
+    outputs : tuple of str, default=()
+        What the outputs are called.
     known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
         An X and its decision values, which need not be computed again.
     """
@@ -43,6 +45,7 @@ class FittedModel:
     loss: str
     has_probabilities: bool
     link: str = "one_vs_rest"
+    outputs: tuple[str, ...] = ()
     known: tuple[Any, Array] | None = None
 
 

@@ -21,7 +21,7 @@ from multikernel.estimators.fit.losses import (
     CLASSIFIER_LOSS_CHECKS,
     REGRESSOR_LOSS_CHECKS,
 )
-from multikernel.gram import LowRank
+from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.build import STORAGE
 from multikernel.gram.definite import CHOICES
 from multikernel.gram.normalization import STEPS, Normalizer
@@ -42,11 +42,11 @@ def normalization_steps(value: Any) -> str | None:
 
 
 def storage_choice(value: Any) -> str | None:
-    """Check a ``storage`` parameter: a name, or a `LowRank`."""
-    if isinstance(value, LowRank):
+    """Check a ``storage`` parameter: a name, or the settings of one."""
+    if isinstance(value, LowRank | MemoryMapped):
         return None
     expected = OneOf(STORAGE)(value)
-    return None if expected is None else f"{expected}, or a LowRank"
+    return None if expected is None else f"{expected}, a LowRank or a MemoryMapped"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram import Normalization, cross_gram, kernel_features
 from multikernel.gram.growth import inverse_roots
+from multikernel.gram.normalization import CenterStep
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.columns import ColumnKernel, Columns, select_columns
@@ -16,6 +17,12 @@ from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
 """New samples: their data, or their numbers where a model takes these."""
+
+CENTRED = (
+    "A centred kernel is known between new and training samples only; leave 'center' "
+    "out of normalize, which an intercept makes up for."
+)
+"""Why such kernels are no functions of any two samples."""
 
 CHUNK_BYTES = 2**26
 """Bytes of the largest kernel matrix that is held at prediction."""
@@ -26,6 +33,16 @@ class CrossGrams(Protocol):
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
+        ...
+
+    def between(self, X: Array, Y: Array, position: int) -> Array:
+        """Return one active kernel between any samples, shape (n_rows, n_cols).
+
+        Raises
+        ------
+        ValueError
+            If it is known between new and training samples only.
+        """
         ...
 
     def __call__(self, X: Rows, position: int) -> Array:
@@ -56,6 +73,17 @@ class KernelGrams:
         kernel = self.kernels[position]
         return kernel.columns if isinstance(kernel, ColumnKernel) else None
 
+    def between(self, X: Array, Y: Array, position: int) -> Array:
+        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        if any(isinstance(step, CenterStep) for step in self.normalization.steps):
+            raise ValueError(CENTRED)
+        kernel = self.kernels[position]
+        shape = X.shape[0], Y.shape[0]
+        K = checked_values(lambda: kernel(X, Y), shape, kernel_name(kernel)).copy()
+        diagonals = [np.array(kernel_diagonal(kernel, S)) for S in (X, Y)]
+        self.normalization.apply(position, K, *diagonals)
+        return K
+
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
         new = np.asarray(X, dtype=np.float64)
@@ -84,6 +112,8 @@ class LandmarkGrams:
         Whether values are divided by the roots of the diagonals.
     centred : bool
         Whether kernels are centred.
+    scales : ndarray of shape (n_active,)
+        What normalisation multiplies the kernels by, which coefficients hold already.
     """
 
     kernels: tuple[Kernel, ...]
@@ -92,10 +122,25 @@ class LandmarkGrams:
     ranks: tuple[int, ...]
     cosine: bool
     centred: bool
+    scales: Array
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
         return self.columns[position]
+
+    def between(self, X: Array, Y: Array, position: int) -> Array:
+        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        if self.centred:
+            raise ValueError(CENTRED)
+        columns, kernel = self.columns[position], self.kernels[position]
+        if columns is not None:
+            X, Y = select_columns(X, columns), select_columns(Y, columns)
+        shape = X.shape[0], Y.shape[0]
+        K = checked_values(lambda: kernel(X, Y), shape, kernel_name(kernel))
+        if self.cosine:
+            roots = [inverse_roots(kernel_diagonal(kernel, S)) for S in (X, Y)]
+            K = roots[0][:, None] * K * roots[1]
+        return np.asarray(self.scales[position] * K)
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, rank[ + 1])."""
@@ -141,6 +186,13 @@ class PrecomputedGrams:
     def columns_of(self, position: int) -> Columns | None:
         """Return None: a matrix is of the samples as they are."""
         return None
+
+    def between(self, X: Array, Y: Array, position: int) -> Array:
+        """Say that matrices are no functions."""
+        raise ValueError(
+            "Precomputed matrices are known between new and training samples only, so "
+            "their combination is no function of other samples."
+        )
 
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""

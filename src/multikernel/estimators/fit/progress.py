@@ -80,13 +80,52 @@ def report(owner: str, scale: float) -> Callback:
         # Greedy methods have no gap.
         known = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if known else ""
-        share = "" if math.isnan(line.done) else f"{line.done:.0%}, "
+        share = "" if line.done is None else f"{line.done:.0%}, "
         sys.stderr.write(
             f"{owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
             f"objective {line.objective * scale:.6g}, {gap}"
             f"{line.n_active} active kernels\n"
         )
         return False
+
+    return write
+
+
+QUIET_SECONDS = 5.0
+"""Between two lines about the same work."""
+
+
+def tell_building(
+    owner: str, callback: Callback | None, verbose: int
+) -> Callable[[float], None] | None:
+    """Return what is told which share of the kernels has been built.
+
+    Parameters
+    ----------
+    owner : str
+        What is fitted.
+    callback : Callback or None
+        Told by its method ``building``, where it has one.
+    verbose : int
+        Whether a line is written to standard error, every few seconds.
+
+    Returns
+    -------
+    tell : callable or None
+    """
+    told: Callable[[float], None] | None = getattr(callback, "building", None)
+    if told is not None or not verbose:
+        return told
+    begun = time.perf_counter()
+    last = [begun]
+
+    def write(share: float) -> None:
+        now = time.perf_counter()
+        if now - last[0] < QUIET_SECONDS or share <= 0.0:
+            return
+        last[0] = now
+        left = (now - begun) * (1.0 - share) / share
+        sys.stderr.write(f"{owner}: kernels {share:.0%}, {left:.0f} s left\n")
 
     return write
 
@@ -195,7 +234,7 @@ class ProgressBar:
     def _state(self, line: Progress, now: float) -> str:
         """Return how things stand."""
         said = []
-        if not math.isnan(line.done):
+        if line.done is not None:
             spent = now - self._started
             left = spent * (1.0 - line.done) / line.done if line.done else math.inf
             until = "time left unknown" if math.isinf(left) else f"{_time(left)} left"

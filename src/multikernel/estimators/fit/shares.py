@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
+from multikernel.gram.blocked import BlockedStack
 from multikernel.gram.products import block_products
 from multikernel.solvers import GreedyPath
 
@@ -83,6 +84,9 @@ def described_terms(
         ``block_norms_`` and ``variance_shares_``, both of shape (n_outputs,
         n_kernels).
     """
+    if isinstance(stack, BlockedStack) and active.size:
+        pair = _by_coordinates(stack.take(active), coefs, sample_weight)
+        return spread_terms(*pair, active, stack.shape[0])
     images = np.empty(coefs.shape)
     step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
     for start in range(0, active.size, step):
@@ -92,6 +96,19 @@ def described_terms(
     shares = variance_shares(np.moveaxis(images, 0, 2), sample_weight)
     norms = np.sqrt(np.maximum(squares, 0.0))
     return spread_terms(norms, shares, active, stack.shape[0])
+
+
+def _by_coordinates(
+    stack: BlockedStack, coefs: Array, sample_weight: Array | None
+) -> tuple[Array, Array]:
+    """Return norms and shares without the values of every term."""
+    weights = np.ones(coefs.shape[1]) if sample_weight is None else sample_weight
+    u, starts = stack.coordinates(coefs), stack.places[:-1]
+    f = stack.factors.times(u)
+    centred = weights[:, None] * (f - weights @ f / weights.sum())
+    squares = np.add.reduceat(u**2, starts)
+    products = np.add.reduceat(u * stack.factors.inner(centred), starts)
+    return np.sqrt(squares).T, _shares(products.T)
 
 
 def spread_terms(

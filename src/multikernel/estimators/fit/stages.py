@@ -41,6 +41,10 @@ class ReorderedGrams:
         """Return the columns that one active kernel reads, None for all."""
         return self.grams.columns_of(int(self.positions[position]))
 
+    def between(self, X: Array, Y: Array, position: int) -> Array:
+        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        return self.grams.between(X, Y, int(self.positions[position]))
+
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
         return self.grams(X, int(self.positions[position]))

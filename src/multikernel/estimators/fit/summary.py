@@ -199,7 +199,7 @@ def fitted_html(model: Any) -> str:
     state = vars(model).get("_state")
     if state is None or state.model is None:
         return ""
-    said = ", ".join(f"{key} {_shown(value)}" for key, value in facts(model).items())
+    said = _sentence(facts(model))
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
     tables = "".join(_html_table(summary_columns(model, by)) for by in bys)
     return (
@@ -208,17 +208,34 @@ def fitted_html(model: Any) -> str:
     )
 
 
+def _sentence(found: Mapping[str, Any]) -> str:
+    """Return facts as they are read."""
+    said = [f"{found['n_active']} of {found['n_kernels']} kernels in use"]
+    said += [f"{key} {_shown(found[key])}" for key in STRENGTHS if key in found]
+    if "duality_gap" in found:
+        gap, tol = _shown(found["duality_gap"]), _shown(found["tol"])
+        said.append(f"relative duality gap {gap} (tolerance {tol})")
+    if "score" in found:
+        said.append(f"{found['scoring']} in cross-validation {_shown(found['score'])}")
+    return ", ".join(said)
+
+
 def _html_table(columns: Mapping[str, list[Any]]) -> str:
     """Return columns as a table, its first rows if it is long."""
     heads = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_shown(v))}</td>" for v in row) + "</tr>"
-        for row in rows[:MOST_ROWS]
+        "<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[:MOST_ROWS]
     )
     more = len(rows) - MOST_ROWS
     rest = f"<p>and {more} more: summary() has all</p>" if more > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _html_cell(value: Any) -> str:
+    """Return a cell of a table, numbers to the right."""
+    right = " style='text-align: right'" * isinstance(value, float | int)
+    return f"<td{right}>{html.escape(_shown(value))}</td>"
 
 
 def _shown(value: Any) -> str:

@@ -15,9 +15,8 @@ from multikernel.estimators.fit.solve import Recipe
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
 from multikernel.estimators.greedy.estimators import GREEDY_CHECKS
 from multikernel.estimators.greedy.search import GREEDY_SEARCH_CHECKS, GreedySearchCV
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {**GREEDY_CHECKS, **GREEDY_SEARCH_CHECKS}
@@ -34,11 +33,14 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -76,11 +78,12 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -133,6 +136,13 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_ : list of str
@@ -193,7 +203,7 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         *,
         alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
         max_kernels: int | None = 50,
@@ -207,7 +217,7 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -232,11 +242,14 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -273,11 +286,12 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -330,6 +344,13 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_ : list of str
@@ -389,7 +410,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         *,
         alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
         max_kernels: int | None = 50,
@@ -403,7 +424,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

@@ -1,6 +1,6 @@
 """Greedy selection of kernels by MKL-GOMP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from multikernel._validation import (
@@ -22,9 +22,8 @@ from multikernel.estimators.fit.parameters import (
 )
 from multikernel.estimators.fit.solve import Recipe
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
 GREEDY_CHECKS: Mapping[str, Check] = {
@@ -61,11 +60,14 @@ class GroupOMPClassifier(GreedyClassifier):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -90,11 +92,12 @@ class GroupOMPClassifier(GreedyClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -126,6 +129,13 @@ class GroupOMPClassifier(GreedyClassifier):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
@@ -191,7 +201,7 @@ class GroupOMPClassifier(GreedyClassifier):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         alpha: float = 0.01,
         *,
         max_kernels: int | None = None,
@@ -201,7 +211,7 @@ class GroupOMPClassifier(GreedyClassifier):
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -235,11 +245,14 @@ class GroupOMPRegressor(GreedyRegressor):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -263,11 +276,12 @@ class GroupOMPRegressor(GreedyRegressor):
         order. Factors are learnt on the training data.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -299,6 +313,13 @@ class GroupOMPRegressor(GreedyRegressor):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
@@ -360,7 +381,7 @@ class GroupOMPRegressor(GreedyRegressor):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         alpha: float = 0.01,
         *,
         max_kernels: int | None = None,
@@ -370,7 +391,7 @@ class GroupOMPRegressor(GreedyRegressor):
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

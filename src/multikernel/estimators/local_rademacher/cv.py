@@ -8,6 +8,7 @@ from multikernel.estimators.fit.losses import find_loss
 from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     store,
 )
 from multikernel.estimators.fit.solve import Recipe
@@ -19,9 +20,8 @@ from multikernel.estimators.local_rademacher.search import (
     TailSearchCV,
 )
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {
@@ -41,11 +41,14 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
@@ -80,6 +83,14 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="separate"
+        What more than two classes have in common. "separate" is a problem of each
+        class against the rest, with kernels and weights of its own. "shared" is one
+        choice of kernels for all, by a loss of all classes at once: that of the
+        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+        over all classes for others. Share to read one selection, or for probabilities
+        that are fitted together; separate where classes need different kernels. Of
+        several columns of labels each counts as a class.
     normalize : str, Normalizer, list of these or None, default=None
         What is done to kernels before their spectra are computed: "center", "cosine",
         or several in order. A trace of n follows; factors as of "variance" change
@@ -94,11 +105,12 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -142,12 +154,21 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights mu of the kernels of trace n, non-negative, on the constraint;
         with more than two classes one row per class, as all attributes that say so.
+        A shared selection has one row, gap and so on; dual points and intercepts are
+        for every class even so. Labels count as classes.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -210,11 +231,15 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **CHECKS,
+        **SELECTION_CHECKS,
+        **CLASSIFIER_CHECKS,
+    }
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         *,
         Cs: Sequence[float] | None = None,
         thetas: Sequence[int] = DEFAULT_THETAS,
@@ -227,12 +252,13 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
         refit: bool = True,
         loss: str | Loss = "hinge",
         solver: str = "auto",
+        selection: str = "separate",
         normalize: Steps = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -256,11 +282,14 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; for
@@ -308,11 +337,12 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         of the objective that an iteration must gain to be followed by another.
     max_iter : int or None, default=None
         Outer iterations at most; the default of the solver when None.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -361,6 +391,13 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
@@ -424,7 +461,7 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         *,
         Cs: Sequence[float] | None = None,
         thetas: Sequence[int] = DEFAULT_THETAS,
@@ -442,7 +479,7 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

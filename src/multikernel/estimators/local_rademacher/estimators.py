@@ -8,6 +8,7 @@ from multikernel.estimators.fit.losses import find_loss
 from multikernel.estimators.fit.parameters import (
     CLASSIFIER_CHECKS,
     REGRESSOR_CHECKS,
+    SELECTION_CHECKS,
     store,
 )
 from multikernel.estimators.fit.solve import Recipe
@@ -18,9 +19,8 @@ from multikernel.estimators.local_rademacher.base import (
 )
 from multikernel.estimators.lp.estimators import LP_CHECKS
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {**LP_CHECKS, "theta": THETA, **METHOD_CHECKS}
@@ -55,11 +55,14 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -82,6 +85,14 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
         and "hessian", for comparison. All reach the same optimum. "auto" is the first
         unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+    selection : {"shared", "separate"}, default="separate"
+        What more than two classes have in common. "separate" is a problem of each
+        class against the rest, with kernels and weights of its own. "shared" is one
+        choice of kernels for all, by a loss of all classes at once: that of the
+        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+        over all classes for others. Share to read one selection, or for probabilities
+        that are fitted together; separate where classes need different kernels. Of
+        several columns of labels each counts as a class.
     normalize : str, Normalizer, list of these or None, default=None
         What is done to kernels before their spectra are computed: "center", "cosine",
         or several in order. A trace of n follows; factors as of "variance" change
@@ -96,11 +107,12 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -119,12 +131,21 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights mu of the kernels of trace n, non-negative, on the constraint;
         with more than two classes one row per class, as all attributes that say so.
+        A shared selection has one row, gap and so on; dual points and intercepts are
+        for every class even so. Labels count as classes.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -191,11 +212,15 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     (2, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **CHECKS,
+        **SELECTION_CHECKS,
+        **CLASSIFIER_CHECKS,
+    }
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         p: float = 2.0,
         *,
@@ -204,12 +229,13 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         n_starts: int = 3,
         loss: str | Loss = "hinge",
         solver: str = "auto",
+        selection: str = "separate",
         normalize: Steps = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -254,11 +280,14 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -294,11 +323,12 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         of the objective that an iteration must gain to be followed by another.
     max_iter : int or None, default=None
         Outer iterations at most; the default of the solver when None.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -322,6 +352,13 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
@@ -389,7 +426,7 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         p: float = 2.0,
         *,
@@ -403,7 +440,7 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

@@ -22,9 +22,8 @@ from multikernel.estimators.search.margins import (
     MarginSearchCV,
 )
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
 CHECKS: Mapping[str, Check] = {
@@ -45,11 +44,14 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
@@ -97,11 +99,12 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -153,6 +156,13 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -214,7 +224,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         *,
         Cs: Sequence[float] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
@@ -230,7 +240,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -259,11 +269,14 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; for
@@ -308,11 +321,12 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Outer iterations at most; the default of the solver when None.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -363,6 +377,13 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
@@ -421,7 +442,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         *,
         Cs: Sequence[float] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
@@ -437,7 +458,7 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

@@ -22,9 +22,8 @@ from multikernel.estimators.lp.solvers import (
     lp_solver,
 )
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.gram import LowRank
+from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 
 LP_CHECKS: Mapping[str, Check] = {
@@ -52,11 +51,14 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -92,11 +94,12 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class label; "balanced" gives all classes the
         same total weight.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -123,6 +126,13 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight (for any class), ascending.
     kernel_names_ : list of str
@@ -195,7 +205,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         p: float = 2.0,
         *,
@@ -207,7 +217,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,
@@ -240,11 +250,14 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
 
     Parameters
     ----------
-    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
         Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. For "precomputed" see
-        `stack_grams`.
+        and on each alone; it expects standardised columns. A mapping from names of
+        views to columns, or to (columns, kernels), gives each view kernels of its own,
+        see `multikernel.kernels.Views`. Kernels may be functions, and names of
+        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
+        "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -277,11 +290,12 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Outer iterations at most; the default of the solver when None.
-    storage : str or LowRank, default="auto"
+    storage : str, LowRank or MemoryMapped, default="auto"
         How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
         "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), or "auto"
-        for what is predicted to be quickest. Precomputed ones are held as they come.
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
     max_bytes : int, default=None
         Limit on the bytes of the Gram matrices, with the copies that folds need; half
         of the memory that is free when None.
@@ -307,6 +321,13 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
+    view_weights_, view_shares_ : dict
+        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+        of every kernel, and ``view_columns_`` the columns of every view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Where columns of text are compared as categories, their positions, and the
+        values of each that the training samples have.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero weight, ascending.
     kernel_names_ : list of str
@@ -376,7 +397,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         p: float = 2.0,
         *,
@@ -388,7 +409,7 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
-        storage: str | LowRank = "auto",
+        storage: Storage = "auto",
         max_bytes: int | None = None,
         check_psd: str | bool = "active",
         verbose: int = 0,

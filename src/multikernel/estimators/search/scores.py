@@ -127,6 +127,7 @@ class FoldScorer:
             loss=repr(self.search.loss),
             has_probabilities=is_likelihood(self.search.loss),
             link=find_link(self.search.loss, training.samples),
+            outputs=training.samples.output_names,
             known=(self.X, f),
         )
         attributes |= {} if classes is None else {"classes_": classes}

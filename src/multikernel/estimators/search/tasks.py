@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.data.partitions import lazy
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import FittedModel
 from multikernel.estimators.fit.losses import is_likelihood
@@ -37,6 +38,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     class_weight: Any
     classes_: Array
 
+    @lazy
     def decision_function(self, X: Any) -> Array:
         """Return the decision values.
 
@@ -55,6 +57,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         """
         return one_column(self._decision_values(X))
 
+    @lazy
     def predict(self, X: Any) -> Array:
         """Return the predicted classes.
 
@@ -74,6 +77,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return self.classes_[class_codes(f)]
 
     @available_if(has_probabilities)
+    @lazy
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities; log loss only.
 
@@ -94,6 +98,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return probabilities
 
     @available_if(has_probabilities)
+    @lazy
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of class probabilities; log loss only.
 
@@ -118,6 +123,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 class RegressorMKL(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
 
+    @lazy
     def predict(self, X: Any) -> Array:
         """Return the predicted targets.
 

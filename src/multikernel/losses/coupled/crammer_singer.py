@@ -10,13 +10,14 @@ from multikernel.losses.coupled.intercept import improved_intercept, smoothed_in
 from multikernel.losses.coupled.simplex import SimplexDomain, class_shares, own_values
 
 WARM = 0.003
-"""Of the size of the decision values: the temperature of the log-sum-exp from whose
-minimum a linear program goes on; a third of it takes Newton's method three times as
-long (2000 samples, 10 classes: 20 ms)."""
+"""A linear program goes on from the minimum of a log-sum-exp whose temperature is this
+share of the size of the decision values; a third of it takes Newton's method three
+times as long (2000 samples, 10 classes: 20 ms)."""
 
 WINDOW = 5.0
-"""Times that temperature: how far the linear program looks. On 600 to 2000 samples and
-4 to 10 classes one program found the minimum, in 5 ms; with 20 times it took 20 ms."""
+"""The linear program looks as far as so many times that temperature. On 600 to 2000
+samples and 4 to 10 classes one program found the minimum, in 5 ms; with 20 times it
+took 20 ms."""
 
 MOST_PROGRAMS = 50
 """At most, where the minimum is farther away."""
@@ -58,13 +59,15 @@ class CrammerSingerLoss(SimplexDomain):
         class_shares(y, weights)
         w = np.ones(len(y)) if weights is None else weights
         size = 1.0 + float(np.abs(f - f.mean(axis=1, keepdims=True)).max())
-        scores, start = (1.0 - y) + f, np.zeros(y.shape[1])
-        b, p = smoothed_intercept(y, scores, w, WARM * size, start)
-        mass = w[:, None] * p
+        scores, b = (1.0 - y) + f, np.zeros(y.shape[1])
+        for warmth in (1.0, 0.1, WARM):
+            b, p = smoothed_intercept(y, scores, w, warmth * size, b)
+        mass, window = w[:, None] * p, WINDOW * WARM * size
         for _ in range(MOST_PROGRAMS):
-            b, mass, inside = improved_intercept(y, scores, w, b, WINDOW * WARM * size)
+            b, mass, inside = improved_intercept(y, scores, w, b, window)
             if inside:
                 break
+            window *= 2.0
         return b - b.mean(), w[:, None] * y - mass
 
     def constant_model(

@@ -14,13 +14,15 @@ NEWTON_STEPS, HALVINGS = 50, 40
 """At most; from the last temperature's intercepts some five steps are taken."""
 
 SETTLED = 1e-13
-"""Of the total weight: an excess of the classes that is rounding."""
+"""An excess of the classes below this share of the total weight is rounding."""
 
 ROUNDING = 1e-12
-"""Of the total weight and the value: a change of the value that may be rounding."""
+"""A change of the value below this share of it and of the total weight may be
+rounding."""
 
 RIDGE = 1e-14
-"""Of the largest curvature: that along a constant for all classes is none."""
+"""This share of the largest curvature is added, as there is none along a constant for
+all classes."""
 
 
 def smoothed_intercept(
@@ -141,7 +143,7 @@ def improved_intercept(
         return float(weights @ margins)
 
     better = value(b + change) <= value(b)
-    return (b + change if better else b), mass, inside or not better
+    return (b + change if better else b), mass, inside
 
 
 def _incidence(minus: Indices, plus: Indices, width: int) -> Any:

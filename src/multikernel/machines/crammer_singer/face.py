@@ -17,7 +17,8 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.linalg.shifted import solve_shifted
 
 SHIFT = 1e-12
-"""Of the trace, added to diagonals: above the rounding of their factorisations."""
+"""This share of the trace is added to diagonals, which is above the rounding of their
+factorisations."""
 
 MOST_FACES = 10
 """Systems of one call: each but the last ends where a mass vanishes."""

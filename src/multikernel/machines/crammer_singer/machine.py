@@ -38,12 +38,12 @@ SWEEPS = 10
 """Sweeps between two Newton steps on the face, each followed by a proof."""
 
 SMALL = 0.1
-"""Of the mean gap of a sample, and of what the tolerance allows one: samples below are
-not worth a row of the Gram matrix."""
+"""Samples whose gap is below this share of the mean gap, and of what the tolerance
+allows one, are not worth a row of the Gram matrix."""
 
 PENALTY = 1.0
-"""Times the mean of the diagonal, on what the classes sum to. A larger one shortens the
-steps of samples, a smaller one those of the intercepts."""
+"""What the classes sum to is penalised by so many times the mean of the diagonal. A
+larger one shortens the steps of samples, a smaller one those of the intercepts."""
 
 MOST_TORN = 1500
 """Samples of a Newton step on the face, whose system takes a tenth of a second."""
@@ -265,7 +265,8 @@ class _Search:
     def _sweep(self, least: float) -> float:
         """Visit every sample once; return the sum of their gaps."""
         loop, order = compiled(*SWEEP), self.random.permutation(self.weights.size)
-        excess, place, total = self._excess(), 0, 0.0
+        excess, place = self._excess(), 0
+        total: float = 0.0
         while True:
             place, steps, gap = loop(
                 self.masses,

@@ -22,7 +22,7 @@ from multikernel.solvers.hull.problem import HullProblem
 from multikernel.solvers.hull.risk import Risk, is_quadratic, rounded
 
 FIRST_SMOOTHING = 0.1
-"""Where smoothing starts without a warm start, as a share of the norm."""
+"""Without a warm start smoothing starts at this share of the norm."""
 
 SHARPER = 0.2
 """Factor between levels of smoothing: smaller ones took more Newton steps each than

@@ -12,14 +12,14 @@ from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, reason_against_loss
 
 SHARPENING = 0.3
-"""What is left of the machine's share of the gap after an iteration in vain."""
+"""The machine's share of the gap is multiplied by this after an iteration in vain."""
 
 IN_VAIN = 0.99
 """Ratio of one gap to the one before above which an iteration was in vain: inexact runs
 of the machine once left nothing to improve at a gap of 0.0025."""
 
 LEFT = 1e-3
-"""What is left of a weight in an iteration at least. The form of a kernel of a large
+"""An iteration leaves at least this share of a weight. The form of a kernel of a large
 scale may round to zero in a rough run of the machine, and a weight of zero is for ever:
 one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
 

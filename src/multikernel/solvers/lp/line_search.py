@@ -9,7 +9,8 @@ from multikernel.solvers.incumbent import Expansion
 from multikernel.solvers.lp.inner_ball import InnerBall
 
 STEP_TOLERANCE = 1e-3
-"""Of the share: a Newton step tells its best length no better."""
+"""The share of a step is found to this precision: a Newton step tells its best length
+no better."""
 
 EPS = 64.0 * float(np.finfo(np.float64).eps)
 """Relative size of the rounding errors of a dual value."""

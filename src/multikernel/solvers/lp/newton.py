@@ -28,24 +28,27 @@ from multikernel.solvers.lp.weighted_machine import (
 )
 
 SMOOTHEST, SOFTEST, SHARPEST = 0.3, 1.0, 1e-9
-"""P - 1 of the first ball, where p is smaller; at most, after failures; at least."""
+"""These are p - 1 of the first ball, where p is smaller, the largest p - 1 after
+failures, and the smallest."""
 
 SHARPENING, SOFTENING = (0.4, 0.3), 5.0
-"""Of P - 1, and of the gap: the next P - 1 is the larger one; and by what P - 1 grows
-where the quadratic model failed. Softening by ten and sharpening to a fifth went to and
-fro between balls: on 155 samples and 70 kernels, searches over nine C with p = 1 took
-6.6 (liver) and 4.7 steps (wpbc) a solve, and take 5.5 and 4.0."""
+"""The next p - 1 is the first share of the last one or the second of the gap, whichever
+is larger; where the quadratic model failed p - 1 grows by the third number. Softening
+by ten and sharpening to a fifth went to and fro between balls: on 155 samples and 70
+kernels, searches over nine C with p = 1 took 6.6 (liver) and 4.7 steps (wpbc) a solve,
+and take 5.5 and 4.0."""
 
 SHORT, LONG = 0.5, 0.9
-"""Shares of a step that tell of a failure, and of a success."""
+"""Steps shorter than the first share tell of a failure, and longer than the second of a
+success."""
 
 FAST = 0.1
-"""A factor of the gap in one step that needs no sharpening."""
+"""A step that multiplies the gap by this, or less, needs no sharpening."""
 
 MOST_STEPS = 500, 100, 200_000
-"""Of SMO on n samples: the least of 500 n and 100 n + 200 000. With more the ball, or
-the scales, are to blame: 5.6 million steps of 27 samples (seed 1768 of the attack) took
-6.3 s and led no further than 0.4 million do."""
+"""SMO on n samples makes 500 n or 100 n + 200 000 steps at most, whichever is less.
+With more the ball, or the scales, are to blame: 5.6 million steps of 27 samples (seed
+1768 of the attack) took 6.3 s and led no further than 0.4 million do."""
 
 FLOOR = 1e-12
 """Relative size of the smallest weight, so that a kernel can return."""

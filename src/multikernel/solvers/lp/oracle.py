@@ -26,10 +26,12 @@ from multikernel.solvers.lp.weighted_machine import (
 )
 
 JITTER = 1e-10
-"""Of the trace, added to the diagonal: combined kernels may lack full rank."""
+"""This share of the trace is added to the diagonal, as combined kernels may lack full
+rank."""
 
 NEAR_BOUND = 1e-9
-"""Of the largest dual variable: what is as near to a bound or kink stays there."""
+"""A dual variable within this share of the largest one from a bound or kink stays
+there."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,11 @@ from multikernel.problem import Problem
 from multikernel.solvers.incumbent import Incumbent, Model
 
 EPS = 1e-12
-"""Of the largest number: what is rounding in least squares."""
+"""What is below this share of the largest number is rounding in least squares."""
 
 RIDGE = 1e-10
-"""Of the diagonal: kernels that all but tie leave least squares without a solution."""
+"""This share of the diagonal is added to it, as kernels that all but tie leave least
+squares without a solution."""
 
 
 def thin(incumbent: Incumbent, tol: float) -> None:

@@ -25,7 +25,7 @@ from multikernel.problem import Problem
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 SHARE = 0.1
-"""Of the gap, what SMO may leave of it by a bound that is pessimistic by far."""
+"""SMO may leave this share of the gap, by a bound that is pessimistic by far."""
 
 FIRST_GAP = 0.1
 """Gap that a first, cold run of a machine is solved for."""

@@ -166,8 +166,8 @@ class WorkingSet:
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that never two of them are held
             gram = self.problem.gram
-            part = viewed(gram, kernels) if self._joint else gram.take(kernels)
-            self._held = kernels, part
+            seen = self._joint or self._too_large(kernels)
+            self._held = kernels, viewed(gram, kernels) if seen else gram.take(kernels)
         return self._held[1]
 
     def _inside(self) -> Array:
@@ -198,10 +198,18 @@ class WorkingSet:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        n_samples = self.problem.gram.shape[1]
-        thin = self.numbers.sum() < float(n_samples) ** 2 * self.numbers.size
-        copied, all_bytes = 8 * self.numbers[chosen].sum(), 8 * self.numbers.sum()
-        share = THIN_SHARE if thin else COPY_SHARE
-        if not self._joint and copied > max(COPY_BYTES, share * all_bytes):
+        if self._thin and not self._joint and self._too_large(chosen):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen
+
+    @property
+    def _thin(self) -> bool:
+        """Return whether kernels are held as less than matrices, as factors are."""
+        n_kernels, n_samples, _ = self.problem.gram.shape
+        return bool(self.numbers.sum() < float(n_samples) ** 2 * n_kernels)
+
+    def _too_large(self, kernels: Indices) -> bool:
+        """Return whether some kernels are too much memory for a copy of them."""
+        share = THIN_SHARE if self._thin else COPY_SHARE
+        copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
+        return bool(copied > max(COPY_BYTES, share * all_bytes))

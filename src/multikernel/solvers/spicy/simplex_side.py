@@ -146,11 +146,11 @@ def _constrained_step(
     """Return the step of projected conjugate gradients, and the intercepts' change."""
     hessian, n_classes = model.hessian, gradient.shape[1]
     assert isinstance(hessian, JointHessian)
-    inverse = np.zeros((n_classes, n_classes))
+    inverse: Array = np.zeros((n_classes, n_classes), dtype=np.float64)
     if model.excess is not None:
         diagonal = np.diag((root.roots**2).sum(axis=0))
         shares = root.roots * root.unit
-        inverse = np.linalg.pinv(diagonal - shares.T @ shares, hermitian=True)
+        inverse = np.asarray(np.linalg.pinv(diagonal - shares.T @ shares))
 
     def multipliers(z: Array) -> Array:
         """Return what all rows of a vector have in common, as a constant each class."""

@@ -12,6 +12,7 @@ costs :math:`n R^2` by the Woodbury identity, or the cube of n where n is less t
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Protocol
 
@@ -19,14 +20,14 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.factors import low_rank_form
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors import tall_form
 from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import AnyHessian, JointHessian
-from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED
+from multikernel.solvers.spicy.tuning import FEW_IN_STEP, KEPT, UNCOUNTED, WIDE
 
 
 def per_kernel(factors: Array, values: Array) -> Array:
@@ -92,8 +93,8 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
     spaces : KernelSpaces
         By ranks where the stack holds factors.
     """
-    factors = low_rank_form(gram.stack if isinstance(gram, MeteredStack) else gram)
-    return ImageSpaces(gram) if factors is None else FactorSpaces(gram, factors)
+    factors = tall_form(gram.stack if isinstance(gram, MeteredStack) else gram)
+    return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,31 +197,37 @@ class FactorSpaces:
     ----------
     gram : GramStack
         The kernels; if it is metered it counts what is read.
-    factors : LowRankStack
-        The same kernels.
+    Z : TallMatrix
+        Their factors, side by side.
+    offsets : ndarray of shape (n_kernels + 1,)
+        The first column of every kernel, and the end.
     """
 
     gram: GramStack
-    factors: LowRankStack
+    Z: TallMatrix
+    offsets: Indices
 
     @cached_property
     def _products(self) -> "ColumnProducts":
-        return ColumnProducts(self.factors.left)
+        return ColumnProducts(self.Z)
+
+    @cached_property
+    def _ranks(self) -> Indices:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        return [slice(a, b) for a, b in pairwise(self.offsets.tolist())]
 
     def images(self, v: Array) -> Array:
         """Return Z^T v, shape (rank[, n_outputs])."""
         self._count(vectors=v.size // len(v))
-        return np.asarray((v.T @ self.factors.left).T)
+        return self.Z.inner(v)
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m], one after another."""
         self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
-        left, ends = self.factors.left, self.factors.offsets
-        images = np.zeros((left.shape[1], *coefs.shape[2:]))
-        for m in np.flatnonzero(_rows(coefs).any(axis=1)):
-            part = slice(ends[m], ends[m + 1])
-            images[part] = (coefs[m].T @ left[:, part]).T
-        return images
+        return self.Z.inner_of_each(coefs, self._parts)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return sums of products over the columns of every kernel."""
@@ -233,7 +240,7 @@ class FactorSpaces:
 
     def values(self, images: Array, shares: Array) -> Array:
         """Return Z times the coordinates."""
-        return np.asarray(self.factors.left @ self.scaled(images, shares))
+        return self.Z.times(self.scaled(images, shares))
 
     def hessian(self, weights: Array, bends: Array, images: Array) -> AnyHessian:
         """Return the sum as a product of the active columns with themselves."""
@@ -242,19 +249,15 @@ class FactorSpaces:
         bent = self.scaled(images, bends)
         own = bent[active] if images.ndim == 1 else np.zeros(active.size)
         columns = BlockColumns(
-            np.repeat(np.arange(weights.size), self.factors.ranks)[active],
+            np.repeat(np.arange(weights.size), self._ranks)[active],
             self._repeated(weights)[active],
             own,
         )
         hessian = ProductHessian(self._products, active, columns)
         if images.ndim == 1:
             return hessian
-        left, ends = self.factors.left, self.factors.offsets
-        parts = [slice(ends[m], ends[m + 1]) for m in np.flatnonzero(weights)]
-        low_rank = np.empty((len(parts), left.shape[0], images.shape[1]))
-        for place, part in enumerate(parts):
-            np.matmul(left[:, part], bent[part], out=low_rank[place])
-        return JointHessian(hessian, low_rank)
+        parts = [self._parts[m] for m in np.flatnonzero(weights)]
+        return JointHessian(hessian, self.Z.images(bent, parts))
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
         """Count a product with some kernels, of which Z^T v is the dear half."""
@@ -264,10 +267,10 @@ class FactorSpaces:
             self.gram.count(kernels, n_samples, vectors)
 
     def _sums(self, values: Array) -> Array:
-        return np.asarray(np.add.reduceat(values, self.factors.offsets[:-1]))
+        return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
 
     def _repeated(self, values: Array) -> Array:
-        return np.asarray(np.repeat(values, self.factors.ranks))
+        return np.asarray(np.repeat(values, self._ranks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +361,10 @@ class ProductHessian:
         x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
         """
         n_samples, rank = self.products.Z.shape[0], self.columns.size
-        if rank == 0 or not np.all(shift > 0.0):
+        positive = bool(np.all(shift > 0.0))
+        if rank == 0 and positive:
+            return np.asarray((rhs.T / shift).T)
+        if not positive:
             return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
         inverse = 1.0 / shift
         counting = self._counting(inverse)
@@ -377,17 +383,17 @@ class ProductHessian:
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
-        some = gathered(self.products.Z[indices], self.columns)
+        some = gathered(self.products.Z.rows(indices), self.columns)
         return self._expanded(self.columns, self.blocks.times(some.T)).T
 
     def times(self, x: Array) -> Array:
         """Return the product with a matrix."""
-        inner = (self.products.Z.T @ x)[self.columns]
+        inner = self.products.Z.inner(x)[self.columns]
         return self._expanded(self.columns, self.blocks.times(inner))
 
     def _counting(self, inverse: Array) -> Indices:
         """Return the columns without which the rest is below a share of the shift."""
-        traces = self.products.squares(inverse)[self.columns]
+        traces = self.products.Z.squares(inverse)[self.columns]
         # Of the block w I + u u^T the diagonal is what counts of a column.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
@@ -400,10 +406,18 @@ class ProductHessian:
 
     def _sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the product of the columns, of shape (n_samples, n_samples)."""
-        Z, every = self.products.Z, np.arange(self.products.Z.shape[0])
+        every = np.arange(self.products.Z.shape[0])
+        Z = self.products.Z.rows(every)
         weights = np.zeros(Z.shape[1])
         weights[columns] = blocks.weights
+        ends = np.append(blocks.starts, columns.size)
+        wide = np.flatnonzero(np.diff(ends) > WIDE * every.size)
+        for k in wide.tolist():
+            weights[columns[ends[k] : ends[k + 1]]] = 0.0
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        for k in wide.tolist():
+            own = columns[ends[k] : ends[k + 1]]
+            total += blocks.weights[ends[k]] * self.products.outer(Z, own)
         bends = np.zeros((Z.shape[1], blocks.starts.size))
         bends[columns, blocks.own] = blocks.bend
         low_rank = Z @ bends
@@ -414,7 +428,7 @@ class ProductHessian:
         """Return the product of columns of Z with a matrix."""
         every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
         every[columns] = coordinates
-        return np.asarray(self.products.Z @ every)
+        return self.products.Z.times(every)
 
 
 @dataclass(eq=False)
@@ -425,20 +439,27 @@ class ColumnProducts:
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_columns)
+    Z : TallMatrix
         The columns.
     """
 
-    Z: Array
+    Z: TallMatrix
     _last: Array = field(init=False)  # weights, the largest of which is one
     _kept: Array | None = None
+    _outer: dict[int, tuple[int, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._last = np.ones(self.Z.shape[0])
 
-    def squares(self, weights: Array) -> Array:
-        """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
-        return np.asarray(np.einsum("i,ij,ij->j", weights, self.Z, self.Z))
+    def outer(self, Z: Array, columns: Indices) -> Array:
+        """Return A A^T for some columns A of one kernel; kept for the next time."""
+        first = int(columns[0])
+        held = self._outer.get(first)
+        # The last columns of a kernel come and go; what they add can be left in.
+        if held is None or held[0] < columns.size:
+            chosen = gathered(Z, columns)
+            held = self._outer[first] = columns.size, np.asarray(chosen @ chosen.T)
+        return held[1]
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
@@ -458,11 +479,11 @@ class ColumnProducts:
         scaled = weights / largest
         if not np.array_equal(scaled, self._last):
             self._last, self._kept = scaled, None
-            return weighted_gram(self.Z, weights, columns, sides)
+            return self.Z.gram(weights, columns, sides)
         every = np.arange(self.Z.shape[1])
         if every.size > KEPT * columns.size:
-            return weighted_gram(self.Z, weights, columns, sides)
+            return self.Z.gram(weights, columns, sides)
         if self._kept is None:
-            self._kept, _ = weighted_gram(self.Z, scaled, every, sides)
-        inner = (self.Z.T @ (weights[:, None] * sides))[columns]
+            self._kept, _ = self.Z.gram(scaled, every, sides)
+        inner = self.Z.inner(weights[:, None] * sides)[columns]
         return largest * self._kept[np.ix_(columns, columns)], inner

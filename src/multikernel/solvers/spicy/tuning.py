@@ -7,8 +7,8 @@ what is found: every end is proved by the duality gap of the whole problem.
 # Outer steps: the working set, and how well it is solved.
 
 TARGET_SHARE = 0.1
-"""Of the whole gap: the working set is solved to it next. A tenth is a digit gained for
-every pass over all kernels; less is work on kernels that may leave again."""
+"""The working set is solved to this share of the whole gap next. A tenth is a digit
+gained for every pass over all kernels; less is work on kernels that may leave again."""
 
 SUPERLINEAR = 0.3
 """Extra power of the gap in that target, so that late steps, where the working set is
@@ -19,32 +19,34 @@ NEW_KERNELS, NEW_POWER = 30, 0.35
 join if that is more: the dearer a pass, the more kernels it may bring in."""
 
 NEW_TOGETHER = 8
-"""The same for several outputs, where a pass reads every kernel once for all, and the
-working set multiplies by each output: of 50 kernels (1000 samples, 100 outputs) 30 took
-3.9 s, ten 3.5 and six 2.9."""
+"""So many violators join at a time where there are several outputs: there a pass reads
+every kernel once for all, and the working set multiplies by each output: of 50 kernels
+(1000 samples, 100 outputs) 30 took 3.9 s, ten 3.5 and six 2.9."""
 
 NEAR = 0.95
-"""Of the threshold: idle kernels this close stay, because they would be back soon."""
+"""Idle kernels within this share of the threshold stay, because they would be back
+soon."""
 
 SHRINK = 0.5
-"""Towards the inside, of a dual point that may lie on the boundary, at most; the gap is
-taken where that is less, so that a good start is kept. The hinge took 281 Newton steps
-over six problems (3000 samples in factors, ringnorm, breast cancer) with a tenth, 233
-with a half: from near a wall steps are short."""
+"""A dual point that may lie on the boundary is moved towards the inside by this share
+at most; the gap is taken where that is less, so that a good start is kept. The hinge
+took 281 Newton steps over six problems (3000 samples in factors, ringnorm, breast
+cancer) with a tenth, 233 with a half: from near a wall steps are short."""
 
 COPY_BYTES, COPY_SHARE = 2**27, 0.2
-"""Of the working set's matrices, which are a copy, and the share of the stack where
-that is more: beyond, the whole stack is used, which is no copy at all. A tenth sent 837
-kernels on breast cancer (variance one, alpha = 0.02, gap 1e-6) to 40 passes, a fifth
-to 17, and memory stays below 1.25 times the stack."""
+"""The working set's matrices, which are a copy, take so many bytes at most, or the
+share of the stack where that is more; beyond, the whole stack is used, which is no copy
+at all. A tenth sent 837 kernels on breast cancer (variance one, alpha = 0.02, gap 1e-6)
+to 40 passes, a fifth to 17, and memory stays below 1.25 times the stack."""
 
 THIN_SHARE = 0.5
-"""The same for factors of low rank, where the working set is a larger share of less:
-30 of 100 kernels (20 000 samples, alpha = 0.02) took 5.7 s, the whole stack 24 s."""
+"""For factors of low rank the share is this one, as the working set is a larger share
+of less: 30 of 100 kernels (20 000 samples, alpha = 0.02) took 5.7 s, the whole stack 24
+s."""
 
 ONE_THREAD_BYTES = 2**27
-"""Of a working set: waking the threads of BLAS in every product costs more than they
-gain on smaller ones."""
+"""Working sets of fewer bytes are multiplied by one thread: waking the threads of BLAS
+in every product costs more than they gain there."""
 
 PATIENCE, PROGRESS = 3, 0.1
 """Passes that together gain less than that share of the gap, with no kernel new in the
@@ -58,63 +60,71 @@ the gap: convergence is super-linear because gamma grows, and a jump by more tha
 makes the next Newton run start far away."""
 
 INNER_SHARE = 0.3
-"""Of the gap, that the inner problem may leave unsolved: then the multipliers, not the
-dual point, are what is wrong."""
+"""The inner problem may leave this share of the gap unsolved: then the multipliers, not
+the dual point, are what is wrong."""
 
 BARRIER_SHARE = 0.3
-"""Of the gap, that the barrier of a bounded domain may cost. On the six problems of
-`SHRINK` a tenth took 331 Newton steps, this 281, a half 314."""
+"""The barrier of a bounded domain may cost this share of the gap. On the six problems
+of `SHRINK` a tenth took 331 Newton steps, this 281, a half 314."""
 
 MAX_NEWTON, MAX_RETREATS, RETREAT = 30, 6, 1.0 / 16.0
 """Newton steps after which the run has failed, how often that may be, and the factor of
 gamma then: a good run takes up to ten steps, and six retreats are seven digits."""
 
 FEW_IN_STEP = 0.3
-"""Of the samples: images of steps in fewer are cheaper than whole ones, although their
-columns are read with gaps between them."""
+"""Images of steps in fewer than this share of the samples are cheaper than whole ones,
+although their columns are read with gaps between them."""
 
 KEPT = 3
-"""Times the active columns: products of so many are worth keeping where the weights of
-the samples stay the same, as for the squared loss."""
+"""Products of up to so many times the active columns are worth keeping where the
+weights of the samples stay the same, as for the squared loss."""
+
+WIDE = 0.125
+"""Of the samples: the product of a kernel with more columns is kept for the next Newton
+step. To add it up anew takes as long as to read it where it has some 30 columns."""
 
 UNCOUNTED = 0.1
-"""Of the shift, that columns left out of a Newton system may add up to (their trace).
-Factors' last columns are tiny: of 882 (4000 samples, 100 kernels, logistic, alpha =
-0.02) 479 do at a third of the cost, and steps are within a tenth of Newton's."""
+"""Columns left out of a Newton system may add up (their trace) to this share of the
+shift. Factors' last columns are tiny: of 882 (4000 samples, 100 kernels, logistic,
+alpha = 0.02) 479 do at a third of the cost, and steps are within a tenth of
+Newton's."""
 
 # Sides: interior steps and corners.
 
 INTERIOR = 0.99
-"""Of the way to the boundary that one step may go: two digits of it are left for the
-next one."""
+"""One step may go this share of the way to the boundary: two digits of it are left for
+the next one."""
 
 INWARDS = 0.05
-"""Of the way to the middle, from a corner to where a barrier starts: on the corner its
+"""A barrier starts this share of the way from a corner to the middle: on the corner its
 multipliers would be infinite."""
 
 CLOSE = 1e-9
-"""Of a step: enough to tell the two sides of a corner apart in double precision."""
+"""This share of a step is enough to tell the two sides of a corner apart in double
+precision."""
 
 SNAP = 1e-3
-"""Of the width of the domain: this near to a corner is taken for it. A sample that does
-not belong there is freed by the first look at subgradients."""
+"""What is nearer to a corner than this share of the width of the domain is taken for
+it. A sample that does not belong there is freed by the first look at subgradients."""
 
 RIDGE = 1e-11
-"""Of the largest curvature: kernels of low rank leave free samples without any."""
+"""This share of the largest curvature is added, as kernels of low rank leave free
+samples without any."""
 
 SOLVED = 0.1
-"""Of the starting point's Fenchel gap, that a quadratic program may leave."""
+"""A quadratic program may leave this share of the starting point's Fenchel gap."""
 
 FREED = 0.3
-"""Of the worst violation: samples this bad are freed together, since one at a time
-would cost a factorisation each."""
+"""Samples that violate by this share of the worst violation are freed together, since
+one at a time would cost a factorisation each."""
 
 STILL, ROUNDING = 1e-9, 1e-12
-"""Of the width of the domain, steps that lead nowhere; and of the two parts of a step,
-what is left of them where they cancel."""
+"""Steps below the first share of the width of the domain lead nowhere; where the two
+parts of a step cancel, the second share of them is rounding."""
 
 BUDGET = 30
-"""Times n_samples^3 flops: a barrier, some twenty factorisations, is cheaper then."""
+"""Beyond so many times n_samples^3 flops a barrier, some twenty factorisations, is
+cheaper."""
 
 FORCING, MOST_PRODUCTS = 0.1, 500
 """Share of the residual that conjugate gradients may leave of a Newton step for all
@@ -123,23 +133,23 @@ classes, and products with the Hessian at most."""
 # Screening: images of earlier dual points.
 
 MAX_BYTES, SHARE = 2**28, 0.1
-"""That images may take, and the share of the stack's bytes (as float64): screening must
-not be what fills the memory."""
+"""Images may take so many bytes, or the share of the stack's bytes (as float64):
+screening must not be what fills the memory."""
 
 LEAST, MOST = 4, 16
 """Images: with room for fewer the bounds are too loose to earn their arithmetic, and
 with more that arithmetic, of k^2 numbers a kernel, outgrows the product it saves."""
 
 SUBSET = 0.1
-"""Of the kernels in doubt, above which a whole pass, one call of BLAS, is the better
-buy."""
+"""With more than this share of the kernels in doubt a whole pass, one call of BLAS, is
+the better buy."""
 
 FEW_CHANGED = 0.5
-"""Of the samples: a change in fewer is cheaper than a pass."""
+"""A change in fewer than this share of the samples is cheaper than a pass."""
 
 LEFT_OUT = 1e-3
-"""Of the threshold's square: a change may be cut short by so much, and the bound
-grow."""
+"""A change may be cut short by this share of the threshold's square, by which the bound
+grows."""
 
 DEPENDENT = 1e-3
-"""Of a change: what must be new of it, or its image drowns in rounding."""
+"""At least this share of a change must be new, or its image drowns in rounding."""

@@ -20,7 +20,7 @@ from multikernel.certificates import TINY
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 ACCURACY = 1e-12
-"""Of logarithms of weights, and of their norm."""
+"""Logarithms of weights, and of their norm, are found to this accuracy."""
 
 STEPS = 100
 """Newton steps on one equation at most; it takes four or so."""

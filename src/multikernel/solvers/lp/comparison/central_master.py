@@ -20,7 +20,7 @@ from multikernel.solvers.lp.comparison.barrier_ball import (
 )
 
 SHRINK = 0.1
-"""What is left of the barriers from one stage to the next."""
+"""Barriers are multiplied by this from one stage to the next."""
 
 CENTERED = 0.3
 """Newton decrement, in units of the barriers, that ends a stage."""
@@ -32,7 +32,7 @@ ARMIJO = 0.1
 """Share of the fall that the decrement promises which has to come."""
 
 HALVINGS = 30
-"""Of a step at most: shorter ones change nothing but rounding."""
+"""A step is halved so often at most: shorter ones change nothing but rounding."""
 
 MOST_STEPS = 100
 """Newton steps of a stage at most; any multipliers give a lower bound."""

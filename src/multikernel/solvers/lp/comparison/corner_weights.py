@@ -6,7 +6,8 @@ from scipy.optimize import linprog
 from multikernel._typing import Array
 
 TOLERANCE = 1e-10
-"""Of HiGHS, absolute, in units of the largest slope: the least that it accepts."""
+"""HiGHS gets this absolute tolerance, in units of the largest slope: the least that it
+accepts."""
 
 
 def corner_weights(heights: Array, slopes: Array) -> Array | None:

@@ -22,16 +22,18 @@ ARMIJO = 1e-4
 """Share of the fall that the slope promises which has to come: the customary one."""
 
 HALVINGS = 20
-"""Of a step at most: a millionth of it changes nothing that the gap could show."""
+"""A step is halved so often at most: a millionth of it changes nothing that the gap
+could show."""
 
 QP_SHARE = 0.01
 """Share of the tolerance that the quadratic program may leave of the gap."""
 
 QP_STEPS = 1_000_000
-"""Of SMO at most, for a program with one variable per kernel."""
+"""SMO makes so many steps at most, for a program with one variable per kernel."""
 
 RIDGE = 1e-10
-"""Of the Hessian's mean diagonal: kernels that tie leave it singular."""
+"""This share of the Hessian's mean diagonal is added to it, as kernels that tie leave
+it singular."""
 
 
 @dataclass(frozen=True)

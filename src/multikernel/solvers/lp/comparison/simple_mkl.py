@@ -35,7 +35,7 @@ PRECISION = 0.01
 """Share of the gap to which values are compared at first."""
 
 SHARPENING = 0.1
-"""What is left of the precision where no step lowers the value."""
+"""The precision is multiplied by this where no step lowers the value."""
 
 ROUNDING = 1e-13
 """Relative fall of the value that is none."""

@@ -1,0 +1,44 @@
+"""
+What a model says of one column: shape functions
+================================================
+
+With a kernel on each column a model is a sum of curves, one per column. Each can be
+looked at, with a band that says how much it would move on other samples.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+
+from multikernel import (
+    ContributionDisplay,
+    ExplanationDisplay,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+)
+from multikernel.kernels import GaussianKernel, per_column
+
+X, y = load_diabetes(return_X_y=True, as_frame=True)
+kernels = per_column(GaussianKernel("median"), X.shape[1])
+model = SpicyMKLRegressorCV(kernels, n_alphas=15, cv=3).fit(X, y)
+model.summary().round(2)
+
+# %%
+# The curves of the three strongest columns
+# -----------------------------------------
+#
+# The band comes from models on resampled patients; the rug shows where patients are.
+
+from multikernel.inspection import bootstrap
+
+fixed = SpicyMKLRegressor(kernels, alpha=model.alpha_)
+resampled = bootstrap(fixed, X, y, 20, random_state=0)
+strongest = model.variance_shares_.argsort()[::-1][:3]
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
+for kernel, axis in zip(strongest, axes, strict=True):
+    ContributionDisplay.from_estimator(model, X, kernel, bootstrap=resampled, ax=axis)
+
+# %%
+# One patient
+# -----------
+
+ExplanationDisplay.from_estimator(model, X, 0)

@@ -1,0 +1,274 @@
+"""Files that are larger than memory: read, scaled and predicted batch by batch."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
+
+from multikernel.cli._progress import LiveShare
+from multikernel.cli._tables import Table
+from multikernel.cli._training import scaler
+from multikernel.datasets import read_batches
+from multikernel.datasets.batches import BATCH_ROWS
+from multikernel.datasets.batches import FORMATS as READABLE
+from multikernel.estimators.data.batches import spool
+from multikernel.gram.memory import available_bytes
+from multikernel.persistence import check_place
+
+LARGE_SHARE = 8
+"""A file is read by batches where the memory is not so many times its size: reading it
+whole takes three times its size, and kernels are to be held as well."""
+
+
+def by_batches(path: Path, asked: bool | None) -> bool:
+    """Return whether a file is to be read by batches.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    asked : bool or None
+        What the user asks for; None leaves it to the size of the file.
+
+    Raises
+    ------
+    ValueError
+        If it is asked for, and the file is of another kind.
+    """
+    if path.suffix not in READABLE:
+        if asked:
+            raise ValueError(
+                f"--stream is for files ending in {' or '.join(READABLE)}, and {path} "
+                "is none."
+            )
+        return False
+    if asked is not None or not path.exists():
+        return bool(asked)
+    return LARGE_SHARE * path.stat().st_size > available_bytes()
+
+
+@dataclass(frozen=True, eq=False)
+class SpooledTable(Table):
+    """A table in a temporary file.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_samples, n_features)
+        The array that the data frame `X` is a view of; what is written to it is
+        written to the file.
+    """
+
+    numbers: Any = field(kw_only=True)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.numbers)
+
+    def scale(self) -> Any:
+        """Standardize the columns, in the file, and return the scaler."""
+        fitted = scaler(self)
+        with LiveShare("Scaling") as tell:
+            for rows in chunks(len(self)):
+                fitted.partial_fit(self.X.iloc[rows])
+                tell(0.5 * rows.stop / len(self))
+            for rows in chunks(len(self)):
+                self.numbers[rows] = fitted.transform(self.X.iloc[rows])
+                tell(0.5 + 0.5 * rows.stop / len(self))
+        return fitted
+
+    def score(self, model: Any) -> float:
+        """Return the score of a model, which takes the columns as they are now."""
+        parts = [model.predict(self.X.iloc[rows]) for rows in chunks(len(self))]
+        return score_of(model, self.y, np.concatenate(parts))
+
+
+def chunks(n_rows: int) -> Iterator[slice]:
+    """Yield slices of so many rows as batches have."""
+    for start in range(0, n_rows, BATCH_ROWS):
+        yield slice(start, min(start + BATCH_ROWS, n_rows))
+
+
+def score_of(model: Any, y: Any, predicted: Any) -> float:
+    """Return what ``model.score`` would, of predictions."""
+    measure = accuracy_score if hasattr(model, "classes_") else r2_score
+    return float(measure(y, predicted))
+
+
+def read_spooled(
+    path: Path, target: str, drop: Sequence[str], folder: Path | None
+) -> SpooledTable:
+    """Read a file into a temporary one of numbers.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV or Parquet file.
+    target : str
+        The column of the targets.
+    drop : sequence of str
+        Columns to leave out.
+    folder : Path or None
+        Where the temporary file is.
+
+    Returns
+    -------
+    table : SpooledTable
+    """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    with LiveShare(f"Reading {path.name}") as tell:
+        found = spool(read_batches(path, drop=drop, tell=tell), target, folder)
+    if not found.X.shape[1]:
+        raise ValueError(f"{path} has no features: no other columns than those named.")
+    frame = pd.DataFrame(found.X, columns=list(found.names or ()), copy=False)
+    return SpooledTable(frame, found.y, numbers=found.X)
+
+
+def fitted_stream(
+    model: Any, table: SpooledTable, scale: bool, watch: Any
+) -> tuple[Pipeline, float]:
+    """Fit a model on a spooled table.
+
+    Parameters
+    ----------
+    model : estimator
+        The model.
+    table : SpooledTable
+        Standardized in its file where `scale` says so.
+    scale : bool
+        Whether columns are standardized.
+    watch : callable
+        The callback of the fit.
+
+    Returns
+    -------
+    pipeline : Pipeline
+        The model behind its scaler.
+    score : float
+        On the training data.
+    """
+    steps = [("scale", table.scale())] if scale else []
+    model.fit(table.X, table.y, callback=watch)
+    return Pipeline([*steps, ("model", model)]), table.score(model)
+
+
+class Answer(Protocol):
+    """From some rows of a file to what is written about them."""
+
+    def __call__(self, frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+        """Return one row for each, and say what has to be said with the first ones."""
+        ...
+
+
+def predict_stream(
+    answer: Answer,
+    path: Path,
+    target: str | None,
+    drop: Sequence[str],
+    output: Path | None,
+) -> tuple[int, Any, Any]:
+    """Predict the rows of a file, and write the answers, batch by batch.
+
+    Parameters
+    ----------
+    answer : callable
+        Predicts.
+    path : Path
+        A CSV or Parquet file.
+    target : str or None
+        The column of known targets.
+    drop : sequence of str
+        Columns to leave out.
+    output : Path or None
+        A CSV or Parquet file, moved to its place once it is whole; None is standard
+        output.
+
+    Returns
+    -------
+    n_rows : int
+    y : ndarray or None
+        The known targets.
+    predicted : ndarray or None
+        The predictions, where targets are known.
+    """
+    n_rows, known, predicted = 0, [], []
+    share = LiveShare(f"Predicting {path.name}")
+    with share as tell, _writer(output) as write:
+        for batch in read_batches(path, drop=drop, tell=tell):
+            frame = batch.to_pandas()
+            if target is not None:
+                if target not in frame:
+                    raise ValueError(f"{path} has no {target!r}.")
+                known.append(frame.pop(target).to_numpy())
+            answers = answer(frame, n_rows == 0)
+            if target is not None:
+                predicted.append(answers["prediction"].to_numpy())
+            write(answers, n_rows == 0)
+            n_rows += len(answers)
+    if not n_rows:
+        raise ValueError(f"{path} has no rows.")
+    if target is None:
+        return n_rows, None, None
+    return n_rows, np.concatenate(known), np.concatenate(predicted)
+
+
+class _Write(Protocol):
+    def __call__(self, frame: pd.DataFrame, first: bool) -> None: ...
+
+
+@contextmanager
+def _writer(path: Path | None) -> Iterator[_Write]:
+    """Lend what writes data frames one below another to a file, or to stdout."""
+    if path is None:
+        yield lambda frame, first: frame.to_csv(sys.stdout, index=False, header=first)
+        return
+    if path.suffix not in READABLE:
+        raise ValueError(
+            f"Cannot write {path} by batches: the name must end in "
+            f"{' or '.join(READABLE)}."
+        )
+    target = check_place(path)
+    handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", target.parent)
+    os.close(handle)
+    try:
+        with (_csv if path.suffix == ".csv" else _parquet)(name) as write:
+            yield write
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _csv(name: str) -> Iterator[_Write]:
+    with open(name, "w", encoding="utf-8", newline="") as file:
+        yield lambda frame, first: frame.to_csv(file, index=False, header=first)
+
+
+@contextmanager
+def _parquet(name: str) -> Iterator[_Write]:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    writers: list[Any] = []
+
+    def write(frame: pd.DataFrame, first: bool) -> None:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        if first:
+            writers.append(ParquetWriter(name, table.schema))
+        writers[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()

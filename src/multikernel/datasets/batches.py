@@ -1,0 +1,145 @@
+"""Tables in files that are larger than memory, batch by batch."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BATCH_ROWS = 2**16
+"""Rows of a batch: 10 MB of 20 columns."""
+
+FORMATS = (".csv", ".parquet")
+
+
+def read_batches(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    drop: Sequence[str] = (),
+    tell: Callable[[float], None] | None = None,
+) -> Iterator[Any]:
+    r"""Read a CSV or Parquet file batch by batch.
+
+    Numbers of a CSV file are read as float64. Columns that begin with words stay
+    words.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, its name ending in .csv or .parquet.
+    columns : sequence of str, optional
+        Columns to read; all when left out.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    tell : callable, optional
+        Called after every batch with the share of the file that has been read.
+
+    Yields
+    ------
+    batch : pyarrow.RecordBatch
+        Up to 65 536 rows.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed.
+    ValueError
+        If the file is of another kind, is damaged, or lacks a column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from multikernel.datasets import read_batches
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "table.csv"
+    ...     _ = path.write_text("a,b\n1,2\n3,4\n")
+    ...     [batch.to_pydict() for batch in read_batches(path, drop=["b"])]
+    [{'a': [1.0, 3.0]}]
+    """
+    place = Path(path)
+    readers = {".csv": _csv_batches, ".parquet": _parquet_batches}
+    if place.suffix not in readers:
+        raise ValueError(
+            f"Cannot read {place} by batches: the name must end in one of "
+            f"{', '.join(readers)}."
+        )
+    with _readable(place):
+        for batch, share in readers[place.suffix](place, columns, drop):
+            yield batch
+            if tell is not None:
+                tell(share)
+
+
+def _parquet_batches(
+    path: Path, columns: Sequence[str] | None, drop: Sequence[str]
+) -> Iterator[tuple[Any, float]]:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        kept = _kept(path, file.schema_arrow.names, columns, drop)
+        done, total = 0, max(file.metadata.num_rows, 1)
+        for batch in file.iter_batches(BATCH_ROWS, columns=kept, use_threads=False):
+            done += batch.num_rows
+            yield batch.select(kept), done / total
+
+
+def _csv_batches(
+    path: Path, columns: Sequence[str] | None, drop: Sequence[str]
+) -> Iterator[tuple[Any, float]]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    size = max(path.stat().st_size, 1)
+    blocks = csv.ReadOptions(block_size=2**23, use_threads=False)
+    with csv.open_csv(path, blocks) as first:
+        schema = first.schema
+    kept = _kept(path, schema.names, columns, drop)
+    # What is a whole number in the first block may be none in the next.
+    types = {
+        field.name: pa.float64()
+        for field in schema
+        if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
+    }
+    convert = csv.ConvertOptions(column_types=types, include_columns=kept)
+    with pa.OSFile(str(path)) as file:
+        for batch in csv.open_csv(file, blocks, convert_options=convert):
+            yield batch, min(file.tell() / size, 1.0)
+
+
+def _kept(
+    path: Path,
+    present: Sequence[str],
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+) -> list[str]:
+    """Return the columns to read, or say which of those asked for are not there."""
+    doubled = [name for name in present if present.count(name) > 1]
+    if doubled:
+        raise ValueError(f"{path} has several columns named {doubled[0]!r}.")
+    missing = [name for name in (*(columns or ()), *drop) if name not in present]
+    if missing:
+        shown = ", ".join(present[:12]) + (", ..." if len(present) > 12 else "")
+        raise ValueError(
+            f"{path} has no {', '.join(map(repr, missing))}; it has {shown}."
+        )
+    wanted = present if columns is None else columns
+    return [name for name in wanted if name not in drop]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say what is missing or damaged in a sentence."""
+    try:
+        from pyarrow import ArrowException
+    except ImportError as error:
+        raise ImportError(
+            "Reading files by batches needs pyarrow: pip install 'multikernel[cli]'.",
+            name="pyarrow",
+        ) from error
+    try:
+        yield
+    except ArrowException as error:
+        kind = "Parquet file" if path.suffix == ".parquet" else "CSV file with a header"
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is no {kind} ({reason}).") from error

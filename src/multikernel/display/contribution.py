@@ -1,0 +1,327 @@
+"""A picture of one function of an additive model against its column."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from multikernel._typing import Array
+from multikernel.display import _style
+from multikernel.display.fitted import final_estimator
+from multikernel.inspection import Bootstrap
+from multikernel.inspection.pipelines import (
+    as_given,
+    kernel_columns,
+    last_step,
+    reaching,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+N_POINTS = {1: 200, 2: 60}
+"""Points of the grid along each column: a line of 200 is smooth at the width of a page,
+and a heat map of 60 x 60 costs no more than the kernel of as many samples."""
+
+
+class ContributionDisplay:
+    """A function of one column as a line with its rug, of two columns as a heat map.
+
+    Parameters
+    ----------
+    grid : sequence of one or two array-likes
+        The values of each column.
+    values : array-like of shape (n_points,) or (n_points_0, n_points_1)
+        The function there.
+    column_names : sequence of str
+        What the columns are called.
+    samples : array-like of shape (n_samples, n_columns), default=None
+        The columns of the data: ticks below a line, dots on a heat map.
+    band : pair of array-like of shape (n_points,), default=None
+        Lower and upper end of a band around a line.
+    title : str, default=""
+        What the function is called.
+    value_name : str, default="contribution to f, mean zero"
+        What `values` holds, for the axis.
+    band_name : str, default="band"
+        What `band` is, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the line or the heat map.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    artist_ : Line2D or QuadMesh
+        The line, or the heat map.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+
+    Examples
+    --------
+    >>> from multikernel.display import ContributionDisplay
+    >>> display = ContributionDisplay([[0, 1, 2]], [0.1, 0.4, 0.2], ["age"]).plot()
+    >>> display.artist_.get_ydata().tolist()
+    [0.1, 0.4, 0.2]
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    artist_: Any
+
+    def __init__(
+        self,
+        grid: Sequence[ArrayLike],
+        values: ArrayLike,
+        column_names: Sequence[str],
+        *,
+        samples: ArrayLike | None = None,
+        band: tuple[ArrayLike, ArrayLike] | None = None,
+        title: str = "",
+        value_name: str = "contribution to f, mean zero",
+        band_name: str = "band",
+    ) -> None:
+        self.grid = tuple(np.asarray(axis, dtype=float) for axis in grid)
+        self.values = np.asarray(values, dtype=float)
+        self.column_names = tuple(column_names)
+        self.samples = None if samples is None else np.asarray(samples, dtype=float)
+        self.band = None if band is None else np.asarray(band, dtype=float)
+        self.title, self.value_name, self.band_name = title, value_name, band_name
+        shape = tuple(axis.size for axis in self.grid)
+        if len(shape) not in N_POINTS or self.values.shape != shape:
+            raise ValueError(
+                f"values has shape {self.values.shape}, and the grid {shape}: expected "
+                "the same, of one or two columns."
+            )
+        if len(self.column_names) != len(shape):
+            raise ValueError(
+                f"There are {len(shape)} columns and {len(self.column_names)} names."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        kernel: Any,
+        *,
+        output: Any = None,
+        bootstrap: Bootstrap | None = None,
+        level: float = 0.9,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> "ContributionDisplay":
+        """Draw what a kernel, or several of the same columns, contribute.
+
+        Columns that the kernels do not read play no part. Values are those of the
+        data before a pipeline's scaling, where that can be inverted.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted model, or a pipeline that ends in one.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, for the rug, the range, and the mean that is taken off.
+        kernel : int, str, or sequence of these
+            The kernel by number or name; of several the sum is drawn.
+        output : label or int, default=None
+            The class, or the number of the target, where there are several.
+        bootstrap : Bootstrap, default=None
+            Fits of the same model to resamples, for the band; see
+            `multikernel.inspection.bootstrap`.
+        level : float, default=0.9
+            Share of these fits inside the band, at each point.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        **kwargs : dict
+            See `plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
+
+        Raises
+        ------
+        ValueError
+            If a kernel is unknown or not in use, or they read other columns than one
+            another, or more than two.
+        """
+        before, _ = last_step(estimator)
+        model = final_estimator(estimator)
+        kernels = _kernels(model, kernel)
+        columns = _columns(model, kernels)
+        place = output_place(model, output)
+        fitted, data = model._model_and_data(reaching(before, X))
+        rows = _grid_rows(data, columns)
+        positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
+        mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
+        values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, place]
+        band = None
+        if bootstrap is not None and len(columns) == 1:
+            band = [e[:, place] for e in bootstrap.band(rows, kernels, level, data)]
+        given = as_given(before, rows)
+        shape = (N_POINTS[len(columns)],) * len(columns)
+        axes = [
+            np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[0], -1)[:, 0]
+            for k, j in enumerate(columns)
+        ]
+        names = [model.kernel_names_[m] for m in kernels]
+        display = cls(
+            axes,
+            values.reshape(shape),
+            _column_names(estimator, model, columns),
+            samples=as_given(before, data)[:, columns],
+            band=None if band is None else (band[0], band[1]),
+            title=" + ".join(map(_style.shorten, names)),
+            value_name=value_name(model, place),
+            band_name=f"{level:.0%} of bootstrap fits",
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: "Axes | None" = None, **kwargs: Any) -> "ContributionDisplay":
+        """Draw the line or the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure when None.
+        **kwargs : dict
+            Passed to ``ax.plot``, or to ``ax.pcolormesh`` for two columns.
+
+        Returns
+        -------
+        display : ContributionDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        (panel,) = _style.axes_for(ax, 1, figsize=(6.4, 4.0))
+        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        panel.set_xlabel(self.column_names[0])
+        if len(self.grid) == 1:
+            self._draw_line(panel, kwargs)
+        else:
+            self._draw_map(panel, kwargs)
+        _style.headline(panel, self.title)
+        return self
+
+    def _draw_line(self, ax: "Axes", kwargs: dict[str, Any]) -> None:
+        """Draw a function of one column, its band and the rug."""
+        x = self.grid[0]
+        if self.band is not None:
+            low, high = self.band
+            tint, name = _style.BAND, self.band_name
+            ax.fill_between(x, low, high, color=tint, linewidth=0, label=name)
+            ax.legend(frameon=False, fontsize="small")
+        ax.axhline(0.0, color=_style.INK, linewidth=0.8)
+        style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
+        (self.artist_,) = ax.plot(x, self.values, **(style | kwargs))
+        if self.samples is not None:
+            # The rug stands on the axis, in its units from the bottom.
+            at = np.zeros(len(self.samples))
+            rug: dict[str, Any] = {"marker": "|", "color": _style.INK, "alpha": 0.5}
+            rug |= {"linestyle": "none", "markersize": 9, "markeredgewidth": 0.6}
+            bottom = ax.get_xaxis_transform()
+            ax.plot(self.samples[:, 0], at, transform=bottom, clip_on=False, **rug)
+        ax.set_ylabel(self.value_name)
+        _style.tidy(ax, grid="y")
+
+    def _draw_map(self, ax: "Axes", kwargs: dict[str, Any]) -> None:
+        """Draw a function of two columns, and the samples."""
+        most = float(np.abs(self.values).max()) or 1.0
+        style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -most, "vmax": most}
+        style |= {"shading": "nearest", "rasterized": True}
+        self.artist_ = ax.pcolormesh(*self.grid, self.values.T, **(style | kwargs))
+        if self.samples is not None:
+            dots: dict[str, Any] = {"s": 5, "color": _style.INK, "alpha": 0.5}
+            ax.scatter(self.samples[:, 0], self.samples[:, 1], linewidths=0, **dots)
+        ax.set_ylabel(self.column_names[1])
+        bar = self.figure_.colorbar(self.artist_, ax=ax, label=self.value_name)
+        bar.outline.set_visible(False)
+
+
+def _kernels(model: Any, kernel: Any) -> list[int]:
+    """Return the numbers of kernels that were given by number or name."""
+    several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
+    names, found = model.kernel_names_, []
+    for each in kernel if several else [kernel]:
+        if isinstance(each, str):
+            if each not in names:
+                raise ValueError(f"There is no kernel named {each!r} in the model.")
+            found.append(names.index(each))
+        elif 0 <= each < len(names):
+            found.append(int(each))
+        else:
+            raise ValueError(
+                f"There is no kernel {each}: they are numbered from 0 to "
+                f"{len(names) - 1}."
+            )
+    if not found:
+        raise ValueError("kernel is empty: give one at least.")
+    return found
+
+
+def _columns(model: Any, kernels: list[int]) -> list[int]:
+    """Return the columns that all of some kernels read, one or two."""
+    found = [kernel_columns(model, kernel).tolist() for kernel in kernels]
+    if any(columns != found[0] for columns in found):
+        raise ValueError(
+            "The kernels read different columns, so their sum has no picture: draw "
+            "those of the same columns together."
+        )
+    if len(found[0]) not in N_POINTS:
+        raise ValueError(
+            f"{model.kernel_names_[kernels[0]]} reads {len(found[0])} columns, and a "
+            "picture shows one or two."
+        )
+    return list(found[0])
+
+
+def output_place(model: Any, output: Any) -> int:
+    """Return the number of an output."""
+    n_outputs = model._state.model.coefs.shape[2]
+    if n_outputs == 1:
+        return 0
+    labels = list(getattr(model, "classes_", range(n_outputs)))
+    if output not in labels:
+        raise ValueError(f"output must be one of {labels}, got {output!r}.")
+    return labels.index(output)
+
+
+def value_name(model: Any, place: int) -> str:
+    """Return what the terms of a model are terms of, for an axis."""
+    labels = getattr(model, "classes_", None)
+    if model._state.model.coefs.shape[2] > 1:
+        of = f"output {place}" if labels is None else f"class {labels[place]}"
+        return f"contribution to f of {of}, mean zero"
+    towards = "" if labels is None else f" (positive: {labels[1]})"
+    return f"contribution to f{towards}, mean zero"
+
+
+def _column_names(estimator: Any, model: Any, columns: list[int]) -> list[str]:
+    """Return the names of columns, those of the pipeline's input if it has as many."""
+    for source in (model, estimator):
+        names = getattr(source, "feature_names_in_", None)
+        if names is not None and len(names) == model.n_features_in_:
+            return [str(names[column]) for column in columns]
+    return [f"x{column}" for column in columns]
+
+
+def _grid_rows(data: Array, columns: list[int]) -> Array:
+    """Return samples on a grid of some columns, the others at their medians."""
+    n_points = N_POINTS[len(columns)]
+    ends = [(data[:, j].min(), data[:, j].max()) for j in columns]
+    axes = [np.linspace(low, high, n_points) for low, high in ends]
+    mesh = np.meshgrid(*axes, indexing="ij")
+    rows = np.tile(np.median(data, axis=0), (mesh[0].size, 1))
+    for column, values in zip(columns, mesh, strict=True):
+        rows[:, column] = values.ravel()
+    return rows

@@ -1,0 +1,133 @@
+"""A picture of how often kernels are chosen on halves of the samples."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from multikernel.display import _style
+from multikernel.inspection import Stability, stability_selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.figure import Figure
+
+
+class StabilityDisplay:
+    """Bars of the kernels that were chosen most often, and the threshold.
+
+    Parameters
+    ----------
+    stability : Stability
+        From `multikernel.inspection.stability_selection`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the bars.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    bars_ : BarContainer
+        The bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.display import StabilityDisplay
+    >>> from multikernel.inspection import Stability
+    >>> chosen = np.array([[True, False], [True, True]])
+    >>> found = Stability(("age", "height"), chosen, np.array([0]), threshold=0.75)
+    >>> display = StabilityDisplay(found).plot()
+    >>> [float(bar.get_width()) for bar in display.bars_]
+    [1.0, 0.5]
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    bars_: "BarContainer"
+
+    def __init__(self, stability: Stability) -> None:
+        self.stability = stability
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        n_resamples: int = 100,
+        *,
+        ax: "Axes | None" = None,
+        max_kernels: int = 20,
+        **parameters: Any,
+    ) -> "StabilityDisplay":
+        """Run the selection and draw it.
+
+        Parameters
+        ----------
+        estimator, X, y, n_resamples
+            As `multikernel.inspection.stability_selection` takes them.
+        ax : matplotlib Axes, default=None
+            See `plot`.
+        max_kernels : int, default=20
+            See `plot`.
+        **parameters : dict
+            Passed to `multikernel.inspection.stability_selection`.
+
+        Returns
+        -------
+        display : StabilityDisplay
+        """
+        found = stability_selection(estimator, X, y, n_resamples, **parameters)
+        return cls(found).plot(ax, max_kernels=max_kernels)
+
+    def plot(
+        self, ax: "Axes | None" = None, *, max_kernels: int = 20, **bar_kwargs: Any
+    ) -> "StabilityDisplay":
+        """Draw the bars, the most frequent on top, those below the threshold in grey.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure of fitting height when None.
+        max_kernels : int, default=20
+            Most bars. Kernels that were never chosen have none.
+        **bar_kwargs : dict
+            Passed to ``ax.barh``.
+
+        Returns
+        -------
+        display : StabilityDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        found = self.stability
+        frequencies = found.frequencies
+        order = np.argsort(-frequencies, kind="stable")[:max_kernels]
+        order = order[frequencies[order] > 0.0]
+        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(order)))
+        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        passed = frequencies[order] >= found.threshold
+        style: dict[str, Any] = {"height": 0.72}
+        style["color"] = [_style.color(0) if p else _style.QUIET for p in passed]
+        rows, widths = np.arange(len(order)), frequencies[order]
+        self.bars_ = panel.barh(rows, widths, **(style | bar_kwargs))
+        names = [found.kernel_names[kernel] for kernel in order]
+        _style.name_rows(panel, dict(enumerate(names)), len(order))
+        panel.axvline(found.threshold, **_style.DASHED)
+        panel.set_xlim(0.0, 1.0)
+        panel.set_xlabel(
+            f"share of {len(found.selections)} halves that chose the kernel"
+        )
+        n_stable = found.stable_kernels.size
+        _style.headline(
+            panel,
+            f"{n_stable} of {len(found.kernel_names)} kernels chosen on "
+            f"{found.threshold:.0%} of halves or more;\nof these by chance, in "
+            f"expectation: {found.expected_false:.2g} at most",
+        )
+        return self

@@ -1,0 +1,1 @@
+"""Weights by rules of thumb, and the best single kernel: quick, without certificate."""

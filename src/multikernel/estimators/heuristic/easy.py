@@ -1,0 +1,188 @@
+"""EasyMKL: classification."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from multikernel._validation import Check, Number
+from multikernel.estimators.fit.parameters import (
+    CLASSIFIER_CHECKS,
+    NORMALIZE,
+    store,
+)
+from multikernel.estimators.heuristic.base import HEURISTIC_CHECKS, RuleMKL
+from multikernel.estimators.heuristic.weights import easy_weights
+from multikernel.estimators.search.tasks import ClassifierMKL
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.kernels import KernelDictionary
+from multikernel.losses import Loss
+from multikernel.solvers.fixed_weights import WeightRule
+
+EASY_CHECKS: Mapping[str, Check] = {
+    "regularization": Number(0.0, 1.0, above=True),
+    **HEURISTIC_CHECKS,
+}
+
+
+class EasyMKLClassifier(RuleMKL, ClassifierMKL):
+    r"""Classification with kernels weighted by the margin they give, as EasyMKL does.
+
+    A heuristic: a quadratic program on the sum of all kernels, of unit trace, finds a
+    point in the convex hull of each class, in a compromise between their nearest points
+    and their means; the weight of a kernel is the squared distance of the two points in
+    its space [1]_. The functions are then those of a machine with the weighted sum as
+    its kernel,
+
+    .. math::
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
+        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+
+    with sample weights s. No certificate covers the weights, unlike those of
+    `LpMKLClassifier`: the gap of the machine is in ``machine_gap_``. The sum of the
+    kernels is held in memory.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
+    C : float, default=1.0
+        What the sum of the losses is multiplied by, positive: the C of
+        `sklearn.svm.SVC`. The larger it is, the closer the fit.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    regularization : float, default=0.2
+        The lambda of [1]_, in (0, 1]: near 0 the points are the nearest ones of the
+        two classes, at 1 they are the means.
+    normalize : str, Normalizer, list of these or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is zero.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Outer iterations at most; the default of the solver when None.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class label; "balanced" gives all classes the
+        same total weight.
+    storage : str, LowRank or MemoryMapped, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
+    verbose : int, default=0
+        Whether to write one line per iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Weights of the kernels, not negative; the sum of the weighted kernels has a
+        mean diagonal of one. With more than two classes one row per class, as all
+        attributes that say so.
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight (for any class), ascending.
+    kernel_names_ : list of str
+        Names of all kernels.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The dual variable of the machine: f_m is ``kernel_weights_[m]`` times K_m times
+        it. Zero at samples of weight zero.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float or ndarray of shape (n_classes,)
+        The objective of the machine: half the squared norm plus C times the sum of the
+        losses.
+    duality_gap_ : float or ndarray of shape (n_classes,)
+        nan: nothing is proved of the weights.
+    machine_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap of the machine for these weights.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Outer iterations made.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (index of the class, 0 for two classes),
+        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
+        all classes.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    LpMKLClassifier : Learns the weights together with the functions.
+    UniformMKLClassifier : All weights the same.
+
+    References
+    ----------
+    .. [1] Aiolli, Donini (2015). EasyMKL: a scalable multiple kernel learning
+       algorithm. Neurocomputing 169, 215-224.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import EasyMKLClassifier
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = EasyMKLClassifier(kernels).fit(X, y)
+    >>> int(np.argmax(model.kernel_weights_))
+    2
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {**EASY_CHECKS, **CLASSIFIER_CHECKS}
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        C: float = 1.0,
+        *,
+        loss: str | Loss = "hinge",
+        regularization: float = 0.2,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        store(self, locals())
+
+    def _rule(self) -> WeightRule:
+        """Return the margins in the kernels' spaces."""
+        return partial(easy_weights, regularization=float(self.regularization))

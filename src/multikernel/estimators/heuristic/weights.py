@@ -1,0 +1,238 @@
+r"""Rules for kernel weights: centred alignment, and the margin of EasyMKL.
+
+Sample weights s count as copies. With :math:`K^c` the kernel centred in feature space,
+:math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and :math:`\tilde y_i =
+s_i (y_i - \bar y)`, the alignment with the targets is :math:`\langle K^c, y y^\top
+\rangle = \tilde y^\top K \tilde y`: one pass over the kernels as they are.
+
+References
+----------
+.. [1] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
+   centered alignment. JMLR 13, 795-828.
+.. [2] Aiolli, Donini (2015). EasyMKL: a scalable multiple kernel learning algorithm.
+   Neurocomputing 169, 215-224.
+"""
+
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.svm import SVC
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+
+BLOCK_BYTES = 2**27
+"""Bytes of the kernels' columns that are held at a time: their inner products are one
+product of matrices, and 10 of the 569 columns of 837 kernels fill 38 MB."""
+
+NEGLIGIBLE = 1e-10
+"""Of the largest: eigenvalues of the kernels' correlations below it are rounding."""
+
+Method = Literal["independent", "joint", "greedy"]
+
+
+def alignment_weights(
+    gram: GramStack,
+    y: Array,
+    sample_weight: Array,
+    *,
+    method: Method = "joint",
+    max_kernels: int | None = None,
+) -> Array:
+    r"""Return kernel weights by centred alignment with the targets.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    y : ndarray of shape (n_samples,)
+        Targets.
+    sample_weight : ndarray of shape (n_samples,)
+        Sample weights.
+    method : {"independent", "joint", "greedy"}, default="joint"
+        "independent": :math:`a_m / \|K_m^c\|`, the alignment of each kernel. "joint":
+        v >= 0 minimising :math:`v^\top M v - 2 v^\top a` with M the inner products of
+        the centred kernels, which maximises the alignment of their sum (proposition 9
+        of [1]_). "greedy": "joint" on the kernels that raise the alignment most, one
+        after the other.
+    max_kernels : int or None, default=None
+        Kernels that "greedy" takes at most.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_kernels,)
+        Their sum is one; zeros where no kernel is aligned with the targets.
+    """
+    mean = sample_weight @ y / sample_weight.sum()
+    aligned = gram.quadratic_forms(sample_weight * (y - mean))
+    products = centred_products(gram, sample_weight, diagonal=method == "independent")
+    squares = products if products.ndim == 1 else products.diagonal()
+    sizes = np.sqrt(np.maximum(squares, 0.0))
+    # What is constant on the samples has no direction; its rounding has one.
+    usable = sizes > 1e-9 * sizes.max(initial=0.0)
+    cosines = np.zeros(sizes.size)
+    cosines[usable] = np.maximum(aligned[usable], 0.0) / sizes[usable]
+    if method == "independent":
+        return _unit(cosines)
+    found, (kept,) = np.zeros(sizes.size), np.nonzero(usable)
+    if kept.size:
+        M = products[np.ix_(kept, kept)] / np.outer(sizes[kept], sizes[kept])
+        most = kept.size if max_kernels is None else max_kernels
+        chosen = np.arange(kept.size)
+        if method == "greedy":
+            chosen = _greedy(M, cosines[kept], most)
+        v = _best_sum(M[np.ix_(chosen, chosen)], cosines[kept][chosen])
+        found[kept[chosen]] = v / sizes[kept][chosen]
+    return _unit(found)
+
+
+def centred_products(
+    gram: GramStack, sample_weight: Array, *, diagonal: bool = False
+) -> Array:
+    """Return the inner products of all centred kernels.
+
+    It takes M² n² products of numbers for M kernels, or M n² for the diagonal alone;
+    columns are read block by block.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    sample_weight : ndarray of shape (n_samples,)
+        Sample weights, which count as copies.
+    diagonal : bool, default=False
+        Whether only the squared norms are wanted.
+
+    Returns
+    -------
+    products : ndarray of shape (n_kernels, n_kernels) or (n_kernels,)
+    """
+    n_kernels, n_samples, _ = gram.shape
+    shares = sample_weight / sample_weight.sum()
+    roots = np.sqrt(sample_weight)
+    means = gram.matvec(shares)
+    grand = means @ shares
+    total = np.zeros(n_kernels if diagonal else (n_kernels, n_kernels))
+    step = max(1, BLOCK_BYTES // (8 * n_kernels * n_samples))
+    for start in range(0, n_samples, step):
+        block = np.arange(start, min(start + step, n_samples))
+        # Some storages hand out views of what they hold.
+        K = gram.columns(block) - means[:, :, None]
+        K -= (means[:, block] - grand[:, None])[:, None, :]
+        K *= roots[:, None] * roots[block]
+        flat = K.reshape(n_kernels, -1)
+        total += np.einsum("mi,mi->m", flat, flat) if diagonal else flat @ flat.T
+    return total
+
+
+def _best_sum(M: Array, a: Array) -> Array:
+    """Return v >= 0 that minimises v'Mv - 2 v'a, M positive semidefinite."""
+    values, vectors = np.linalg.eigh(M)
+    kept = values > NEGLIGIBLE * values[-1]
+    roots = np.sqrt(values[kept])
+    # |Av - b|^2 is the function up to a constant, as a lies in the range of M.
+    A, b = roots[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ a) / roots
+    return np.asarray(nnls(A, b, maxiter=30 * a.size)[0])
+
+
+def _greedy(M: Array, a: Array, most: int) -> Indices:
+    """Return the kernels that raise the alignment most, one after the other."""
+    chosen = [int(np.argmax(a))]
+    if a[chosen[0]] <= 0.0:
+        return np.empty(0, dtype=np.intp)
+    while len(chosen) < min(most, a.size):
+        v = np.zeros(a.size)
+        v[chosen] = _best_sum(M[np.ix_(chosen, chosen)], a[chosen])
+        # The best t >= 0 of (a'v + t a_j) / |v + t e_j|, for every kernel j at once.
+        Mv, value, square = M @ v, float(a @ v), float(v @ M @ v)
+        above = a * square - value * Mv
+        below = value * np.diag(M) - a * Mv
+        t = np.where(
+            (above > 0.0) & (below > 0.0), above / np.where(below, below, 1), 0
+        )
+        sizes = np.sqrt(square + 2.0 * t * Mv + t**2 * np.diag(M))
+        gains = (value + t * a) / sizes - value / np.sqrt(square)
+        gains[chosen] = 0.0
+        best = int(np.argmax(gains))
+        if gains[best] <= 1e-6 * value / np.sqrt(square):
+            break
+        chosen.append(best)
+    return np.sort(np.array(chosen, dtype=np.intp))
+
+
+def easy_weights(
+    gram: GramStack, y: Array, sample_weight: Array, *, regularization: float
+) -> Array:
+    r"""Return the kernel weights of EasyMKL.
+
+    .. math:: \theta_m \propto \gamma^\top Y K_m Y \gamma
+
+    at the minimum over :math:`\gamma \ge 0` of :math:`(1 - \lambda) \gamma^\top Y
+    (\sum_m K_m) Y \gamma + \lambda \sum_i \gamma_i^2 / s_i`, where gamma sums to one
+    over each class: the difference of two points of the classes' convex hulls.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels; each is brought to a trace of one.
+    y : ndarray of shape (n_samples,)
+        Targets -1 and +1.
+    sample_weight : ndarray of shape (n_samples,)
+        Sample weights s.
+    regularization : float
+        The lambda, in (0, 1].
+
+    Returns
+    -------
+    weights : ndarray of shape (n_kernels,)
+        Of the kernels as they are; their sum has a mean diagonal of one.
+    """
+    total = sample_weight.sum()
+    traces = gram.diagonals() @ sample_weight
+    scales = np.zeros(traces.size)
+    np.divide(1.0, traces, out=scales, where=traces > 0.0)
+    summed = gram.combine(scales)
+    K = np.asarray(summed.columns(np.arange(y.size)))
+    gamma = hull_points(K, y, sample_weight, regularization)
+    forms = scales * np.maximum(gram.quadratic_forms(y * gamma), 0.0)
+    found: Array = _unit(forms) * scales * total
+    return found
+
+
+def hull_points(
+    K: Array, y: Array, sample_weight: Array, regularization: float
+) -> Array:
+    """Return the gamma of EasyMKL for one kernel matrix.
+
+    Up to its scale it is the dual variable of a machine with a hard margin, whose
+    kernel has the penalty on its diagonal.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The kernel.
+    y, sample_weight : ndarray of shape (n_samples,)
+        Targets -1 and +1, and sample weights.
+    regularization : float
+        The lambda.
+
+    Returns
+    -------
+    gamma : ndarray of shape (n_samples,)
+        Not negative; its sum over each class is one.
+    """
+    ridge = regularization / sample_weight
+    whole = (1.0 - regularization) * K + np.diag(ridge)
+    machine = SVC(kernel="precomputed", C=1e12, tol=1e-9).fit(whole, y)
+    gamma = np.zeros(y.size)
+    gamma[machine.support_] = np.abs(machine.dual_coef_[0])
+    for sign in (-1.0, 1.0):
+        gamma[y == sign] /= gamma[y == sign].sum()
+    return gamma
+
+
+def _unit(values: Array) -> Array:
+    """Return values scaled to a sum of one, zeros as they are."""
+    total = float(values.sum())
+    return values / total if total > 0.0 else values

@@ -1,0 +1,1 @@
+"""One-class learning with many kernels."""

@@ -1,0 +1,283 @@
+"""One-class learning: what most samples have in common, with many kernels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import _num_samples
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import Check, Number
+from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.fitted import publish
+from multikernel.estimators.fit.parameters import NORMALIZE, SHARED_CHECKS, store
+from multikernel.estimators.fit.progress import Watch
+from multikernel.estimators.fit.solve import (
+    Training,
+    fitted_attributes,
+    warn_unfinished,
+)
+from multikernel.estimators.lp.solvers import exponent
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.kernels import KernelDictionary
+from multikernel.problem import Callback
+from multikernel.solvers.one_class import OneClass
+
+ONE_CLASS_CHECKS: Mapping[str, Check] = {
+    "nu": Number(0.0, 1.0, above=True),
+    "p": exponent,
+    **{name: check for name, check in SHARED_CHECKS.items() if name != "fit_intercept"},
+}
+
+
+class OneClassMKL(OutlierMixin, BaseMKL):
+    r"""Novelty and outlier detection with lp-norm weights of the kernels.
+
+    Minimises, over weights of p-norm at most one, functions of the kernels' spaces and
+    an offset [1]_,
+
+    .. math::
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b + \frac{1}{\nu \sum_i s_i}
+        \sum_i s_i \max\Bigl(0, b - \sum_m f_m(x_i)\Bigr)
+
+    with sample weights s: the one-class machine of `sklearn.svm.OneClassSVM` on a
+    combination of kernels that is learnt with it. Every fit ends with a duality gap, a
+    bound on the distance of ``objective_`` to the optimum. The combination is held in
+    memory.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, KernelDictionary, "precomputed" or None, default=None
+        The candidates. None stands for `median_dictionary`: a linear kernel, and
+        Gaussians of a few widths, which the samples decide, on all columns together
+        and on each alone; it expects standardised columns. For "precomputed" see
+        `stack_grams`.
+    nu : float, default=0.5
+        Share of the training samples that may lie outside, in (0, 1], at most; at
+        least that share are on or outside the border.
+    p : float, default=2.0
+        Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
+        kernels. Near 1 kernels that are nearly constant are favoured, as they see no
+        sample as unusual, and many iterations are needed.
+    normalize : str, Normalizer, list of these or None, default="variance"
+        How kernels are made comparable: "variance" for unit variance in feature space,
+        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+        an object such as `multikernel.gram.TailNormalizer`; several are applied in
+        order. Factors are learnt on the training data.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=200
+        Iterations, each of a machine and a pass over all kernels, at most.
+    storage : str, LowRank or MemoryMapped, default="auto"
+        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+        "dense", "dense32" (single precision), "lazy" (computed when needed),
+        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+        to be quickest. Precomputed ones are held as they come.
+    max_bytes : int, default=None
+        Limit on the bytes of the Gram matrices, with the copies that folds need; half
+        of the memory that is free when None.
+    check_psd : {"active", "all", False}, default="active"
+        Which kernels that are not this library's own, precomputed ones among them,
+        are checked for a negative eigenvalue after a fit: those of the model, all, or
+        none. See `multikernel.gram.check_definite`.
+    verbose : int, default=0
+        Whether to write one line per iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Draws the vectors that test precomputed matrices for symmetry, and subsamples
+        of the dictionary where there are any; the rest of a fit is deterministic.
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, not negative, of p-norm one.
+    block_norms_ : ndarray of shape (n_kernels,)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a non-zero weight, ascending.
+    kernel_names_ : list of str
+        Names of all kernels.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``: not negative, with a sum
+        of one. f_m is ``kernel_weights_[m]`` times K_m times it.
+    intercept_ : ndarray of shape (1,)
+        Minus the offset.
+    offset_ : float
+        The offset b: `decision_function` is `score_samples` minus it.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples that the model uses.
+    objective_ : float
+        The objective above.
+    duality_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Outer iterations made.
+    history_ : structured ndarray of shape (n_lines,)
+        One line per outer iteration: output (always 0), iteration, seconds, objective,
+        duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Why the solver stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_ : str
+        How Gram matrices were held, and why.
+    n_features_in_ : int
+        Number of columns; of training samples for precomputed kernels.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, where X was a data frame.
+
+    See Also
+    --------
+    sklearn.svm.OneClassSVM : The same with one kernel.
+
+    References
+    ----------
+    .. [1] Sonnenburg, Rätsch, Schäfer, Schölkopf (2006). Large scale multiple kernel
+       learning. JMLR 7, 1531-1565.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import OneClassMKL
+    >>> X = np.random.default_rng(0).standard_normal((80, 2))
+    >>> model = OneClassMKL(nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    array([ 1, -1])
+    >>> bool(model.duality_gap_ <= model.tol)
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = ONE_CLASS_CHECKS
+
+    # Neither is a choice here.
+    loss = "one_class"
+    fit_intercept = True
+
+    # The machine reads the whole combination, and factors are what they are.
+    _refines = False
+
+    def __init__(
+        self,
+        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        nu: float = 0.5,
+        *,
+        p: float = 2.0,
+        normalize: Steps = NORMALIZE,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        store(self, locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : ignored
+            Not used; there by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        callback : callable, default=None
+            Called with a `Progress` once per iteration; the fit stops where it returns
+            True.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong; the message says which and how.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped above the tolerance; the message gives the gap.
+        """
+        nothing = np.zeros(_num_samples(X))
+        publish(self, self._learn(X, nothing, sample_weight, callback))
+        return self
+
+    def _build(self, total_weight: float) -> Any:
+        """Return the solver, which says what objectives are as recipes do."""
+        return OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
+
+    def _solve(self, recipe: Any, training: Training, watch: Watch) -> dict[str, Any]:
+        """Solve the problem and return the fitted attributes."""
+        samples, stack = training.samples, training.stack
+        weights = samples.weights
+        weights = np.ones(stack.shape[1]) if weights is None else weights
+        solution = recipe.solve(stack, weights / weights.sum(), watch)
+        warn_unfinished(type(self).__name__, training, [solution])
+        attributes = fitted_attributes(recipe, training, [solution])
+        return attributes | {"offset_": -float(solution.intercept[0])}
+
+    def decision_function(self, X: Any) -> Array:
+        """Return by how much samples lie inside.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,)
+            Negative outside.
+        """
+        values: Array = self._decision_values(X)[:, 0]
+        return values
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the values without the offset.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,)
+        """
+        scores: Array = self.decision_function(X) + self.offset_
+        return scores
+
+    def predict(self, X: Any) -> Indices:
+        """Return which samples lie inside.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 inside and on the border, -1 outside.
+        """
+        inside = self.decision_function(X) >= 0.0
+        return np.where(inside, 1, -1).astype(np.intp)

@@ -1,0 +1,19 @@
+"""Factors of kernels in blocks of rows, wherever these are: in memory, on workers."""
+
+from multikernel.gram.blocked.blocks import Engine, InProcess, RowBlocks
+from multikernel.gram.blocked.build import (
+    SampledRows,
+    build_blocked,
+    refine_blocked,
+)
+from multikernel.gram.blocked.stack import BlockedStack
+
+__all__ = [
+    "BlockedStack",
+    "Engine",
+    "InProcess",
+    "RowBlocks",
+    "SampledRows",
+    "build_blocked",
+    "refine_blocked",
+]

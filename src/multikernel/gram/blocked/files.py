@@ -1,0 +1,157 @@
+"""Factors in files: an engine whose blocks stay on the disk, and rows to start from."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.gram.blocked.blocks import RowBlocks, Task
+from multikernel.gram.blocked.build import SampledRows
+from multikernel.gram.blocked.factors import FactorBlock
+from multikernel.gram.blocked.plan import moments, normalised, raw_block, replaced
+from multikernel.gram.files import PathLike, evenly_spaced, scratch
+from multikernel.gram.landmarks import LowRank
+from multikernel.linalg.threads import run_blocks
+
+BLOCK_ROWS = 10_000
+"""Rows of a block. What a thread makes of one, such as 250 columns in float64, stays
+below 32 MB: memory that the C library hands out again without asking the system, which
+took most of the time of blocks of 131 072 rows."""
+
+BLOCKS_PER_FILE = 32
+"""Blocks of one file: a process may have some thousand files open."""
+
+SAMPLED_ROWS = 50_000
+"""Rows that landmarks are chosen from. Of a million rows of the generated problem a
+sample of them left no more than one of all rows did (benchmarks/scale/memmap.py)."""
+
+EPS32 = float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """A function of a block that is called whenever its result is asked for."""
+
+    task: Task
+    items: tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class FileEngine:
+    """Calls functions on all threads, and keeps factors in files.
+
+    Factors that are not normalised yet are not kept at all: they are asked for twice
+    or three times, and are computed anew, which takes less than writing them.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Where the files are; they go with the blocks.
+    dtype : {"float64", "float32"}
+        In what precision factors are stored.
+    tell : callable, optional
+        Called with the share of building that is done.
+    """
+
+    folder: PathLike
+    dtype: str
+    tell: Callable[[float], None] | None = None
+    _free: dict[tuple[int, int], list[Array]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def map(self, task: Task, *each: Sequence[Any]) -> list[Any]:
+        """Return what a function returns for the items of sequences, or how to."""
+        items = list(zip(*each, strict=True))
+        inner = task.func if isinstance(task, partial) else task
+        if inner in (raw_block, replaced):
+            return [Deferred(task, own) for own in items]
+        results: list[Any] = [None] * len(items)
+        finished: list[int] = []
+
+        def work(place: int) -> None:
+            result = _value(Deferred(task, items[place]))
+            if isinstance(result, FactorBlock):
+                result = self._kept(result)
+            results[place] = result
+            finished.append(place)
+            if self.tell is not None and inner in (moments, normalised):
+                done = len(finished) / len(items)
+                self.tell(0.5 * done + (0.5 if inner is normalised else 0.0))
+
+        run_blocks(work, range(len(items)))
+        self._free.clear()
+        return results
+
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return what handles stand for."""
+        return [_value(handle) for handle in handles]
+
+    def room(self) -> int:
+        """Return the bytes that may be held, were they all in float64."""
+        place = Path(self.folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return shutil.disk_usage(place).free * (2 if self.dtype == "float32" else 1)
+
+    def _kept(self, block: FactorBlock) -> FactorBlock:
+        """Return a block whose arrays are mapped from a file."""
+        n_rows, rank = block.Z.shape
+        n_roots = 0 if block.roots is None else len(block.roots)
+        array = self._place((rank + n_roots, n_rows))
+        array[:rank] = block.Z.T
+        if block.roots is None:
+            return FactorBlock(array.T)
+        # Bounds stay bounds when they are rounded.
+        up = 1.0 + EPS32 if self.dtype == "float32" else 1.0
+        array[rank:] = block.roots * up
+        return FactorBlock(array[:rank].T, array[rank:])
+
+    def _place(self, shape: tuple[int, int]) -> Array:
+        """Return room for a block in a file."""
+        with self._lock:
+            free = self._free.setdefault(shape, [])
+            if not free:
+                number = BLOCKS_PER_FILE if shape[1] == BLOCK_ROWS else 1
+                free.extend(scratch(self.folder, (number, *shape), self.dtype))
+            return free.pop()
+
+
+def _value(handle: Any) -> Any:
+    """Return what a handle stands for, computing what was deferred."""
+    if isinstance(handle, Deferred):
+        return handle.task(*(_value(item) for item in handle.items))
+    return [_value(h) for h in handle] if isinstance(handle, list) else handle
+
+
+def rows_for_files(
+    X: Array, options: LowRank, tell: Callable[[float], None] | None = None
+) -> SampledRows:
+    """Return the rows of a table, whose factors are to be held in files.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The table, in memory or mapped from a file.
+    options : LowRank
+        With a folder.
+    tell : callable, optional
+        Called with the share of building that is done.
+
+    Returns
+    -------
+    rows : SampledRows
+        Blocks are views of the table.
+    """
+    assert options.folder is not None
+    starts = np.arange(0, X.shape[0], BLOCK_ROWS)
+    ends = np.append(starts, X.shape[0])
+    parts = tuple(X[a:b] for a, b in pairwise(ends.tolist()))
+    engine = FileEngine(options.folder, options.dtype, tell)
+    sample = X[evenly_spaced(X.shape[0], SAMPLED_ROWS)]
+    return SampledRows(RowBlocks(engine, parts, ends), np.array(sample))

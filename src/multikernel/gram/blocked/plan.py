@@ -1,0 +1,318 @@
+"""Factors at rows that landmarks were not chosen from, and what is left there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.blocked.factors import FactorBlock
+from multikernel.gram.factorise import grown_triangle
+from multikernel.gram.factors import kernel_features
+from multikernel.gram.growth import (
+    EPS,
+    ROUNDING,
+    Factor,
+    inverse_roots,
+    kernel_columns,
+    on_its_columns,
+)
+from multikernel.gram.landmarks import Landmarks
+from multikernel.kernels.base import (
+    Kernel,
+    checked_values,
+    kernel_diagonal,
+    kernel_name,
+)
+
+ROWS_AT_ONCE = 2**16
+"""Rows between which and its landmarks a kernel is computed at a time: with a hundred
+landmarks that is 50 MB, far more than a call costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """The factor of one kernel at some rows, before it is normalised.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rank, n_rows)
+        The factor, transposed.
+    bound : ndarray of shape (n_rows,) or None
+        The residual's diagonal with what it may be off by; None where it is zero.
+    size : float
+        Weighted sum of the kernel's diagonal.
+    left : float
+        Weighted sum of the bound.
+    mean : ndarray of shape (rank,)
+        Weighted sum of the factor.
+    """
+
+    rows: Array
+    bound: Array | None
+    size: float
+    left: float
+    mean: Array
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPlan:
+    """How to compute the factor of one kernel at any rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, its columns given by indices.
+    owner : str
+        What to call it in a message.
+    landmarks : ndarray of shape (rank, n_columns)
+        Its landmarks, on its columns; none where its features are its factor.
+    triangle : ndarray of shape (rank, rank)
+        The factor's values there.
+    rank : int
+        How many columns the factor has.
+    cosine : bool
+        Whether the kernel is divided by the roots of its diagonal.
+    """
+
+    kernel: Kernel
+    owner: str
+    landmarks: Array
+    triangle: Array
+    rank: int
+    cosine: bool
+
+    def __call__(self, X: Array, weights: Array) -> KernelRows:
+        """Return the factor at some rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            All columns of the rows.
+        weights : ndarray of shape (n_rows,)
+            Their weights.
+        """
+        if self.landmarks.shape[0]:
+            return self._by_landmarks(X, weights)
+        features = kernel_features(self.kernel, X)
+        # A zero kernel without landmarks has a column of zeros as its factor.
+        if features is None:
+            columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
+            diagonal = np.maximum(columns.diagonal(), 0.0)
+            rows = np.zeros((1, X.shape[0]))
+            return _weighed(rows, diagonal.copy(), diagonal, weights)
+        rows = np.array(features.T, order="C")
+        diagonal = np.einsum("ri,ri->i", rows, rows)
+        if self.cosine:
+            rows *= inverse_roots(diagonal)
+            diagonal = np.where(diagonal > 0.0, 1.0, 0.0)
+        return _weighed(rows, None, diagonal, weights)
+
+    def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
+        """Return R^-T k(landmarks, rows), a part of the rows at a time."""
+        columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
+        diagonal = columns.diagonal()
+        kernel, _ = on_its_columns(self.kernel, X[:1])
+        own = np.ones(self.rank)
+        if columns.roots is not None:
+            own = inverse_roots(kernel_diagonal(kernel, self.landmarks))
+        rows = np.empty((self.rank, X.shape[0]))
+        for start in range(0, X.shape[0], ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            some = columns.X[part]
+            shape = self.rank, some.shape[0]
+            K = checked_values(lambda: kernel(self.landmarks, some), shape, self.owner)  # noqa: B023
+            if columns.roots is not None:
+                K = own[:, None] * K * columns.roots[part]
+            rows[:, part] = solve_triangular(
+                self.triangle, K, lower=True, check_finite=False
+            )
+        bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
+        bound += (ROUNDING + self.rank) * EPS * np.abs(diagonal)
+        return _weighed(rows, bound, diagonal, weights)
+
+
+def _weighed(
+    rows: Array, bound: Array | None, diagonal: Array, weights: Array
+) -> KernelRows:
+    """Return a factor with its weighted sums."""
+    left = 0.0 if bound is None else float(weights @ bound)
+    return KernelRows(rows, bound, float(weights @ diagonal), left, rows @ weights)
+
+
+def planned(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
+    """Return how to compute at any rows what a factor is on its own samples.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        The samples, and the kernels.
+    m : int
+        The kernel.
+    factor : Factor
+        Its factor, not normalised.
+    """
+    kernel = landmarks.dictionary[m]
+    _, own = on_its_columns(kernel, landmarks.samples[factor.landmarks])
+    exact = factor.landmarks.size < factor.rows.shape[0]
+    return KernelPlan(
+        kernel,
+        f"Kernel {m} ({kernel_name(kernel)})",
+        own,
+        np.empty((0, 0)) if exact else grown_triangle(factor, None),
+        max(factor.rows.shape[0], 1),
+        landmarks.cosine,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RawBlock:
+    """The factors of kernels at some rows, before they are normalised.
+
+    Parameters
+    ----------
+    own : mapping of int to KernelRows
+        Those of each kernel.
+    """
+
+    own: Mapping[int, KernelRows] = field(default_factory=dict)
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays, which schedulers go by."""
+        return sum(k.rows.nbytes + k.rows[0].nbytes for k in self.own.values())
+
+
+def raw_block(X: Array, weights: Array, plans: Mapping[int, KernelPlan]) -> RawBlock:
+    """Return the factors of some kernels at the rows of a block."""
+    return RawBlock({m: plan(X, weights) for m, plan in plans.items()})
+
+
+def replaced(
+    X: Array, old: RawBlock, weights: Array, plans: Mapping[int, KernelPlan]
+) -> RawBlock:
+    """Return a block in which some kernels have other factors."""
+    return RawBlock({**old.own, **raw_block(X, weights, plans).own})
+
+
+def moments(block: RawBlock) -> tuple[Array, Array, Array]:
+    """Return the weighted sums of a block, kernel by kernel."""
+    own = [block.own[m] for m in sorted(block.own)]
+    sizes, left = np.array([k.size for k in own]), np.array([k.left for k in own])
+    return sizes, left, np.concatenate([k.mean for k in own])
+
+
+def worst_rows(
+    X: Array, block: RawBlock, sizes: Array, kernels: list[int], most: int
+) -> tuple[Array, Array]:
+    """Return the rows that kernels leave most of, and how much that is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The rows.
+    block : RawBlock
+        Their factors.
+    sizes : ndarray of shape (n_rows,)
+        What residuals are multiplied by.
+    kernels : list of int
+        The kernels.
+    most : int
+        Rows of each at most.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_found, n_features)
+    left : ndarray of shape (n_found, 2)
+        The kernel, and what is left.
+    """
+    found, left = [X[:0]], [np.empty((0, 2))]
+    for m in kernels:
+        bound = block.own[m].bound
+        if bound is None:
+            continue
+        values = bound * sizes
+        chosen = np.argsort(-values, kind="stable")[:most]
+        found.append(X[chosen])
+        left.append(np.column_stack([np.full(chosen.size, m), values[chosen]]))
+    return np.concatenate(found), np.concatenate(left)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How a factor is normalised: it becomes sqrt(scale) (Z - 1 shift).
+
+    Parameters
+    ----------
+    scale : float
+        What the kernel is multiplied by.
+    shift : ndarray of shape (rank,) or None
+        What is taken from the factor.
+    """
+
+    scale: float
+    shift: Array | None
+
+
+def renewed(
+    old: FactorBlock,
+    block: RawBlock,
+    scalings: Sequence[Scaling],
+    parts: Sequence[slice],
+) -> FactorBlock:
+    """Return a block in which some kernels have new factors, which are normalised.
+
+    Parameters
+    ----------
+    old : FactorBlock
+        The block.
+    block : RawBlock
+        The factors that are new.
+    scalings : sequence of Scaling
+        Of all kernels.
+    parts : sequence of slice
+        Their columns in the old block.
+    """
+    new, n_rows = block.own, old.Z.shape[0]
+    ranks = [
+        new[m].rows.shape[0] if m in new else part.stop - part.start
+        for m, part in enumerate(parts)
+    ]
+    ends = indices_of(np.array(ranks))
+    rows, roots = np.empty((int(ends[-1]), n_rows)), np.zeros((len(ranks), n_rows))
+    for m, (scaling, part) in enumerate(zip(scalings, parts, strict=True)):
+        out = rows[ends[m] : ends[m + 1]]
+        if m not in new:
+            out[:] = old.Z[:, part].T
+            roots[m] = 0.0 if old.roots is None else old.roots[m]
+            continue
+        shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
+        np.subtract(new[m].rows, shift, out=out)
+        out *= np.sqrt(scaling.scale)
+        bound = new[m].bound
+        if bound is not None:
+            # Scales of what is no kernel may be negative: such are left out later.
+            roots[m] = np.sqrt(np.maximum(scaling.scale * bound, 0.0))
+    return FactorBlock(rows.T, roots if roots.any() else None)
+
+
+def normalised(block: RawBlock, scalings: Sequence[Scaling]) -> FactorBlock:
+    """Return the factors of a block, normalised, side by side."""
+    n_rows = block.own[0].rows.shape[1]
+    parts = [slice(0, 0)] * len(scalings)
+    return renewed(FactorBlock(np.empty((n_rows, 0))), block, scalings, parts)
+
+
+def facts(
+    block: FactorBlock, weights: Array, parts: Sequence[slice]
+) -> tuple[Array, ...]:
+    """Return traces of a block, weighted sums of its roots, and whether it has any."""
+    traces = np.array([np.vdot(block.Z[:, p], block.Z[:, p]) for p in parts])
+    if block.roots is None:
+        return traces, np.zeros(len(parts)), np.zeros(1)
+    return traces, block.roots @ weights, np.ones(1)
+
+
+def indices_of(ranks: Indices) -> Indices:
+    """Return where columns of kernels of such ranks begin, and end."""
+    return np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])

@@ -1,0 +1,470 @@
+"""Kernels of low rank whose factors are blocks of rows, held anywhere.
+
+Every operation is a map over the blocks, and a sum of R numbers, or of R x R of them,
+with R the total rank. Vectors of one entry per sample, and arrays of one row for each
+kernel of a model, are the caller's: their parts travel to the blocks and back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel.exceptions import StackTooLargeError
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.blocked.blocks import RowBlocks
+from multikernel.gram.blocked.factors import FactorBlock
+from multikernel.gram.factors import tall_form
+from multikernel.gram.low_rank import LowRankStack, Residual
+from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.products import (
+    combined_rows,
+    held_numbers,
+    images_of_sparse,
+    residual_bounds,
+    term_products,
+    traces,
+)
+from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tall import TallMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedColumns:
+    """Some columns of a tall matrix whose rows are in blocks: a `TallMatrix`.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Of `FactorBlock`.
+    columns : ndarray of shape (n_columns,)
+        The columns.
+    """
+
+    blocks: RowBlocks
+    columns: Indices
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_columns)."""
+        return self.blocks.n_rows, self.columns.size
+
+    def inner(self, v: Array) -> Array:
+        """Return Z^T v."""
+        parts = self.blocks.split(v)
+        (total,) = self.blocks.sum(FactorBlock.inner, parts, columns=self.columns)
+        return total
+
+    def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
+        """Return for every part of the columns their products with its own vector."""
+        products = np.zeros((self.columns.size, *vectors.shape[2:]))
+        used = np.flatnonzero(vectors.reshape(len(parts), -1).any(axis=1))
+        if not used.size:
+            return products
+        # The columns of a part are neighbours, here as in the whole matrix.
+        own = [self.columns[parts[m]] for m in used.tolist()]
+        # A view where all are used: vectors are as many as kernels of a model.
+        some = vectors if used.size == len(parts) else vectors[used]
+        (total,) = self.blocks.sum(
+            FactorBlock.inner_of_each,
+            self.blocks.split(np.moveaxis(some, 1, 0)),
+            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+        )
+        every = np.arange(self.columns.size)
+        products[np.concatenate([every[parts[m]] for m in used.tolist()])] = total
+        return products
+
+    def images(self, u: Array, parts: Sequence[slice]) -> Array:
+        """Return Z_m u_m for some parts."""
+        if not parts:
+            return np.empty((0, self.shape[0], *u.shape[1:]))
+        own = [self.columns[part] for part in parts]
+        images = self.blocks.joined(
+            FactorBlock.images,
+            u=np.concatenate([u[part] for part in parts]),
+            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+        )
+        return np.ascontiguousarray(np.moveaxis(images, 0, 1))
+
+    def times(self, u: Array) -> Array:
+        """Return Z u."""
+        used = np.flatnonzero(u.reshape(u.shape[0], -1).any(axis=1))
+        if not used.size:
+            return np.zeros((self.shape[0], *u.shape[1:]))
+        return self.blocks.joined(
+            FactorBlock.times, u=u[used], columns=self.columns[used]
+        )
+
+    def squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z^T diag(w) Z."""
+        parts = self.blocks.split(weights)
+        (total,) = self.blocks.sum(FactorBlock.squares, parts, columns=self.columns)
+        return total
+
+    def gram(
+        self, weights: Array, columns: Indices, sides: Array
+    ) -> tuple[Array, Array]:
+        """Return A^T diag(w) A and A^T diag(w) B."""
+        gram, inner = self.blocks.sum(
+            FactorBlock.gram,
+            self.blocks.split(weights),
+            self.blocks.split(sides),
+            columns=self.columns[columns],
+        )
+        return gram, inner
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows."""
+        return self.blocks.rows(FactorBlock.rows, indices, columns=self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedStack:
+    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, in blocks of rows.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Of `FactorBlock`.
+    offsets : ndarray of shape (n_all + 1,)
+        The columns of each kernel in the blocks.
+    traces : ndarray of shape (n_all,)
+        Traces of the matrices.
+    means : ndarray of shape (n_all,), optional
+        Those of `Residual`, where the factors leave one; None where they leave none.
+    chosen : ndarray of shape (n_kernels,), optional
+        The kernels of this stack; all when left out.
+    """
+
+    blocks: RowBlocks
+    offsets: Indices
+    traces: Array
+    means: Array | None = None
+    chosen: Indices | None = None
+    _latest: list[Array] = field(default_factory=list)
+
+    @property
+    def kernels(self) -> Indices:
+        """Return the numbers of the kernels in the blocks."""
+        return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.kernels.size, self.blocks.n_rows, self.blocks.n_rows
+
+    @property
+    def ranks(self) -> Indices:
+        """Return the number of columns of every factor, shape (n_kernels,)."""
+        return np.diff(self.offsets)[self.kernels]
+
+    @cached_property
+    def places(self) -> Indices:
+        """Return where the kernels' columns begin and end in `columns`."""
+        return np.concatenate([[0], np.cumsum(self.ranks)])
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Return the columns of every kernel in the blocks."""
+        starts, ends = self.offsets[self.kernels], self.offsets[self.kernels + 1]
+        return [
+            slice(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def columns_of_all(self) -> Indices:
+        """Return the numbers of the kernels' columns in the blocks, in order."""
+        return np.concatenate([np.arange(p.start, p.stop) for p in self.parts])
+
+    @cached_property
+    def factors(self) -> BlockedColumns:
+        """Return the factors of the kernels, side by side."""
+        return BlockedColumns(self.blocks, self.columns_of_all)
+
+    @cached_property
+    def own_products(self) -> list[Array]:
+        """Return Z_m^T Z_m for every kernel."""
+        (flat,) = self.blocks.sum(FactorBlock.own_products, parts=self.parts)
+        ranks = self.ranks
+        pieces = np.split(flat, np.cumsum(ranks**2)[:-1])
+        return [p.reshape(r, r) for p, r in zip(pieces, ranks.tolist(), strict=True)]
+
+    def coordinates(self, coefs: Array) -> Array:
+        """Return Z_m^T coefs[m] for every m, one after another.
+
+        Parameters
+        ----------
+        coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
+            A vector, or some, for each kernel.
+
+        Returns
+        -------
+        coordinates : ndarray of shape (total_rank[, n_outputs])
+        """
+        return self.factors.inner_of_each(coefs, self._own_parts)
+
+    def own_coordinates(self, m: int, coefs: Array) -> Array:
+        """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
+        return self.take(np.array([m])).coordinates(coefs[None])
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        return self.forms_and_bounds(v)[0]
+
+    def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms, and bounds on what the residual adds to them.
+
+        Both are fetched at once. What is known of the last vector is kept, since it is
+        asked for one after the other.
+        """
+        if self._latest and np.array_equal(self._latest[0], v):
+            return self._latest[1], self._latest[2]
+        first, sums, total = self.blocks.sum(
+            FactorBlock.forms,
+            self.blocks.split(v),
+            columns=self.columns_of_all,
+            kernels=self.kernels,
+        )
+        squares = first**2 if v.ndim == 1 else np.sum(first**2, axis=1)
+        forms = np.add.reduceat(squares, self.places[:-1])
+        if self.means is not None:
+            sums += float(np.linalg.norm(total)) * self.means[self.kernels]
+        self._latest[:] = [v.copy(), forms, sums**2]
+        return self._latest[1], self._latest[2]
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        return self._images(self.factors.inner(v))
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        return self._images(self.coordinates(coefs))
+
+    def _images(self, u: Array) -> Array:
+        return self.factors.images(u, self._own_parts)
+
+    @cached_property
+    def _own_parts(self) -> list[slice]:
+        """Return the kernels' columns among those of `factors`."""
+        return [slice(a, b) for a, b in pairwise(self.places.tolist())]
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        return BlockedMatrix(self, np.array(weights, dtype=np.float64))
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
+        rows = self.factors.rows(indices)
+        u = [rows[:, a:b].T for a, b in pairwise(self.places.tolist())]
+        return self._images(np.concatenate(u))
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_rows)."""
+        return self.blocks.joined(FactorBlock.diagonals, parts=self.parts).T.copy()
+
+    def take(self, kernels: Indices) -> "BlockedStack":
+        """Return the stack of the chosen kernels, a view."""
+        return replace(self, chosen=self.kernels[kernels], _latest=[])
+
+    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+        """Return the stack on the chosen samples, whose factors are copied here.
+
+        Raises
+        ------
+        StackTooLargeError
+            If they would not fit into half of the memory that is free here.
+        """
+        rows, cols = np.asarray(rows), np.asarray(cols)
+        needed = 8 * (rows.size + cols.size) * self.factors.shape[1]
+        limit = byte_limit(None)
+        if needed > limit:
+            raise StackTooLargeError(
+                f"The factors of {rows.size} and {cols.size} samples take "
+                f"{readable_bytes(needed)} on one machine, which has room for "
+                f"{readable_bytes(limit)}: take fewer samples."
+            )
+        left = self.factors.rows(rows)
+        if not np.array_equal(rows, cols):
+            return LowRankStack(left, self.factors.rows(cols), self.places)
+        residual = None
+        if self.means is not None:
+            roots = self.blocks.rows(FactorBlock.root_rows, rows).T[self.kernels]
+            residual = Residual(roots, self.means[self.kernels])
+        return LowRankStack(left, left, self.places, residual)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedMatrix:
+    """A weighted sum of such kernels, never formed.
+
+    Parameters
+    ----------
+    stack : BlockedStack
+        The kernels.
+    weights : ndarray of shape (n_kernels,)
+        Their weights.
+    """
+
+    stack: BlockedStack
+    weights: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_cols)."""
+        return self.stack.shape[1:]
+
+    @cached_property
+    def _used(self) -> tuple[BlockedColumns, Array]:
+        """Return the columns that have a weight, and their weights."""
+        weights = np.repeat(self.weights, self.stack.ranks)
+        used = np.flatnonzero(weights)
+        columns = self.stack.columns_of_all[used]
+        return BlockedColumns(self.stack.blocks, columns), weights[used]
+
+    def matvec(self, v: Array) -> Array:
+        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
+        Z, weights = self._used
+        if not weights.size:
+            return np.zeros(v.shape)
+        return Z.times((Z.inner(v).T * weights).T)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_rows, n_indices)."""
+        Z, weights = self._used
+        if not weights.size:
+            return np.zeros((self.shape[0], indices.size))
+        return Z.times((Z.rows(indices) * weights).T)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_rows,)."""
+        return np.asarray(self.weights @ self.stack.diagonals())
+
+    def solve(
+        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
+    ) -> Array:
+        """Solve (K + diag(shift) + U U^T) x = rhs.
+
+        By the Woodbury identity, as `LowRankMatrix.solve`; a matrix whose rank is not
+        below n is made here.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the matrix is not positive definite.
+        """
+        Z, weights = self._used
+        n, rank = self.shape[0], weights.size
+        U = np.zeros((n, 0)) if low_rank is None else low_rank
+        thin = 0 < rank < n and np.all(weights >= 0.0) and np.all(shift > 0.0)
+        if not thin:
+            return solve_shifted(self.columns(np.arange(n)), rhs, shift, low_rank)
+        inverse, roots = 1.0 / shift, np.sqrt(weights)
+        sides = np.column_stack([U, rhs])
+        G, inner = Z.gram(inverse, np.arange(rank), sides)
+        # With V = [Z w^(1/2), U] it is D + V V^T.
+        scaled = roots[:, None] * inner
+        across = U.T @ (inverse[:, None] * sides)
+        k = U.shape[1]
+        system = np.block(
+            [
+                [roots[:, None] * G * roots, scaled[:, :k]],
+                [scaled[:, :k].T, across[:, :k]],
+            ]
+        )
+        right = np.vstack([scaled[:, k:], across[:, k:]])
+        c = solve_shifted(system, right, np.ones(rank + k), None)
+        x = sides[:, k:] - Z.times(roots[:, None] * c[:rank]) - U @ c[rank:]
+        return np.asarray((inverse[:, None] * x).reshape(rhs.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedTerms:
+    """What images of kernels' own vectors say, by their coordinates: `TermProducts`.
+
+    Parameters
+    ----------
+    stack : BlockedStack
+        The kernels.
+    coordinates : ndarray of shape (total_rank[, n_outputs])
+        Z_m^T c_m, one after another.
+    """
+
+    stack: BlockedStack
+    coordinates: Array
+
+    def _split(self) -> list[Array]:
+        return np.split(self.coordinates, self.stack.places[1:-1])
+
+    @property
+    def forms(self) -> Array:
+        """Return the squared lengths of the coordinates."""
+        return np.array([np.vdot(u, u) for u in self._split()])
+
+    @property
+    def lengths(self) -> Array:
+        """Return the squared lengths of the images."""
+        pairs = zip(self._split(), self.stack.own_products, strict=True)
+        return np.array([np.vdot(u, G @ u) for u, G in pairs])
+
+    @property
+    def traces(self) -> Array:
+        """Return the traces of the kernels."""
+        return traces(self.stack)
+
+    def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
+        """Return sums over the kernels in use, both in one round trip."""
+        stack = self.stack
+        each = np.repeat(used, stack.ranks)
+        both = stack.blocks.joined(
+            FactorBlock.sums,
+            u=self.coordinates[each],
+            units=units[used],
+            columns=stack.columns_of_all[each],
+            parts=[stack.parts[m] for m in np.flatnonzero(used)],
+        )
+        total = both[:, :-1]
+        return (total[:, 0] if self.coordinates.ndim == 1 else total), both[:, -1]
+
+
+@traces.register
+def _(stack: BlockedStack) -> Array:
+    return stack.traces[stack.kernels]
+
+
+@held_numbers.register
+def _(stack: BlockedStack) -> Array:
+    return np.asarray(float(stack.shape[1]) * stack.ranks)
+
+
+@residual_bounds.register
+def _(stack: BlockedStack, v: Array) -> Array:
+    if stack.means is None:
+        return np.zeros(stack.shape[0])
+    return np.array(stack.forms_and_bounds(v)[1])
+
+
+@term_products.register
+def _(stack: BlockedStack, kernels: Indices | None, coefs: Array) -> BlockedTerms:
+    chosen = stack if kernels is None else stack.take(kernels)
+    return BlockedTerms(chosen, chosen.coordinates(coefs))
+
+
+@images_of_sparse.register
+def _(stack: BlockedStack, support: Indices, values: Array) -> Array:
+    v = np.zeros((stack.shape[1], *values.shape[1:]))
+    v[support] = values
+    return stack.matvec(v)
+
+
+@combined_rows.register
+def _(stack: BlockedStack, weights: Array, rows: Indices) -> Array:
+    return stack.combine(weights).columns(rows).T
+
+
+@tall_form.register
+def _(stack: BlockedStack) -> tuple[TallMatrix, Indices]:
+    return stack.factors, stack.places

@@ -1,0 +1,434 @@
+"""Files of Gram matrices: written to their end or refused, and opened again."""
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import FOLDER, PRECISION, check_parameter
+from multikernel.gram.landmarks import LowRank
+from multikernel.gram.memory import readable_bytes
+from multikernel.gram.normalization import Normalization
+from multikernel.linalg.threads import run_blocks
+
+MATRICES, HEADER, LEARNT = "stack.npy", "stack.json", "normalization.npz"
+"""Files of a stack: its matrices, what they are, and what their steps have learnt."""
+
+FORMAT = "multikernel stack 1"
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class MemoryMapped:
+    """Storage of whole kernels in a file, which the system reads as it is needed.
+
+    A folder holds one stack. It is written once; where the same kernels are to be
+    computed on the same samples again, the file is opened. Kernels that are only
+    scaled ("trace", "variance") are written as they are, and scaled as they are used.
+
+    Parameters
+    ----------
+    folder : str or path-like, default=None
+        Where the file is; made if it does not exist. None takes a folder for
+        temporary files, which is removed when the stack is no longer used.
+    dtype : {"float64", "float32"}, default="float64"
+        In what precision matrices are stored; sums are taken in float64.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> from multikernel.gram import MemoryMapped
+    >>> MemoryMapped("kernels", dtype="float32")
+    MemoryMapped(folder='kernels', dtype='float32')
+    """
+
+    folder: PathLike | None = None
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        check_parameter("MemoryMapped", "folder", self.folder, FOLDER)
+        check_parameter("MemoryMapped", "dtype", self.dtype, PRECISION)
+
+
+Storage = str | LowRank | MemoryMapped
+"""What a ``storage`` parameter may be."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file of Gram matrices says of itself.
+
+    Parameters
+    ----------
+    name : str
+        What the stack is.
+    shape : tuple of int
+        (n_kernels, n_rows, n_cols).
+    dtype : str
+        The type of its numbers.
+    normalize : tuple of str
+        The steps that its matrices have been normalised by.
+    source : str
+        A fingerprint of kernels and samples that they were computed from; empty for
+        matrices from elsewhere.
+    checksums : tuple of int
+        Of every matrix.
+    format : str
+        The version of the files.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    normalize: tuple[str, ...] = ()
+    source: str = ""
+    checksums: tuple[int, ...] = field(default=(), repr=False)
+    format: str = FORMAT
+
+
+def write_stack(
+    folder: PathLike | None,
+    header: Header,
+    fill: Callable[[Array], Normalization | None],
+) -> Array:
+    """Write a stack into a folder, its header last.
+
+    Parameters
+    ----------
+    folder : str or path-like or None
+        Where to; made if it does not exist. None takes a temporary one, which is
+        removed with the last array that is mapped from it.
+    header : Header
+        What is written; checksums are added.
+    fill : callable
+        Writes the matrices into an array, and returns what its steps have learnt.
+
+    Returns
+    -------
+    array : ndarray of shape (n_kernels, n_rows, n_cols)
+        The matrices, mapped from the file.
+
+    Raises
+    ------
+    OSError
+        If the folder holds a stack already, or the disk has no room. What was begun
+        is removed.
+    """
+    made = Path(tempfile.mkdtemp("", "multikernel-")) if folder is None else None
+    place = Path(folder) if made is None else made  # type: ignore[arg-type]
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        array = new_file(place / MATRICES, header.shape, header.dtype)
+        try:
+            _fill(place, array, header, fill)
+        except BaseException:
+            for name in (MATRICES, LEARNT, f"{HEADER}.partial"):
+                (place / name).unlink(missing_ok=True)
+            raise
+        mapped = _mapped(place / MATRICES)
+    except BaseException:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        raise
+    if made is not None:
+        weakref.finalize(backing(mapped), shutil.rmtree, made, ignore_errors=True)
+    return mapped
+
+
+def _fill(
+    place: Path,
+    array: "np.memmap[Any, Any]",
+    header: Header,
+    fill: Callable[[Array], Normalization | None],
+) -> None:
+    """Write the files of a stack, the header last: only what is whole has one."""
+    learnt = fill(array)
+    array.flush()
+    if learnt is not None:
+        np.savez(place / LEARNT, **_arrays(learnt))
+    text = json.dumps(asdict(replace(header, checksums=checksums(array))), indent=1)
+    begun = place / f"{HEADER}.partial"
+    begun.write_text(text, encoding="utf-8")
+    begun.replace(place / HEADER)
+
+
+def open_stack(path: PathLike) -> tuple[Array, Header | None]:
+    """Open Gram matrices in a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A folder that `write_stack` has written, or a file of NumPy's format (.npy)
+        that holds one matrix, (n_rows, n_cols), or several, (n_kernels, n_rows,
+        n_cols).
+
+    Returns
+    -------
+    array : ndarray of shape (n_kernels, n_rows, n_cols)
+        The matrices, mapped from the file.
+    header : Header or None
+        What is known of them; None for a file that has no header.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+    ValueError
+        If it was not written to its end, was damaged, or holds something else.
+    """
+    file = Path(path)
+    if file.name == MATRICES:
+        file = file.parent
+    header = read_header(file) if file.is_dir() else None
+    array = _mapped(file if header is None else file / MATRICES)
+    if header is None:
+        return array, None
+    if header.shape != array.shape or header.dtype != array.dtype.name:
+        raise ValueError(
+            f"{file / HEADER} speaks of {header.dtype} of shape {header.shape}, but "
+            f"{MATRICES} holds {array.dtype.name} of shape {array.shape}: it was "
+            "changed. Write the stack again."
+        )
+    found = checksums(array)
+    if found != header.checksums:
+        pairs = zip(found, header.checksums, strict=True)
+        m = next(m for m, (a, b) in enumerate(pairs) if a != b)
+        raise ValueError(
+            f"Matrix {m} in {file / MATRICES} is not what was written: its checksum "
+            "differs. Write the stack again."
+        )
+    return array, header
+
+
+def read_header(folder: Path) -> Header:
+    """Return the header of a folder's stack, or say that it has none."""
+    path = folder / HEADER
+    if not path.exists():
+        begun = (folder / MATRICES).exists()
+        raise ValueError(
+            f"{folder / MATRICES} was not written to its end, as it has no {HEADER}: "
+            "remove the folder, and write the stack again."
+            if begun
+            else f"{folder} holds no stack of Gram matrices ({HEADER})."
+        )
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+        known = {f.name: given[f.name] for f in fields(Header)}
+        for name in ("shape", "normalize", "checksums"):
+            known[name] = tuple(known[name])
+        header = Header(**known)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is no header of a stack ({error}).") from error
+    if header.format != FORMAT:
+        raise ValueError(
+            f"{path} has the format {header.format!r}, and {FORMAT!r} is read."
+        )
+    return header
+
+
+def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
+    """Return what the steps of a folder's stack have learnt.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder.
+    empty : Normalization
+        The steps, which have learnt nothing yet.
+    """
+    with np.load(Path(folder) / LEARNT, allow_pickle=False) as arrays:
+        steps = [
+            replace(
+                step,  # type: ignore[type-var]
+                **{
+                    name.partition(".")[2]: values
+                    for name, values in arrays.items()
+                    if name.partition(".")[0] == str(place)
+                },
+            )
+            for place, step in enumerate(empty.steps)
+        ]
+    return Normalization(tuple(steps))
+
+
+def _arrays(learnt: Normalization) -> dict[str, Any]:
+    """Return the arrays of all steps, each with its step's number before its name."""
+    return {
+        f"{place}.{f.name}": getattr(step, f.name)
+        for place, step in enumerate(learnt.steps)
+        for f in fields(step)  # type: ignore[arg-type]
+        if isinstance(getattr(step, f.name), np.ndarray)
+    }
+
+
+def joined(
+    matrices: Sequence[Array], folder: PathLike | None = None, name: str = "grams"
+) -> Array:
+    """Copy matrices into one file, one after another.
+
+    Parameters
+    ----------
+    matrices : sequence of ndarray of shape (n_rows, n_cols)
+        In memory or mapped from files of their own; float32 where all are.
+    folder : str or path-like, optional
+        Where to; a temporary one when left out.
+    name : str, default="grams"
+        What the header calls them.
+
+    Returns
+    -------
+    array : ndarray of shape (n_kernels, n_rows, n_cols)
+        Mapped from the file.
+    """
+    single = all(matrix.dtype == np.float32 for matrix in matrices)
+    shape = (len(matrices), *matrices[0].shape)
+    dtype = "float32" if single else "float64"
+
+    def fill(array: Array) -> None:
+        # One by one, in order: no more is held than the system wants to.
+        for place, matrix in zip(array, matrices, strict=True):
+            place[...] = matrix
+
+    return write_stack(folder, Header(name, shape, dtype), fill)
+
+
+def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
+    """Return an array in a new file, the room of which is taken at once.
+
+    Parameters
+    ----------
+    path : Path
+        A file that does not exist.
+    shape : sequence of int
+        Its shape.
+    dtype : str
+        Its type.
+
+    Raises
+    ------
+    OSError
+        If it exists, or if the disk has no room. A process that went on to write by
+        way of its memory on a full disk would be ended by the system.
+    """
+    n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
+    header = {"descr": np.dtype(dtype).str, "fortran_order": False}
+    try:
+        with path.open("xb") as file:
+            npy.write_array_header_2_0(file, header | {"shape": tuple(shape)})
+            file.flush()
+            _take_room(file, n_bytes)
+    except FileExistsError as error:
+        raise FileExistsError(
+            f"{path} exists: it is being written, or was not written to its end. Name "
+            "another folder, or remove this one."
+        ) from error
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise OSError(
+            f"{path} needs {readable_bytes(n_bytes)}, and cannot have them "
+            f"({error.strerror}): the disk has {free_bytes(path.parent)}. Name another "
+            "folder, or use fewer kernels or dtype='float32'."
+        ) from error
+    return npy.open_memmap(path, "r+")
+
+
+def _take_room(file: BinaryIO, n_bytes: int) -> None:
+    """Make a file longer, so that the disk has given all of it."""
+    if hasattr(os, "posix_fallocate"):
+        if n_bytes:
+            os.posix_fallocate(file.fileno(), file.tell(), n_bytes)
+        return
+    block = bytes(2**20)
+    for start in range(0, n_bytes, len(block)):
+        file.write(block[: n_bytes - start])
+
+
+def scratch(folder: PathLike | None, shape: Sequence[int], dtype: str) -> Array:
+    """Return an array to write to, in a temporary file that goes with it.
+
+    Parameters
+    ----------
+    folder : str or path-like or None
+        Where the file is; among the system's temporary ones where it is None.
+    shape : sequence of int
+        Its shape.
+    dtype : str
+        Its type.
+    """
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp("", "multikernel-", folder))
+    try:
+        array = new_file(made / MATRICES, shape, dtype)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    weakref.finalize(array, shutil.rmtree, made, ignore_errors=True)
+    return np.asarray(array)
+
+
+def free_bytes(folder: Path) -> str:
+    """Return what a disk has left."""
+    return readable_bytes(shutil.disk_usage(folder).free) + " left"
+
+
+def checksums(array: Array) -> tuple[int, ...]:
+    """Return a checksum of every matrix, on all threads."""
+    found = np.zeros(array.shape[0], dtype=np.int64)
+
+    def add(m: int) -> None:
+        found[m] = zlib.crc32(array[m])
+
+    run_blocks(add, range(array.shape[0]))
+    return tuple(found.tolist())
+
+
+def backing(array: Any) -> "np.memmap[Any, Any] | None":
+    """Return the mapped file that an array is a view of, or None."""
+    file = None
+    while array is not None:
+        file = array if isinstance(array, np.memmap) else file
+        array = getattr(array, "base", None)
+    return file
+
+
+def evenly_spaced(n_rows: int, most: int) -> Indices:
+    """Return at most so many rows of a table, evenly spaced."""
+    return np.unique(np.linspace(0, n_rows - 1, min(most, n_rows)).astype(np.intp))
+
+
+def _mapped(path: Path) -> Array:
+    """Return the matrices of a file, of three axes, as a view of it."""
+    try:
+        array = np.asarray(npy.open_memmap(path, "r"))
+    except (ValueError, EOFError) as error:
+        raise ValueError(
+            f"{path} is no file of an array in NumPy's format ({error})."
+        ) from error
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or array.dtype not in (np.float64, np.float32):
+        raise ValueError(
+            f"{path} holds {array.dtype} of shape {array.shape}; Gram matrices are "
+            "float64 or float32 of shape (n_kernels, n_rows, n_cols)."
+        )
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"{path} holds its numbers in Fortran's order: write "
+            "numpy.ascontiguousarray(K), so that each matrix is read in one piece."
+        )
+    return array

@@ -1,0 +1,297 @@
+"""A fitted model as one HTML page that needs no network."""
+
+import base64
+import html
+import importlib
+import io
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import metrics
+from sklearn.base import is_classifier
+
+from multikernel._typing import Array
+from multikernel.display import (
+    ContributionDisplay,
+    ConvergenceDisplay,
+    HullDisplay,
+    KernelWeightsDisplay,
+    RegularizationPathDisplay,
+)
+from multikernel.display.fitted import final_estimator
+from multikernel.persistence import PathLike, check_place, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 50
+"""Kernels that a table lists; a report is read, and a data frame has them all."""
+
+MOST_CURVES = 6
+"""Shape functions drawn, of the kernels with the largest shares of the variance."""
+
+CURVE_SIZE = 4.2, 3.2
+"""Inches of a shape function: letters stay readable where three stand in a row."""
+
+STYLE = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
+
+Tables = list[tuple[str, Mapping[str, Any]]]
+
+
+def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> str:
+    """Return what a fitted model is and says as one self-contained HTML page.
+
+    What was fitted and how to repeat it, the certificate, scores, tables of kernels
+    and views, pictures of weights, path, shape functions and convergence, and what the
+    fit and this page warn of. Style and pictures are inside: the page needs no
+    network, and is made for a phone and for paper as well.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted multiple kernel model, or a pipeline or search that ends in one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data that the model can predict, best such that it has not seen: scores and
+        shape functions are of these.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Their targets; without, there are no scores.
+    path : str or path-like, default=None
+        A file to write as well, whole or not at all.
+
+    Returns
+    -------
+    page : str
+        The HTML.
+
+    Raises
+    ------
+    TypeError
+        If `model` is no multiple kernel model.
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+    ImportError
+        If matplotlib or pandas is not installed.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor, report
+    >>> x = np.linspace(-2, 2, 40)[:, None]
+    >>> model = SpicyMKLRegressor(alpha=0.1).fit(x, np.sin(x[:, 0]))
+    >>> page = report(model, x, np.sin(x[:, 0]))
+    >>> page.startswith("<!doctype html>"), "http" in page
+    (True, False)
+    """
+    if path is not None:
+        check_place(path)
+    inner = final_estimator(model)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = {} if y is None else _scores(model, X, y)
+        pictures = list(_pictures(model, inner, X))
+    said = [str(warning.message) for warning in caught]
+    title = f"{type(inner).__name__}: {_size(inner)}"
+    page = "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<main><h1>{html.escape(title)}</h1>",
+            _section("Certificate", _certificate(inner)),
+            _section("Scores", _facts(scores) + _on(X)) if scores else "",
+            *(_section(head, _table(columns)) for head, columns in _tables(inner)),
+            *(_section(head, body) for head, body in pictures),
+            _section("What was fitted", _fitted(model, inner)),
+            _section("Warnings", _warned(inner, said)),
+            "</main></body></html>",
+        ]
+    )
+    if path is not None:
+        write_whole(path, page.encode())
+    return page
+
+
+def _section(head: str, body: str) -> str:
+    return f"<section><h2>{html.escape(head)}</h2>{body}</section>"
+
+
+def _size(model: Any) -> str:
+    """Return how many kernels are in use."""
+    return f"{model.active_kernels_.size} of {_n_kernels(model)} kernels in use"
+
+
+def _n_kernels(model: Any) -> int:
+    return int(np.atleast_2d(model.kernel_weights_).shape[1])
+
+
+def _certificate(model: Any) -> str:
+    """Return in words how good a model is proven to be."""
+    gap = float(np.max(model.duality_gap_))
+    status = " ".join(dict.fromkeys(np.atleast_1d(model.status_).tolist()))
+    if np.isnan(gap):
+        return f"<p>{html.escape(status)} This method carries no certificate.</p>"
+    return (
+        f"<p>No other choice of functions lowers the objective by more than "
+        f"<strong>{gap:.2g}</strong> of its value (the relative duality gap; asked for "
+        f"were {model.tol:g}). {html.escape(status)}</p>"
+    )
+
+
+def _scores(model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Return the scores of predictions."""
+    predicted, found = model.predict(X), {}
+    if is_classifier(model) and np.ndim(y) == 1:
+        found["accuracy"] = metrics.accuracy_score(y, predicted)
+        found["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
+        if len(model.classes_) == 2:
+            values = model.decision_function(X)
+            positive = np.asarray(y) == model.classes_[1]
+            if 0 < positive.sum() < positive.size:
+                found["area under the ROC curve"] = metrics.roc_auc_score(
+                    positive, values
+                )
+    elif is_classifier(model):
+        found["accuracy of whole rows"] = metrics.accuracy_score(y, predicted)
+    else:
+        found["R²"] = metrics.r2_score(y, predicted)
+        found["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
+        found["root mean squared error"] = metrics.root_mean_squared_error(y, predicted)
+    return found
+
+
+def _on(X: Any) -> str:
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return f"<p>On the {rows} rows handed to this report.</p>"
+
+
+def _tables(model: Any) -> Tables:
+    """Return the tables of views and of kernels."""
+    tables: Tables = []
+    if hasattr(model, "view_shares_"):
+        tables.append(("Views", model.summary("view").to_dict("list")))
+    if hasattr(model, "hull_"):
+        # A graph has more nodes than can be listed with their shares.
+        return tables
+    kernels = model.summary().head(MOST_ROWS).to_dict("list")
+    return [*tables, ("Kernels", kernels)]
+
+
+def _table(columns: Mapping[str, Any]) -> str:
+    """Return columns as a table in a box that scrolls."""
+    heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_shown(value)}</td>" for value in row) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="box"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><th>{html.escape(str(key))}</th><td>{_shown(value)}</td></tr>"
+        for key, value in facts.items()
+    )
+    return f'<div class="box"><table class="facts">{rows}</table></div>'
+
+
+def _shown(value: Any) -> str:
+    text = f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
+    return html.escape(text)
+
+
+def _pictures(model: Any, inner: Any, X: Any) -> Iterator[tuple[str, str]]:
+    """Yield headings and pictures, of those that a model has something for."""
+    if hasattr(inner, "hull_"):
+        yield "Interactions", _picture(lambda: HullDisplay.from_estimator(inner))
+    elif inner.active_kernels_.size:
+        yield "Weights", _picture(lambda: KernelWeightsDisplay.from_estimator(inner))
+    if hasattr(inner, "cv_results_") and {"alpha_", "C_"} & set(dir(inner)):
+        path = _picture(lambda: RegularizationPathDisplay.from_estimator(inner))
+        yield "Regularization", path
+    curves = "".join(_curves(model, inner, X))
+    if curves:
+        yield "Shape functions", f'<div class="curves">{curves}</div>'
+    if hasattr(inner, "history_"):
+        course = _picture(lambda: ConvergenceDisplay.from_estimator(inner))
+        yield "Convergence", course
+
+
+def _curves(model: Any, inner: Any, X: Any) -> Iterator[str]:
+    """Yield pictures of the largest terms that look at one column or two."""
+    if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
+        return
+    shares = np.atleast_2d(inner.variance_shares_)
+    if len(shares) > 1:
+        return
+    drawn = 0
+    for kernel in np.argsort(-np.abs(shares[0]), kind="stable").tolist():
+        if drawn == MOST_CURVES or shares[0, kernel] == 0.0:
+            return
+        try:
+            curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
+            picture = _picture(curve, CURVE_SIZE)
+        except ValueError:
+            # A kernel on more columns than can be drawn, or on none of a table.
+            continue
+        drawn += 1
+        yield picture
+
+
+def _picture(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
+    """Return a picture inside the page."""
+    pyplot = importlib.import_module("matplotlib.pyplot")
+    with pyplot.rc_context({"figure.max_open_warning": 0, "figure.figsize": size}):
+        figure: Figure = draw().figure_
+        data = io.BytesIO()
+        figure.savefig(data, format="png", dpi=150, bbox_inches="tight")
+        pyplot.close(figure)
+    text = base64.b64encode(data.getvalue()).decode()
+    return f'<img alt="" src="data:image/png;base64,{text}">'
+
+
+def _fitted(model: Any, inner: Any) -> str:
+    """Return what was fitted, with what, and how to do it again."""
+    versions = {
+        name: getattr(importlib.import_module(name), "__version__", "")
+        for name in ("multikernel", "numpy", "scipy", "sklearn")
+    }
+    facts = {
+        "samples": _n_samples(inner),
+        "kernels": _n_kernels(inner),
+        "storage": getattr(inner, "storage_", "dense"),
+        **{f"chosen {k}": v for k, v in _chosen(inner).items()},
+        **versions,
+    }
+    code = html.escape(f"model = {model!r}\nmodel.fit(X, y)")
+    return _facts(facts) + f"<p>To repeat it:</p><pre>{code}</pre>"
+
+
+def _n_samples(model: Any) -> Any:
+    duals: Array = np.asarray(getattr(model, "dual_", np.empty(0)))
+    return max(duals.shape, default="unknown") if duals.size else "unknown"
+
+
+def _chosen(model: Any) -> dict[str, Any]:
+    return dict(getattr(model, "best_params_", {}))
+
+
+def _warned(model: Any, said: list[str]) -> str:
+    """Return what the fit ended with, where that was no success, and warnings."""
+    gap, tol = np.max(model.duality_gap_), getattr(model, "tol", np.inf)
+    if gap > tol:
+        said = [*np.unique(model.status_).tolist(), *said]
+    if not said:
+        return "<p>None.</p>"
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in dict.fromkeys(said))
+    return f"<ul>{items}</ul>"

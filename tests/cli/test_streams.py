@@ -1,0 +1,131 @@
+"""Files read batch by batch: the same models, and predictions as they come."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from multikernel.cli._progress import LiveShare
+from multikernel.cli._streams import by_batches
+from multikernel.persistence import load
+
+FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
+
+
+def report(result):
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("options", [(), ("--no-scale",), ("--storage", "low_rank")])
+def test_a_stream_gives_the_same_model(run, csv, tmp_path, options):
+    common = ("--alpha", 0.02, "--tol", 1e-8, "--json", *options)
+    whole = report(run("fit", csv, *FIT, *common, "--no-stream"))
+    folder = tmp_path / "files"
+    there = ("--stream", "--folder", folder)
+    found = report(run("fit", csv, *FIT, *common, *there))
+    assert found["objective"] == pytest.approx(whole["objective"], rel=1e-7)
+    assert found["training_score"] == whole["training_score"]
+    assert found["storage"] == "low_rank"
+    assert list(folder.iterdir()) == []
+
+
+def test_kernels_in_a_folder_are_used_again(run, csv, tmp_path):
+    options = ("--alpha", 0.02, "--storage", "memmap", "--folder", tmp_path, "--json")
+    first = report(run("fit", csv, *FIT, *options))
+    written = (tmp_path / "stack.npy").stat().st_mtime_ns
+    again = report(run("fit", csv, *FIT, *options))
+    assert (first["objective"], first["storage"]) == (again["objective"], "memmap")
+    assert (tmp_path / "stack.npy").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predictions_are_written_batch_by_batch(
+    run, csv, frame, tmp_path, monkeypatch, suffix
+):
+    monkeypatch.setattr("multikernel.datasets.batches.BATCH_ROWS", 25)
+    model, out = tmp_path / "model.skops", tmp_path / f"out.{suffix}"
+    assert run("fit", csv, *FIT, "--alpha", 0.02, "--stream", "-o", model).stderr == ""
+    data = tmp_path / "rows.parquet"
+    frame.to_parquet(data, index=False)
+    options = ("--target", "outcome", "--drop", "amount", "--proba", "-o", out)
+    result = run("predict", model, data, *options, "--stream")
+    assert result.exit_code == 0, result.stderr
+    assert "60 predictions written" in result.stderr
+    whole = load(model)
+    X = frame[["age", "dose", "width"]]
+    found = pd.read_csv(out) if suffix == "csv" else pd.read_parquet(out)
+    np.testing.assert_array_equal(found["prediction"], whole.predict(X))
+    np.testing.assert_allclose(
+        found["probability_ill"], whole.predict_proba(X)[:, 0], rtol=1e-12
+    )
+    score = f"score: {whole.score(X, frame['outcome']):.6g}"
+    assert score in result.stderr
+    shown = run("predict", model, data, *options[:4], "--stream").stdout
+    assert shown.splitlines()[0] == "prediction"
+    assert len(shown.splitlines()) == 61
+
+
+def test_a_stream_that_fails_leaves_the_old_file(run, csv, frame, tmp_path):
+    model, out = tmp_path / "model.skops", tmp_path / "out.csv"
+    run("fit", csv, *FIT, "--alpha", 0.02, "-o", model)
+    out.write_text("old")
+    frame.assign(dose=np.nan).to_csv(csv, index=False)
+    names = ("--drop", "outcome", "--drop", "amount")
+    result = run("predict", model, csv, *names, "-o", out, "--stream")
+    assert result.exit_code == 1
+    assert "NaN" in result.stderr
+    assert out.read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "model.skops",
+        "out.csv",
+        "patients.csv",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "a.npz", "-t", "y", "--stream"), "--stream is for files ending in"),
+        (("fit", "none.csv", "-t", "y", "--stream"), "none.csv"),
+        (
+            ("fit", "{csv}", *FIT, "--storage", "dense", "--folder", "x"),
+            "--folder is for --storage memmap or low_rank",
+        ),
+    ],
+)
+def test_wrong_options_are_one_sentence(run, csv, arguments, message):
+    result = run(*(str(csv) if a == "{csv}" else a for a in arguments))
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+
+
+def test_large_files_are_read_by_batches(csv, monkeypatch):
+    assert not by_batches(csv, None)
+    monkeypatch.setattr("multikernel.cli._streams.available_bytes", lambda: 1000)
+    assert by_batches(csv, None)
+    assert not by_batches(csv, False)
+
+
+def test_a_log_gets_a_line_now_and_then():
+    screen = io.StringIO()
+    console = Console(file=screen, width=120)
+    with LiveShare("Reading rows.csv", console=console, quiet=0.0) as tell:
+        tell(0.25)
+        tell(0.5, "gap 1e-2")
+    lines = screen.getvalue().splitlines()
+    assert lines[0].startswith("Reading rows.csv: 25%, ")
+    assert lines[1].endswith(" s left, gap 1e-2")
+
+
+def test_a_terminal_gets_percentage_and_time_left():
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=160)
+    with LiveShare("Reading rows.csv", console=console) as tell:
+        tell(0.25)
+        tell._bar.refresh()
+    assert "25%" in screen.getvalue()
+    assert "left" in screen.getvalue()

@@ -1,0 +1,106 @@
+"""Views, categories and groups on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GroupKFold
+
+from multikernel.persistence import load
+
+VIEWS = ("--view", "expression=expr_*", "--view", "clinic=age, site")
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        rng.standard_normal((60, 3)), columns=["expr_0", "expr_1", "age"]
+    )
+    table["site"] = rng.choice(["lung", "skin"], 60)
+    table["patient"] = np.arange(60) // 3
+    table["note"] = "text"
+    effect = np.sin(2 * table["expr_0"]) + (table["site"] == "lung")
+    table["outcome"] = np.where(effect > 0.5, "ill", "well")
+    path = tmp_path / "mixed.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def answer(result):
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("kernels", ["default", "columns", "joint", "linear"])
+def test_views_by_patterns(run, mixed, kernels):
+    options = ("--kernels", kernels, "--alpha", 0.01, "--json")
+    result = run("fit", mixed, "-t", "outcome", *VIEWS, *options)
+    report = answer(result)
+    assert [view["view"] for view in report["views"]] == ["expression", "clinic"]
+    assert sum(view["variance_share"] for view in report["views"]) == pytest.approx(1)
+    assert {kernel["view"] for kernel in report["kernels"]} <= {"expression", "clinic"}
+    names = [kernel["name"] for kernel in report["kernels"]]
+    assert any(name.startswith("category()[clinic") for name in names)
+    assert "Ignored columns in no view: patient, note" in result.stderr
+
+
+def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_path):
+    path = tmp_path / "model.skops"
+    search = ("--cv", 3, "--group", "patient", "--set", "n_alphas=5")
+    shown = run("fit", mixed, "-t", "outcome", *VIEWS, *search, "-o", path)
+    assert shown.exit_code == 0, shown.stderr
+    for said in ("alpha chosen", "accuracy in cross-validation", "training accuracy"):
+        assert said in shown.stdout
+    model = load(path)["model"]
+    assert model.cv == GroupKFold(3) or isinstance(model.cv, GroupKFold)
+    assert model.n_splits_ == 3
+    report = answer(run("inspect", path, "--json"))
+    assert report["alpha"] == model.alpha_
+    assert report["score"] == model.best_score_
+    assert report["scoring"] == "accuracy"
+    assert "share" in run("inspect", path).stdout
+    table = pd.read_csv(mixed).assign(extra=1, more="words")
+    table.to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", path, tmp_path / "new.csv", "-t", "outcome", "--json")
+    assert "model does not know: patient, note, extra, more" in result.stderr
+    labels = answer(result)["prediction"]
+    assert labels == load(path).predict(table).tolist()
+    table.drop(columns="expr_1").to_csv(tmp_path / "less.csv", index=False)
+    result = run("predict", path, tmp_path / "less.csv")
+    assert result.exit_code == 1
+    assert "has no 'expr_1'" in result.stderr
+
+
+def test_categories_without_views(run, mixed):
+    drop = ("--drop", "note", "--drop", "patient", "--category", "site")
+    report = answer(
+        run("fit", mixed, "-t", "outcome", *drop, "--alpha", 0.01, "--json")
+    )
+    assert "category()[site]" in {kernel["name"] for kernel in report["kernels"]}
+    assert report["views"] is None
+    path = answer(run("path", mixed, "-t", "outcome", *drop, "--json"))
+    assert path["n_kernels"] == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--view", "a=zz*"), "--view a: no column fits 'zz*'; there are expr_0"),
+        (("--view", "expr_0"), "--view takes name=column"),
+        (("--view", "a=age", "--view", "a=site"), "--view takes name=column, a name o"),
+        (("--group", "patient"), "--group is for --cv"),
+        ((), "with --category, name those of sequences with --sequence"),
+        ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
+        ((*VIEWS, "-C", 1), "-C is for --method lp or rademacher or uniform, and this"),
+    ],
+)
+def test_sentences(run, mixed, options, message):
+    result = run("fit", mixed, "-t", "outcome", *options)
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+
+
+def test_shells_complete(run):
+    assert "--show-completion" in run("--help").stdout

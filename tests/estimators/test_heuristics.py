@@ -1,0 +1,163 @@
+"""Weights by rules, against their definitions in numpy and cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from multikernel.estimators import (
+    AlignmentMKLClassifier,
+    AlignmentMKLRegressor,
+    EasyMKLClassifier,
+    UniformMKLRegressor,
+)
+from multikernel.estimators.heuristic import weights as rules
+from multikernel.estimators.heuristic.weights import (
+    alignment_weights,
+    easy_weights,
+    hull_points,
+)
+from multikernel.gram import DenseStack, build_stack
+from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+from multikernel.machines import machine_for
+
+KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
+
+
+def problem(n=40):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, 4))
+    y = np.sign(X[:, 0] + np.abs(X[:, 1]) - 0.7 + 0.3 * random.standard_normal(n))
+    return X, y, build_stack(KERNELS, X, storage="dense").stack.array
+
+
+def centred(K):
+    H = np.eye(len(K)) - 1.0 / len(K)
+    return H @ K @ H
+
+
+def definitions(K, y):
+    """Return a and M of the paper, with centred kernels and targets."""
+    C = np.array([centred(k) for k in K])
+    a = np.array([np.sum(c * np.outer(y, y)) for c in C])
+    return a, np.einsum("kij,lij->kl", C, C)
+
+
+def alignment(v, K, y):
+    a, M = definitions(K, y)
+    return a @ v / np.sqrt(v @ M @ v)
+
+
+def test_independent_weights_are_alignments():
+    _, y, K = problem()
+    a, M = definitions(K, y)
+    found = alignment_weights(DenseStack(K), y, np.ones(40), method="independent")
+    expected = a / np.sqrt(np.diag(M))
+    np.testing.assert_allclose(found, expected / expected.sum())
+
+
+@pytest.mark.parametrize("block", [2**27, 2**12])
+def test_joint_weights_solve_the_quadratic_program(monkeypatch, block):
+    monkeypatch.setattr(rules, "BLOCK_BYTES", block)
+    _, y, K = problem()
+    a, M = definitions(K, y)
+    size = np.abs(a).max()
+    v = cp.Variable(len(a), nonneg=True)
+    form = cp.quad_form(v, cp.psd_wrap(M / size))
+    cp.Problem(cp.Minimize(form - 2.0 * v @ (a / size))).solve()
+    found = alignment_weights(DenseStack(K), y, np.ones(40))
+    np.testing.assert_allclose(found, v.value / v.value.sum(), atol=1e-4)
+    assert alignment(found, K, y) >= alignment(v.value, K, y) - 1e-8
+
+
+def test_greedy_weights_gain_with_every_kernel_and_end_at_the_joint_ones():
+    _, y, K = problem()
+    stack, ones = DenseStack(K), np.ones(40)
+    reached = [
+        alignment(
+            alignment_weights(stack, y, ones, method="greedy", max_kernels=k), K, y
+        )
+        for k in range(1, 9)
+    ]
+    assert (np.diff(reached) >= -1e-12).all()
+    joint = alignment(alignment_weights(stack, y, ones), K, y)
+    assert reached[-1] == pytest.approx(joint, rel=1e-4)
+    one = alignment_weights(stack, y, ones, method="greedy", max_kernels=1)
+    a, M = definitions(K, y)
+    assert np.flatnonzero(one).tolist() == [np.argmax(a / np.sqrt(np.diag(M)))]
+
+
+@pytest.mark.parametrize("regularization", [0.1, 0.7, 1.0])
+def test_easy_weights_are_those_of_the_quadratic_program(regularization):
+    _, y, K = problem()
+    unit = K / np.trace(K, axis1=1, axis2=2)[:, None, None]
+    gamma = cp.Variable(40, nonneg=True)
+    Q = np.outer(y, y) * unit.sum(axis=0)
+    value = (1 - regularization) * cp.quad_form(gamma, cp.psd_wrap(Q))
+    value += regularization * cp.sum_squares(gamma)
+    sums = [cp.sum(gamma[y > 0]) == 1, cp.sum(gamma[y < 0]) == 1]
+    cp.Problem(cp.Minimize(value), sums).solve()
+    own = hull_points(unit.sum(axis=0), y, np.ones(40), regularization)
+    np.testing.assert_allclose(own, gamma.value, atol=1e-5)
+    margins = np.einsum("i,mij,j->m", y * gamma.value, unit, y * gamma.value)
+    found = easy_weights(DenseStack(K), y, np.ones(40), regularization=regularization)
+    summed = np.tensordot(found, K, axes=1)
+    assert np.trace(summed) == pytest.approx(40.0)
+    theta = found * np.trace(K, axis1=1, axis2=2)
+    np.testing.assert_allclose(theta / theta.sum(), margins / margins.sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda *args: alignment_weights(*args, method="independent"),
+        alignment_weights,
+        lambda *args: easy_weights(*args, regularization=0.3),
+    ],
+)
+def test_weights_of_samples_are_copies(rule):
+    _, y, K = problem()
+    counts = np.random.default_rng(1).integers(1, 4, 40)
+    rows = np.repeat(np.arange(40), counts)
+    copies = DenseStack(np.ascontiguousarray(K[:, rows][:, :, rows]))
+    expected = rule(copies, y[rows], np.ones(rows.size))
+    found = rule(DenseStack(K), y, counts.astype(float))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_the_model_is_the_machine_on_the_weighted_sum():
+    X, y, _ = problem()
+    model = AlignmentMKLRegressor(
+        KERNELS, C=3.0, loss="squared_error", tol=1e-10, storage="dense"
+    ).fit(X, y)
+    K = model.combined_kernel_(X)
+    machine = machine_for(model._build(40.0).loss)
+    # A strength is put into the loss, here into kernel and targets.
+    from multikernel.gram import DenseMatrix
+    from multikernel.losses import SquaredLoss, weighted
+
+    loss = weighted(SquaredLoss(), np.full(40, 3.0))
+    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=True)
+    np.testing.assert_allclose(model.predict(X), fit.f, atol=1e-5)
+    assert np.isnan(model.duality_gap_)
+    assert model.machine_gap_ <= 1e-9
+    assert model.kernel_weights_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])
+@pytest.mark.parametrize("kind", [AlignmentMKLClassifier, EasyMKLClassifier])
+def test_storages_agree_and_classes_have_weights_of_their_own(kind, storage):
+    X, y, _ = problem()
+    labels = np.where(y > 0, "b", np.where(X[:, 2] > 0, "a", "c"))
+    model = kind(KERNELS, storage=storage).fit(X, labels)
+    whole = kind(KERNELS, storage="dense").fit(X, labels)
+    assert model.kernel_weights_.shape == (3, 8)
+    np.testing.assert_allclose(model.kernel_weights_, whole.kernel_weights_, atol=1e-5)
+    assert np.isnan(model.duality_gap_).all()
+
+
+def test_targets_without_any_alignment_get_equal_weights():
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    model = AlignmentMKLRegressor(KERNELS).fit(X, np.ones(20))
+    np.testing.assert_allclose(model.predict(X), 1.0, atol=0.2)
+    even = UniformMKLRegressor(KERNELS).fit(X, np.ones(20))
+    assert model.active_kernels_.size == even.active_kernels_.size

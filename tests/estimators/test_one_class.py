@@ -1,0 +1,122 @@
+"""One-class learning against cvxpy and against scikit-learn's machine."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.svm import OneClassSVM
+
+from multikernel.estimators import OneClassMKL, stack_grams
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.gram import build_stack
+from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+from multikernel.solvers.one_class import OneClass, capped_simplex
+
+KERNELS = ParameterGrid([GaussianKernel(0.7), GaussianKernel(2.0)], range(3))
+
+
+def data(n=50):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    return X, build_stack(KERNELS, X, normalize="variance", storage="dense").stack
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, np.inf])
+@pytest.mark.parametrize("nu", [0.1, 0.5])
+def test_it_is_the_optimum_of_the_dual(p, nu):
+    _, stack = data()
+    shares = np.random.default_rng(1).uniform(0.5, 1.5, 50)
+    shares /= shares.sum()
+    a = cp.Variable(50, nonneg=True)
+    roots = [np.linalg.cholesky(K + 1e-10 * np.eye(50)) for K in stack.array]
+    forms = cp.hstack([cp.sum_squares(root.T @ a) for root in roots])
+    bounds = cp.Variable(len(roots))
+    dual = {1.0: "inf", np.inf: 1}.get(p) or p / (p - 1.0)
+    value = 0.5 * cp.norm(bounds, dual)
+    limits = [a <= shares / nu, cp.sum(a) == 1, forms <= bounds]
+    program = cp.Problem(cp.Minimize(value), limits)
+    program.solve(solver=cp.CLARABEL)
+    tol = 1e-3 if p == 1.0 else 1e-6
+    found = OneClass(nu, p, tol, 500).solve(stack, shares)
+    assert found.duality_gap <= tol
+    assert found.objective == pytest.approx(-program.value, rel=2.0 * tol)
+    # Feasible, so that the gap is a proof.
+    assert found.dual.sum() == pytest.approx(1.0)
+    assert found.dual.min() >= 0.0
+    assert (found.dual <= shares / nu * (1.0 + 1e-12)).all()
+    if p < np.inf:
+        assert np.linalg.norm(found.kernel_weights, p) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("storage", ["dense", "low_rank"])
+def test_one_kernel_is_the_machine_of_scikit_learn(storage):
+    X, _ = data()
+    model = OneClassMKL(
+        [GaussianKernel(1.0)], nu=0.2, tol=1e-8, normalize=None, storage=storage
+    ).fit(X)
+    machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(X)
+    # The machine's variables add up to nu n, ours to one.
+    np.testing.assert_allclose(
+        model.decision_function(X), machine.decision_function(X) / 10.0, atol=1e-5
+    )
+    sure = np.abs(model.decision_function(X)) > 1e-6
+    np.testing.assert_array_equal(model.predict(X)[sure], machine.predict(X)[sure])
+
+
+def test_nu_is_the_share_outside():
+    X, _ = data(200)
+    for nu in (0.05, 0.3):
+        model = OneClassMKL(KERNELS, nu=nu, tol=1e-6).fit(X)
+        values = model.decision_function(X)
+        assert np.mean(values < -1e-6) <= nu + 1e-9
+        assert np.mean(values <= 1e-6) >= nu - 1e-9
+        np.testing.assert_allclose(
+            model.score_samples(X) - model.offset_, values, atol=1e-12
+        )
+
+
+def test_a_kernel_of_noise_gets_less_weight_than_one_with_a_shape():
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.standard_normal(100), 10.0 * random.uniform(size=100)])
+    kernels = [GaussianKernel(1.0), LinearKernel()]
+    model = OneClassMKL(ParameterGrid(kernels, [0, 1]), nu=0.1).fit(X)
+    assert model.duality_gap_ <= 1e-3
+    assert model.kernel_weights_.shape == (4,)
+    np.testing.assert_allclose(
+        model.contributions(X).sum(axis=1) - model.offset_,
+        model.decision_function(X),
+        atol=1e-10,
+    )
+
+
+def test_too_few_iterations_say_so():
+    X, _ = data()
+    with pytest.warns(ConvergenceWarning, match="OneClassMKL stopped at a relative"):
+        OneClassMKL(KERNELS, tol=1e-9, max_iter=2).fit(X)
+
+
+def test_weights_are_copies():
+    X, _ = data()
+    counts = np.random.default_rng(2).integers(0, 3, 50)
+    model = OneClassMKL(KERNELS, 0.3, tol=1e-8, storage="dense")
+    weighted = model.fit(X, sample_weight=counts).decision_function(X)
+    copied = model.fit(np.repeat(X, counts, axis=0)).decision_function(X)
+    np.testing.assert_allclose(weighted, copied, atol=1e-6)
+
+
+def test_the_nearest_point_between_zero_and_the_caps():
+    random = np.random.default_rng(0)
+    caps = random.uniform(0.05, 0.3, 12)
+    a = random.standard_normal(12)
+    x = cp.Variable(12)
+    limits = [x >= 0, x <= caps, cp.sum(x) == 1]
+    cp.Problem(cp.Minimize(cp.sum_squares(x - a)), limits).solve()
+    np.testing.assert_allclose(capped_simplex(a, caps), x.value, atol=1e-5)
+
+
+def test_matrices_can_be_given():
+    X, stack = data()
+    given = stack_grams(list(stack.array))
+    model = OneClassMKL("precomputed", 0.2, normalize=None, tol=1e-8).fit(given)
+    plain = OneClassMKL(KERNELS, 0.2, tol=1e-8, storage="dense").fit(X)
+    np.testing.assert_allclose(
+        model.decision_function(given), plain.decision_function(X), atol=1e-4
+    )

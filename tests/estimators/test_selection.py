@@ -1,0 +1,218 @@
+"""Several targets, labels and classes: one selection for all, or one for each."""
+
+import io
+from contextlib import redirect_stderr
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from multikernel.display import KernelWeightsDisplay
+from multikernel.estimators import (
+    GroupOMPRegressor,
+    LpMKLClassifier,
+    LpMKLClassifierCV,
+    LpMKLRegressor,
+    LpMKLRegressorCV,
+    SpicyMKLClassifier,
+    SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    regularization_path,
+)
+from multikernel.kernels import ColumnKernel, GaussianKernel
+from multikernel.losses import SoftmaxLoss
+from multikernel.persistence import load, save
+
+KERNELS = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+REGRESSORS = (SpicyMKLRegressor, LpMKLRegressor)
+CLASSIFIERS = (SpicyMKLClassifier, LpMKLClassifier)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    Y = np.column_stack([np.sin(2.0 * X[:, 1]), np.cos(X[:, 2]), X[:, 1] - X[:, 2]])
+    return X, Y + 0.1 * rng.normal(size=Y.shape)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("storage", ["dense", "low_rank"])
+def test_shared_targets_have_one_of_all_but_points_and_intercepts(kind, storage, data):
+    X, Y = data
+    model = kind(KERNELS, storage=storage, tol=1e-4).fit(X, Y)
+    assert model.kernel_weights_.shape == (4,)
+    assert model.dual_coef_.shape == (3, 60)
+    assert model.intercept_.shape == (3,)
+    assert model.duality_gap_ <= 1e-4
+    assert np.ndim(model.objective_) == 0
+    terms = model.contributions(X)
+    assert terms.shape == (60, 3, len(model.active_kernels_))
+    np.testing.assert_allclose(terms.sum(axis=2) + model.intercept_, model.predict(X))
+    assert model.score(X, Y) > 0.8
+    assert model.output_names_ == ["y0", "y1", "y2"]
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_separate_targets_are_fits_one_by_one(kind, data):
+    X, Y = data
+    model = kind(KERNELS, selection="separate").fit(X, Y)
+    assert model.kernel_weights_.shape == (3, 4)
+    for k in range(3):
+        alone = kind(KERNELS).fit(X, Y[:, k])
+        np.testing.assert_allclose(model.predict(X)[:, k], alone.predict(X))
+        np.testing.assert_allclose(model.kernel_weights_[k], alone.kernel_weights_)
+        assert model.duality_gap_[k] == pytest.approx(alone.duality_gap_)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_one_target_is_the_same_either_way_and_as_a_column(kind, data):
+    X, y = data[0], data[1][:, 0]
+    models = [kind(KERNELS, selection=s).fit(X, y) for s in ("shared", "separate")]
+    with pytest.warns(UserWarning, match="column-vector"):
+        models.append(kind(KERNELS).fit(X, y[:, None]))
+    for model in models:
+        np.testing.assert_array_equal(model.predict(X), models[0].predict(X))
+        assert model.contributions(X).shape == (60, len(model.active_kernels_))
+
+
+def test_shared_targets_select_as_group_omp_does(data):
+    X, Y = data
+    greedy = GroupOMPRegressor(KERNELS, max_kernels=2).fit(X, Y)
+    shared = SpicyMKLRegressor(KERNELS, alpha=0.05).fit(X, Y)
+    assert set(shared.active_kernels_) == set(greedy.active_kernels_) == {1, 2}
+    assert shared.dual_coef_.shape == greedy.dual_coef_.shape
+    assert shared.contributions(X).shape == greedy.contributions(X).shape
+
+
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_labels(kind, loss, selection, data):
+    X, labels = data[0], (data[1] > 0.2).astype(int)
+    model = kind(KERNELS, loss=loss, selection=selection, **_weak(kind))
+    model.fit(X, labels)
+    assert np.all(np.asarray(model.duality_gap_) <= model.tol)
+    f = model.decision_function(X)
+    np.testing.assert_array_equal(model.predict(X), (f > 0).astype(int))
+    assert (model.predict(X) == labels).mean() > 0.85
+    if loss == "log_loss":
+        np.testing.assert_allclose(model.predict_proba(X), 1 / (1 + np.exp(-f)))
+    else:
+        assert not hasattr(model, "predict_proba")
+
+
+def _weak(kind):
+    return {"alpha": 0.003} if kind is SpicyMKLClassifier else {"C": 5.0}
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_classes_share_a_selection(kind, loss, data):
+    X, classes = data[0], np.array(["a", "b", "c"])[np.argmax(data[1], axis=1)]
+    model = kind(KERNELS, loss=loss, selection="shared", **_weak(kind)).fit(X, classes)
+    assert model.duality_gap_ <= model.tol
+    assert model.kernel_weights_.shape == (4,)
+    assert model.score(X, classes) > 0.85
+    assert model.output_names_ == ["a", "b", "c"]
+    if loss == "log_loss":
+        f = np.exp(model.decision_function(X))
+        expected = f / f.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_two_classes_are_the_same_either_way(kind, data):
+    X, classes = data[0], data[1][:, 2] > 0.0
+    values = [
+        kind(KERNELS, selection=s).fit(X, classes).decision_function(X)
+        for s in ("shared", "separate")
+    ]
+    np.testing.assert_array_equal(*values)
+
+
+def test_searches_and_paths_take_several_targets(data):
+    X, Y = data
+    for search in (
+        SpicyMKLRegressorCV(KERNELS, n_alphas=4, cv=2),
+        LpMKLRegressorCV(KERNELS, Cs=[1.0, 10.0], ps=[1.0, 2.0], cv=2),
+    ):
+        search.fit(X, Y)
+        assert search.best_score_ > 0.3
+        assert search.path_.norms.shape[0] == 1
+        grid = GridSearchCV(search, {"selection": ["separate"]}, cv=2).fit(X, Y)
+        assert grid.best_estimator_.path_.norms.shape[0] == 3
+    assert regularization_path(SpicyMKLRegressor(KERNELS), X, Y).norms().shape[1] == 4
+
+
+def test_a_fold_of_a_search_is_a_fit_on_it(data):
+    X, Y = data
+    half = np.arange(60) % 2 == 0
+    split = [(np.flatnonzero(half), np.flatnonzero(~half))]
+    search = SpicyMKLRegressorCV(KERNELS, alphas=[0.05], cv=split, refit=False)
+    search.fit(X, Y)
+    alone = SpicyMKLRegressor(KERNELS, alpha=0.05).fit(X[half], Y[half])
+    assert search.best_score_ == pytest.approx(alone.score(X[~half], Y[~half]))
+
+
+def test_searches_take_labels_and_shared_classes(data):
+    X, labels = data[0], (data[1] > 0.0).astype(int)
+    classes = np.argmax(data[1], axis=1)
+    for search in (
+        SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=2, selection="shared"),
+        LpMKLClassifierCV(KERNELS, Cs=[1.0, 5.0], ps=[2.0], cv=2, selection="shared"),
+    ):
+        assert search.fit(X, labels).best_score_ > 0.3
+        assert search.fit(X, classes).best_score_ > 0.6
+
+
+def test_weights_are_copies_with_several_targets(data):
+    X, Y = data
+    counts = np.arange(60) % 3
+    rows = np.repeat(np.arange(60), counts)
+    heavy = SpicyMKLRegressor(KERNELS).fit(X, Y, sample_weight=counts)
+    copied = SpicyMKLRegressor(KERNELS).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(heavy.predict(X), copied.predict(X), atol=1e-9)
+
+
+def test_names_reach_displays_and_files(data, tmp_path):
+    X, frame = data[0], pd.DataFrame(data[1], columns=["north", "south", "east"])
+    model = SpicyMKLRegressor(KERNELS, selection="separate").fit(X, frame)
+    assert model.output_names_ == ["north", "south", "east"]
+    display = KernelWeightsDisplay.from_estimator(model)
+    texts = [text.get_text() for text in display.figure_.findobj(match=_is_text)]
+    assert any("south" in text for text in texts)
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    assert again.output_names_ == model.output_names_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    labels = SpicyMKLClassifier(KERNELS).fit(X, frame > 0)
+    save(labels, tmp_path / "labels.skops")
+    found = load(tmp_path / "labels.skops").predict_proba(X)
+    np.testing.assert_array_equal(found, labels.predict_proba(X))
+
+
+def _is_text(artist):
+    return hasattr(artist, "get_text")
+
+
+def test_wrong_targets_get_a_sentence(data):
+    X, Y = data
+    with pytest.raises(ValueError, match="labels that a sample has"):
+        SpicyMKLClassifier(KERNELS).fit(X, np.round(3 * Y).astype(int) % 3)
+    with pytest.raises(ValueError, match="label 1 .* is the same for all"):
+        SpicyMKLClassifier(KERNELS).fit(X, (Y > [0.0, -99.0, 0.0]).astype(int))
+    with pytest.raises(ValueError, match="weighs classes, not labels"):
+        SpicyMKLClassifier(KERNELS, class_weight="balanced").fit(X, Y > 0)
+    with pytest.raises(ValueError, match="selection"):
+        SpicyMKLRegressor(KERNELS, selection="joint").fit(X, Y)
+    with pytest.raises(ValueError, match="three or more classes at once"):
+        SpicyMKLClassifier(KERNELS, loss=SoftmaxLoss()).fit(X, np.argmax(Y, axis=1))
+
+
+def test_progress_is_written_for_several_targets(data):
+    with redirect_stderr(io.StringIO()) as written:
+        SpicyMKLRegressor(KERNELS, verbose=1).fit(*data)
+    assert "gap" in written.getvalue()

@@ -1,0 +1,53 @@
+"""The best single kernel, against a loop over kernels and folds."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+
+from multikernel.estimators import (
+    SingleKernelClassifier,
+    SingleKernelRegressor,
+    UniformMKLClassifier,
+    UniformMKLRegressor,
+)
+from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+
+KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(3))
+
+
+@pytest.mark.parametrize("storage", ["dense", "low_rank"])
+@pytest.mark.parametrize("classify", [False, True])
+def test_scores_are_those_of_every_kernel_alone(classify, storage):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 3))
+    y = np.sin(2.0 * X[:, 1]) + 0.3 * random.standard_normal(60)
+    single, alone, cv = SingleKernelRegressor, UniformMKLRegressor, KFold(3)
+    if classify:
+        y = np.where(y > 0, "high", "low")
+        single, alone = SingleKernelClassifier, UniformMKLClassifier
+        cv = StratifiedKFold(3)
+    settings = {"C": 2.0, "tol": 1e-7, "storage": storage}
+    model = single(KERNELS, cv=cv, **settings).fit(X, y)
+    expected = [
+        cross_val_score(alone([kernel], **settings), X, y, cv=cv).mean()
+        for kernel in KERNELS
+    ]
+    np.testing.assert_allclose(
+        model.cv_results_["mean_test_score"], expected, atol=2e-3
+    )
+    best = int(np.argmax(model.cv_results_["mean_test_score"]))
+    assert model.kernel_ == best == model.best_params_["kernel"]
+    np.testing.assert_array_equal(model.active_kernels_, [best])
+    whole = alone([KERNELS[best]], **settings).fit(X, y)
+    for found, other in zip(
+        model.contributions(X).T, whole.contributions(X).T, strict=True
+    ):
+        np.testing.assert_allclose(found, other, atol=1e-3)
+    assert model.duality_gap_ <= 1e-7
+
+
+def test_a_search_may_stop_at_the_choice():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = SingleKernelRegressor(KERNELS, cv=2, refit=False).fit(X, X[:, 0])
+    assert model.kernel_ in (0, 1)
+    assert not hasattr(model, "kernel_weights_")

@@ -1,0 +1,161 @@
+"""Factors in blocks are those in memory, and what they leave is known of every row."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import multikernel.gram.blocked.build as build
+import multikernel.gram.blocked.plan as plan
+from multikernel.exceptions import StackTooLargeError
+from multikernel.gram import LowRank, TailNormalizer, build_stack
+from multikernel.gram.blocked import (
+    InProcess,
+    RowBlocks,
+    SampledRows,
+    build_blocked,
+    refine_blocked,
+)
+from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.products import residual_bounds, traces
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+    PolynomialKernel,
+)
+from multikernel.testing import check_gram_stack
+
+KERNELS = ListDictionary(
+    [
+        ColumnKernel(GaussianKernel(1.0), 0),
+        LinearKernel(),
+        PolynomialKernel(2, offset=1.0),
+        ColumnKernel(GaussianKernel(2.0), [0, 1]),
+    ]
+)
+
+
+def in_blocks(X, n_blocks=3, sample=None):
+    ends = np.linspace(0, X.shape[0], n_blocks + 1).astype(int)
+    blocks = RowBlocks(InProcess(), tuple(np.split(X, ends[1:-1])), ends)
+    return SampledRows(blocks, X if sample is None else sample)
+
+
+def draw(n_samples=60):
+    return np.random.default_rng(0).standard_normal((n_samples, 3))
+
+
+@pytest.mark.parametrize(
+    "normalize",
+    [None, "trace", "variance", "cosine", ("center", "trace"), ("cosine", "center")],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_whole_sample_gives_the_factors_of_memory(normalize, weighted):
+    X, weights = draw(), np.random.default_rng(1).uniform(0.5, 2.0, 60)
+    weights = weights if weighted else None
+    options = LowRank(tol=1e-6)
+    given = {"normalize": normalize, "options": options}
+    if weighted:
+        # In memory the weights tell when to stop as well; let nothing depend on that.
+        given["options"] = LowRank(tol=1e-6, first=12, max_rank=12)
+    whole = build_low_rank(KERNELS, X, sample_weight=weights, **given)
+    found = build_blocked(KERNELS, in_blocks(X), sample_weight=weights, **given)
+    every = np.arange(60)
+    assert isinstance(whole.stack, LowRankStack)
+    check_gram_stack(found.stack, whole.stack.columns(every), tol=1e-8)
+    v = np.random.default_rng(2).standard_normal(60)
+    np.testing.assert_allclose(
+        residual_bounds(found.stack, v),
+        residual_bounds(whole.stack, v),
+        rtol=1e-6,
+        atol=1e-10,
+    )
+    assert found.stack.ranks.tolist() == whole.stack.ranks.tolist()
+
+
+def test_proof_holds_for_rows_that_were_not_sampled():
+    X = draw(200)
+    X[7] = 8.0  # an outlier that the sample lacks
+    built = build_blocked(
+        KERNELS,
+        in_blocks(X, sample=X[20:60]),
+        normalize="trace",
+        options=LowRank(first=6),
+    )
+    dense = build_stack(KERNELS, X, normalize="trace", storage="dense").stack
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        v = rng.standard_normal(200)
+        own, full = built.stack.quadratic_forms(v), dense.quadratic_forms(v)
+        bound = residual_bounds(built.stack, v)
+        assert np.all(full >= own * (1.0 - 1e-12))
+        assert np.all(full <= own + bound + 1e-9 * full)
+
+
+def test_rows_that_the_sample_lacks_join_it():
+    X = draw(300)
+    X[[7, 250]] = [[9.0] * 3, [-9.0] * 3]
+    options = LowRank(tol=1e-6)
+    built = build_blocked(KERNELS, in_blocks(X, sample=X[20:60]), options=options)
+    dense = build_stack(KERNELS, X, storage="dense").stack
+    left = traces(dense) - traces(built.stack)
+    assert np.all(left <= 1e-6 * traces(dense))
+    assert 9.0 in built.landmarks.X[built.landmarks.chosen[0], 0]
+
+
+@pytest.mark.parametrize("normalize", ["trace", ("center", "variance")])
+def test_refinement_keeps_scales_and_lowers_bounds(normalize):
+    X = draw(200)
+    rows = in_blocks(X, sample=X[::4])
+    options = LowRank(first=5)
+    built = build_blocked(KERNELS, rows, normalize=normalize, options=options)
+    v = np.random.default_rng(4).standard_normal(200)
+    before = residual_bounds(built.stack, v)
+    goals = {0: 1e-2 * before[0], 3: 2.0 * before[3]}
+    finer = refine_blocked(built, v, goals, None)
+    after = residual_bounds(finer.stack, v)
+    # The first grows to its goal, the other by half although it is there.
+    assert after[0] <= 2e-2 * before[0]
+    assert finer.stack.ranks.tolist() == [finer.stack.ranks[0], 3, 10, 7]
+    assert after[3] < before[3]
+    np.testing.assert_allclose(after[1:3], before[1:3])
+    np.testing.assert_array_equal(finer.landmarks.scales, built.landmarks.scales)
+    dense = build_stack(KERNELS, X, normalize=normalize, storage="dense").stack
+    full = dense.quadratic_forms(v)
+    assert np.all(full <= finer.stack.quadratic_forms(v) + after + 1e-9 * full)
+    again = refine_blocked(finer, v, {0: 1e-6 * before[0]}, None)
+    assert again.stack.ranks[0] > finer.stack.ranks[0]
+    assert again.stack.ranks[3] == 7
+
+
+def test_degenerate_kernels_are_named():
+    X = draw()
+    X[:, 0] = 1.0
+    kernels = ListDictionary([ColumnKernel(LinearKernel(), 0), LinearKernel()])
+    built = build_blocked(kernels, in_blocks(X), normalize="variance")
+    assert built.degenerate.tolist() == [0]
+
+
+def test_refusals():
+    rows = in_blocks(draw())
+    with pytest.raises(ValueError, match="needs spectra"):
+        build_blocked(KERNELS, rows, normalize=TailNormalizer(2))
+    with pytest.raises(StackTooLargeError, match="more workers"):
+        build_blocked(KERNELS, rows, max_bytes=1000)
+
+
+def test_factors_before_normalisation_are_given_back(monkeypatch):
+    seen = []
+    assembled = build._Search.assembled
+
+    def looking(self, blocks, scalings):
+        gc.collect()
+        seen.append(sum(isinstance(o, plan.RawBlock) for o in gc.get_objects()))
+        return assembled(self, blocks, scalings)
+
+    monkeypatch.setattr(build._Search, "assembled", looking)
+    build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
+    assert seen == [0]

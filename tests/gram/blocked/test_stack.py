@@ -1,0 +1,130 @@
+"""Factors in blocks of rows: everything equals the factors in one array."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from multikernel.certificates import duality_gap
+from multikernel.gram import LowRankStack
+from multikernel.gram.blocked import BlockedStack, InProcess, RowBlocks
+from multikernel.gram.blocked.blocks import FAN_IN
+from multikernel.gram.blocked.factors import FactorBlock
+from multikernel.gram.low_rank import Residual
+from multikernel.gram.products import combined_rows, residual_bounds, traces
+from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import BlockL1
+from multikernel.solvers import SpicyMKL
+from multikernel.testing import check_gram_stack
+
+OFFSETS = np.array([0, 1, 3, 4, 8])
+
+
+def pair(
+    n_samples=40, ends=(0, 7, 7, 30, 40), offsets=OFFSETS, residual=False, single=False
+):
+    """Return the same kernels in one array and in blocks."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((n_samples, offsets[-1])) / np.sqrt(n_samples)
+    Z = Z.astype(np.float32).astype(np.float64) if single else Z
+    kind = np.float32 if single else np.float64
+    roots = rng.uniform(0.0, 1e-3, (offsets.size - 1, n_samples)) if residual else None
+    means = np.full(offsets.size - 1, 1e-3)
+    left = None if roots is None else Residual(roots, means)
+    handles = [
+        FactorBlock(
+            np.asfortranarray(Z[a:b], kind), None if roots is None else roots[:, a:b]
+        )
+        for a, b in pairwise(ends)
+    ]
+    blocks = RowBlocks(InProcess(), tuple(handles), np.array(ends))
+    whole = LowRankStack(Z, Z, offsets, left)
+    return whole, BlockedStack(blocks, offsets, traces(whole), left and means)
+
+
+def dense(stack):
+    every = np.arange(stack.shape[1])
+    return stack.columns(every)
+
+
+@pytest.mark.parametrize("offsets", [OFFSETS, np.array([0, 30, 31, 60])])
+def test_conformance(offsets):
+    # The second ranks add up to more than there are samples.
+    whole, stack = pair(offsets=offsets)
+    check_gram_stack(stack, dense(whole))
+
+
+def test_single_precision_is_added_up_in_double():
+    whole, stack = pair(single=True)
+    check_gram_stack(stack, dense(whole), tol=1e-13)
+
+
+def test_conformance_of_some_kernels():
+    whole, stack = pair()
+    chosen = np.array([3, 0, 3])
+    check_gram_stack(stack.take(chosen), dense(whole)[chosen])
+
+
+@pytest.mark.parametrize("shape", [(40,), (40, 2)])
+def test_bounds_of_residuals(shape):
+    whole, stack = pair(residual=True)
+    v = np.random.default_rng(1).standard_normal(shape)
+    some = np.array([2, 1])
+    np.testing.assert_allclose(residual_bounds(stack, v), residual_bounds(whole, v))
+    np.testing.assert_allclose(
+        residual_bounds(stack.take(some), v), residual_bounds(whole.take(some), v)
+    )
+    part = stack.restrict(np.arange(20), np.arange(20))
+    np.testing.assert_allclose(
+        residual_bounds(part, v[:20]),
+        residual_bounds(whole.restrict(np.arange(20), np.arange(20)), v[:20]),
+    )
+
+
+def test_forms_of_a_vector_that_was_changed_in_place():
+    whole, stack = pair()
+    v = np.ones(40)
+    stack.quadratic_forms(v)
+    v[0] = 3.0
+    np.testing.assert_allclose(stack.quadratic_forms(v), whole.quadratic_forms(v))
+
+
+def test_rows_of_sums():
+    whole, stack = pair()
+    weights, rows = np.array([0.5, 0.0, 2.0, 1.0]), np.array([31, 2, 8])
+    np.testing.assert_allclose(
+        combined_rows(stack, weights, rows), combined_rows(whole, weights, rows)
+    )
+
+
+@pytest.mark.parametrize("n_blocks", [1, FAN_IN + 1, FAN_IN**2 + 3])
+def test_sums_over_many_blocks(n_blocks):
+    blocks = RowBlocks(InProcess(), tuple(range(n_blocks)), np.arange(n_blocks + 1))
+    total, squares = blocks.sum(lambda b: (np.array([b]), np.array([b * b])))
+    assert total == sum(range(n_blocks))
+    assert squares == sum(b * b for b in range(n_blocks))
+
+
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss(), HingeLoss()])
+@pytest.mark.parametrize("offsets", [OFFSETS, np.array([0, 25, 31, 60])])
+def test_solution_is_that_of_one_array(loss, offsets, residual):
+    rng = np.random.default_rng(2)
+    whole, stack = pair(offsets=offsets, residual=residual)
+    y = np.where(dense(whole)[0] @ rng.standard_normal(40) > 0.0, 1.0, -1.0)
+    found = []
+    for gram in (whole, stack):
+        problem = Problem(gram, y, loss, BlockL1(0.05))
+        solution = SpicyMKL(tol=1e-10).solve(problem)
+        expected = Status.LIMITED if residual else Status.CONVERGED
+        assert solution.status is expected
+        assert (
+            duality_gap(problem, solution)
+            <= 1e-10 + (1.0 + 1e-6) * solution.duality_gap
+        )
+        found.append(solution)
+    one, other = found
+    assert one.active.size
+    np.testing.assert_allclose(one.objective, other.objective, rtol=1e-9)
+    np.testing.assert_allclose(one.norms, other.norms, rtol=1e-6, atol=1e-8)
