@@ -2,9 +2,10 @@
 
 ``regression``: SpicyMKL for the squared loss, 100 targets, 1000 samples, 50 kernels,
 at a tenth of the largest alpha, beside single targets on the same kernels.
-``classes``: the softmax on 2000 digits of mfeat in 10 classes, 6 views with 10 widths each, beside the
-ten fits of a class against the rest, at the same share of the largest alpha. All to a
-relative gap of 1e-3. Times are those of the process, so run it with one BLAS thread.
+``classes``: the softmax on 2000 digits of mfeat in 10 classes, 6 views with 10 widths
+each, beside the ten fits of a class against the rest, at the same share of the largest
+alpha. All to a relative gap of 1e-3. Times are those of the process, so run it with one
+BLAS thread.
 """
 
 import sys
