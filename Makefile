@@ -11,11 +11,12 @@ export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
 
+# One BLAS thread each: two processes that spin with two take twice as long.
 test: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist worksteal -m slow
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m slow
 
 test-lowest: $(LOWEST)/.test
 	$(LOWEST)/bin/pytest -n 2 --dist worksteal

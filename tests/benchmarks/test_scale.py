@@ -50,6 +50,7 @@ def start(script, folder, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow  # seven processes that import and compile
 def test_what_is_known_is_not_measured_again(tmp_path):
     wanted = "--quick", "--only", "model"
     assert start("targets.py", tmp_path, *wanted).startswith("model ")

@@ -151,7 +151,9 @@ class KernelWeightsDisplay:
             )
         shown = np.atleast_2d(getattr(model, f"{values}_"))
         intervals = None if bootstrap is None else bootstrap.interval(values, level)
-        groups = output_names(model) if len(shown) > 1 else None
+        kind = "class " if hasattr(model, "classes_") else ""
+        outputs = [kind + name for name in output_names(model)]
+        groups = outputs if len(shown) > 1 else None
         display = cls(
             shown,
             model.kernel_names_,
