@@ -356,7 +356,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         -------
         table : pandas DataFrame
             ``kernel`` its name, ``view`` where there are views, ``output`` the class or
-            the number of the output where there are several, ``weight`` that of
+            the name of the output where there are several, ``weight`` that of
             ``kernel_weights_``, ``block_norm`` the norm of the kernel's function, and
             ``variance_share`` its share in the variance of the decision values on the
             training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares

@@ -59,11 +59,12 @@ def summary_columns(model: Any, by: str = "kernel") -> dict[str, list[Any]]:
 
 
 def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
-    """Return what the outputs of a model are called: classes or numbers, or None."""
+    """Return what the outputs of a model are called: classes or names, or None."""
     if n_outputs == 1:
         return [None]
-    classes = getattr(model, "classes_", range(n_outputs))
-    return list(classes) if len(classes) == n_outputs else list(range(n_outputs))
+    classes, names = list(getattr(model, "classes_", ())), model.output_names_
+    # Classes that are numbers stay numbers.
+    return classes if [str(label) for label in classes] == names else list(names)
 
 
 def _kernel_rows(
