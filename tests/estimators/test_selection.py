@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from multikernel.display import KernelWeightsDisplay
+from multikernel.display import ContributionDisplay, KernelWeightsDisplay
 from multikernel.estimators import (
     GroupOMPRegressor,
     LpMKLClassifier,
@@ -216,3 +216,11 @@ def test_progress_is_written_for_several_targets(data):
     with redirect_stderr(io.StringIO()) as written:
         SpicyMKLRegressor(KERNELS, verbose=1).fit(*data)
     assert "gap" in written.getvalue()
+
+
+def test_pictures_name_the_output_that_they_show(data):
+    X, frame = data[0], pd.DataFrame(data[1], columns=["north", "south", "east"])
+    model = SpicyMKLRegressor(KERNELS, alpha=0.05).fit(X, frame)
+    display = ContributionDisplay.from_estimator(model, X, 1, output="south")
+    labels = [axis.get_ylabel() for axis in display.figure_.axes]
+    assert any("of south" in label for label in labels)

@@ -10,8 +10,8 @@ import numpy as np
 from rich.table import Table
 
 from multikernel.cli._console import console, say
-from multikernel.display.fitted import final_estimator, output_names
-from multikernel.estimators.fit.summary import facts, summary_columns
+from multikernel.display.fitted import final_estimator
+from multikernel.estimators.fit.summary import facts, output_labels, summary_columns
 
 MOST_ROWS = 20
 
@@ -53,10 +53,8 @@ def model_report(
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(weights, shares.shape)
     views = getattr(model, "kernel_views_", None)
-    classes = getattr(model, "classes_", None)
-    kind, outputs = "target" if classes is None else "class", output_names(model)
-    if classes is not None and outputs == [str(label) for label in classes]:
-        outputs = classes  # numbers stay numbers
+    kind = "class" if hasattr(model, "classes_") else "target"
+    outputs = output_labels(model, len(weights))
     kernels = []
     for output, row in enumerate(weights):
         head = {kind: outputs[output]} if len(weights) > 1 else {}

@@ -8,7 +8,11 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator
+from multikernel.display.fitted import (
+    final_estimator,
+    output_heads,
+    output_names,
+)
 from multikernel.inspection import Bootstrap
 from multikernel.inspection.pipelines import (
     as_given,
@@ -129,8 +133,8 @@ class ContributionDisplay:
             Data, for the rug, the range, and the mean that is taken off.
         kernel : int, str, or sequence of these
             The kernel by number or name; of several the sum is drawn.
-        output : label or int, default=None
-            The class, or the number of the target, where there are several.
+        output : label, str or int, default=None
+            The class, or the name or number of the target, where there are several.
         bootstrap : Bootstrap, default=None
             Fits of the same model to resamples, for the band; see
             `multikernel.inspection.bootstrap`.
@@ -290,18 +294,21 @@ def output_place(model: Any, output: Any) -> int:
     n_outputs = model._state.model.coefs.shape[2]
     if n_outputs == 1:
         return 0
-    labels = list(getattr(model, "classes_", range(n_outputs)))
-    if output not in labels:
-        raise ValueError(f"output must be one of {labels}, got {output!r}.")
-    return labels.index(output)
+    labels, names = (
+        list(getattr(model, "classes_", range(n_outputs))),
+        output_names(model),
+    )
+    for known in (labels, names):
+        if output in known:
+            return known.index(output)
+    raise ValueError(f"output must be one of {labels} or {names}, got {output!r}.")
 
 
 def value_name(model: Any, place: int) -> str:
     """Return what the terms of a model are terms of, for an axis."""
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
-        of = f"output {place}" if labels is None else f"class {labels[place]}"
-        return f"contribution to f of {of}, mean zero"
+        return f"contribution to f of {output_heads(model)[place]}, mean zero"
     towards = "" if labels is None else f" (positive: {labels[1]})"
     return f"contribution to f{towards}, mean zero"
 

@@ -61,6 +61,13 @@ def output_names(model: Any) -> list[str]:
     return list(model.output_names_) or [str(label) for label in model.classes_]
 
 
+def output_heads(model: Any) -> list[str]:
+    """Return the names of outputs as pictures write them, where classes say so."""
+    names = output_names(model)
+    classes = [str(label) for label in getattr(model, "classes_", ())]
+    return [f"class {name}" for name in names] if names == classes else names
+
+
 def _innermost(estimator: Any, attribute: str) -> Any:
     """Return the innermost of nested estimators, of those with an attribute if any."""
     layers = [estimator]

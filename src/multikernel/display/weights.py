@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator, output_names
+from multikernel.display.fitted import final_estimator, output_heads
 from multikernel.inspection import Bootstrap
 
 if TYPE_CHECKING:
@@ -151,9 +151,7 @@ class KernelWeightsDisplay:
             )
         shown = np.atleast_2d(getattr(model, f"{values}_"))
         intervals = None if bootstrap is None else bootstrap.interval(values, level)
-        kind = "class " if hasattr(model, "classes_") else ""
-        outputs = [kind + name for name in output_names(model)]
-        groups = outputs if len(shown) > 1 else None
+        groups = output_heads(model) if len(shown) > 1 else None
         display = cls(
             shown,
             model.kernel_names_,

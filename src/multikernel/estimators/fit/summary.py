@@ -62,10 +62,9 @@ def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
     """Return what the outputs of a model are called: classes or names, or None."""
     if n_outputs == 1:
         return [None]
-    for called in (getattr(model, "classes_", ()), model.output_names_):
-        if len(called) == n_outputs:
-            return list(called)
-    return list(range(n_outputs))
+    classes, names = list(getattr(model, "classes_", ())), model.output_names_
+    # Classes that are numbers stay numbers.
+    return classes if [str(label) for label in classes] == names else list(names)
 
 
 def _kernel_rows(
