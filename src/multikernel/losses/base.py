@@ -57,7 +57,7 @@ class PolyhedralLoss(Loss, Protocol):
     """
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs s (+-1), costs c and sizes u, each (n_pieces, *y.shape)."""
+        """Return signs s (+-1), costs c and sizes u, each (n_pieces, ...)."""
         ...
 
 

@@ -28,9 +28,9 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
 
     Parameters
     ----------
-    terms : array-like of shape (n_samples, n_active) or \
-            (n_samples, n_outputs, n_active)
-        The terms of a model, as `contributions` of an estimator returns them.
+    terms : array-like of shape (n_samples, n_active)
+        The terms of a model, as `contributions` of an estimator returns them; of
+        several outputs of shape (n_samples, n_outputs, n_active).
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
