@@ -27,7 +27,7 @@ from multikernel.exceptions import (
     StackTooLargeError,
 )
 
-DOCUMENTED = (ValueError, TypeError, StackTooLargeError)
+DOCUMENTED = (ValueError, TypeError, FileNotFoundError, StackTooLargeError)
 
 SLOW = 5.0
 """Seconds that a trial may take."""
@@ -490,7 +490,8 @@ def attempt(random, found):
         found.append(("inconsistent", "a prediction is not finite"))
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(new)
-        if not np.allclose(shares.sum(axis=1), 1.0):
+        # Labels are no classes: a sample may have none of them, or all.
+        if np.ndim(values) == 1 and not np.allclose(shares.sum(axis=1), 1.0):
             found.append(("inconsistent", "probabilities do not sum to one"))
     model.contributions(new)
     clone(model)

@@ -120,3 +120,15 @@ def test_matrices_can_be_given():
     np.testing.assert_allclose(
         model.decision_function(given), plain.decision_function(X), atol=1e-4
     )
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_tolerance_below_rounding_ends():
+    samples = np.random.default_rng(0).standard_normal((24, 4))
+    model = OneClassMKL(tol=1e-300, max_iter=5).fit(samples)
+    assert 0.0 <= model.duality_gap_ < 0.1
+
+
+def test_nothing_is_no_sample():
+    with pytest.raises(ValueError, match="needs samples X, got None"):
+        OneClassMKL().fit(None)

@@ -414,6 +414,8 @@ def evenly_spaced(n_rows: int, most: int) -> Indices:
 
 def _mapped(path: Path) -> Array:
     """Return the matrices of a file, of three axes, as a view of it."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path} of precomputed matrices.")
     try:
         array = np.asarray(npy.open_memmap(path, "r"))
     except (ValueError, EOFError) as error:

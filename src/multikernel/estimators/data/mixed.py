@@ -50,6 +50,8 @@ def is_frame(X: Any) -> bool:
 def is_text(X: Any) -> bool:
     """Return whether an array-like of one axis begins with a string."""
     one_axis = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
+    # A memory view of an array of strings cannot be gone through.
+    one_axis &= not isinstance(X, memoryview)
     return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
 
 

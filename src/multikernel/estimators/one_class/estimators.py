@@ -219,6 +219,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
+        if X is None:
+            raise ValueError("OneClassMKL needs samples X, got None.")
         nothing = np.zeros(_num_samples(X))
         publish(self, self._learn(X, nothing, sample_weight, callback))
         return self
