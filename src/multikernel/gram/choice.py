@@ -201,9 +201,10 @@ class Costs:
         """Return what the user asked for."""
         why = "it was asked for"
         if isinstance(storage, LowRank) or storage == "low_rank":
-            quick = self.n_kernels * self.n_samples <= QUICK
-            ranks = np.array([HIGH]) if quick else sampled_ranks(dictionary, X)
-            found = self.low_rank(ranks, storage)
+            # Where even high ranks take no time, none is looked at.
+            found = self.low_rank(np.array([HIGH]), storage)
+            if self.n_kernels * self.n_samples > QUICK or found.seconds > LONG:
+                found = self.low_rank(sampled_ranks(dictionary, X), storage)
         else:
             found = self.lazy() if storage == "lazy" else self.dense()
         half = storage == "dense32" or (
