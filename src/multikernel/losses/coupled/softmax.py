@@ -9,6 +9,11 @@ from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import smoothed_intercept
 from multikernel.losses.coupled.simplex import SimplexDomain, class_shares, own_values
 
+FLAT, COOLING = 8.0, 4.0
+"""Decision values that spread over more than the first are met at a temperature first,
+which falls by the second: of 3 classes with values up to 100, constants from zero ended
+at an objective of 199 in place of 32."""
+
 
 @dataclass(frozen=True)
 class SoftmaxLoss(SimplexDomain):
@@ -61,7 +66,12 @@ class SoftmaxLoss(SimplexDomain):
         """Return the best constant of every class, by Newton's method, and its dual."""
         class_shares(y, weights)
         w = np.ones(len(y)) if weights is None else weights
-        b, p = smoothed_intercept(y, f, w, 1.0, np.zeros(y.shape[1]))
+        b, temperature = np.zeros(y.shape[1]), float(np.ptp(f)) / FLAT
+        # Far from the kinks of large scores Newton's method sees no curvature.
+        while temperature > 1.0:
+            b, _ = smoothed_intercept(y, f, w, temperature, b)
+            temperature /= COOLING
+        b, p = smoothed_intercept(y, f, w, 1.0, b)
         return b, w[:, None] * (y - p)
 
     def constant_model(
