@@ -14,7 +14,6 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import is_classifier
 
-from multikernel._typing import Array
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
@@ -23,13 +22,16 @@ from multikernel.display import (
     RegularizationPathDisplay,
 )
 from multikernel.display.fitted import final_estimator
+from multikernel.estimators.fit.summary import (
+    facts,
+    html_table,
+    shown,
+    summary_columns,
+)
 from multikernel.persistence import PathLike, check_place, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MOST_ROWS = 50
-"""Kernels that a table lists; a report is read, and a data frame has them all."""
 
 MOST_CURVES = 6
 """Shape functions drawn, of the kernels with the largest shares of the variance."""
@@ -37,9 +39,7 @@ MOST_CURVES = 6
 CURVE_SIZE = 4.2, 3.2
 """Inches of a shape function: letters stay readable where three stand in a row."""
 
-STYLE = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
-
-Tables = list[tuple[str, Mapping[str, Any]]]
+STYLE = Path(__file__).parent / "report.css"
 
 
 def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> str:
@@ -74,7 +74,7 @@ def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> s
     sklearn.exceptions.NotFittedError
         If it is not fitted.
     ImportError
-        If matplotlib or pandas is not installed.
+        If matplotlib is not installed.
     OSError
         If the file cannot be written.
 
@@ -96,19 +96,21 @@ def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> s
         scores = {} if y is None else _scores(model, X, y)
         pictures = list(_pictures(model, inner, X))
     said = [str(warning.message) for warning in caught]
-    title = f"{type(inner).__name__}: {_size(inner)}"
+    found = facts(inner)
+    title = f"{found.pop('estimator')}: {found['n_active']} of {found['n_kernels']}"
+    title += " kernels in use"
     page = "\n".join(
         [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<title>{html.escape(title)}</title>",
+            f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>",
             f"<main><h1>{html.escape(title)}</h1>",
             _section("Certificate", _certificate(inner)),
             _section("Scores", _facts(scores) + _on(X)) if scores else "",
-            *(_section(head, _table(columns)) for head, columns in _tables(inner)),
-            *(_section(head, body) for head, body in pictures),
-            _section("What was fitted", _fitted(model, inner)),
+            *(_section(*part) for part in (*_tables(inner), *pictures)),
+            _section("What was fitted", _fitted(model, inner, found)),
             _section("Warnings", _warned(inner, said)),
             "</main></body></html>",
         ]
@@ -120,15 +122,6 @@ def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> s
 
 def _section(head: str, body: str) -> str:
     return f"<section><h2>{html.escape(head)}</h2>{body}</section>"
-
-
-def _size(model: Any) -> str:
-    """Return how many kernels are in use."""
-    return f"{model.active_kernels_.size} of {_n_kernels(model)} kernels in use"
-
-
-def _n_kernels(model: Any) -> int:
-    return int(np.atleast_2d(model.kernel_weights_).shape[1])
 
 
 def _certificate(model: Any) -> str:
@@ -171,43 +164,21 @@ def _on(X: Any) -> str:
     return f"<p>On the {rows} rows handed to this report.</p>"
 
 
-def _tables(model: Any) -> Tables:
-    """Return the tables of views and of kernels."""
-    tables: Tables = []
-    if hasattr(model, "view_shares_"):
-        tables.append(("Views", model.summary("view").to_dict("list")))
-    if hasattr(model, "hull_"):
-        # A graph has more nodes than can be listed with their shares.
-        return tables
-    kernels = model.summary().head(MOST_ROWS).to_dict("list")
-    return [*tables, ("Kernels", kernels)]
+def _tables(model: Any) -> Iterator[tuple[str, str]]:
+    """Yield headings and tables, of views and of kernels."""
+    bys = ["view"] if hasattr(model, "view_shares_") else []
+    # A graph has more nodes than can be listed with their shares.
+    for by in bys if hasattr(model, "hull_") else [*bys, "kernel"]:
+        table = html_table(summary_columns(model, by))
+        yield f"{by.capitalize()}s", f'<div class="box">{table}</div>'
 
 
-def _table(columns: Mapping[str, Any]) -> str:
-    """Return columns as a table in a box that scrolls."""
-    heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_shown(value)}</td>" for value in row) + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="box"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _facts(facts: Mapping[str, Any]) -> str:
+def _facts(values: Mapping[str, Any]) -> str:
     rows = "".join(
-        f"<tr><th>{html.escape(str(key))}</th><td>{_shown(value)}</td></tr>"
-        for key, value in facts.items()
+        f"<tr><th>{html.escape(str(key))}</th><td>{html.escape(shown(value))}</td></tr>"
+        for key, value in values.items()
     )
     return f'<div class="box"><table class="facts">{rows}</table></div>'
-
-
-def _shown(value: Any) -> str:
-    text = f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
-    return html.escape(text)
 
 
 def _pictures(model: Any, inner: Any, X: Any) -> Iterator[tuple[str, str]]:
@@ -260,30 +231,18 @@ def _picture(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) ->
     return f'<img alt="" src="data:image/png;base64,{text}">'
 
 
-def _fitted(model: Any, inner: Any) -> str:
+def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
     """Return what was fitted, with what, and how to do it again."""
+    stored = {"storage": inner.storage_} if hasattr(inner, "storage_") else {}
     versions = {
-        name: getattr(importlib.import_module(name), "__version__", "")
+        name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
-    facts = {
-        "samples": _n_samples(inner),
-        "kernels": _n_kernels(inner),
-        "storage": getattr(inner, "storage_", "dense"),
-        **{f"chosen {k}": v for k, v in _chosen(inner).items()},
-        **versions,
-    }
     code = html.escape(f"model = {model!r}\nmodel.fit(X, y)")
-    return _facts(facts) + f"<p>To repeat it:</p><pre>{code}</pre>"
-
-
-def _n_samples(model: Any) -> Any:
-    duals: Array = np.asarray(getattr(model, "dual_", np.empty(0)))
-    return max(duals.shape, default="unknown") if duals.size else "unknown"
-
-
-def _chosen(model: Any) -> dict[str, Any]:
-    return dict(getattr(model, "best_params_", {}))
+    return (
+        _facts({**found, **stored, **versions})
+        + f"<p>To repeat it:</p><pre>{code}</pre>"
+    )
 
 
 def _warned(model: Any, said: list[str]) -> str:

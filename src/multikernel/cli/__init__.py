@@ -1,4 +1,4 @@
-"""The command line: ``multikernel demo | fit | predict | path | inspect``."""
+"""The command line: ``multikernel demo | fit | predict | path | inspect | report``."""
 
 import sys
 

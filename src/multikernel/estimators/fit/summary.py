@@ -202,7 +202,7 @@ def fitted_html(model: Any) -> str:
         return ""
     said = _sentence(facts(model))
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
-    tables = "".join(_html_table(summary_columns(model, by)) for by in bys)
+    tables = "".join(html_table(summary_columns(model, by)) for by in bys)
     return (
         f"<div><p>{html.escape(said)}</p>{tables}<p>Shares of the variance sum to one; "
         "a negative one belongs to a term that works against the others.</p></div>"
@@ -212,17 +212,17 @@ def fitted_html(model: Any) -> str:
 def _sentence(found: Mapping[str, Any]) -> str:
     """Return facts as they are read."""
     said = [f"{found['n_active']} of {found['n_kernels']} kernels in use"]
-    said += [f"{key} {_shown(found[key])}" for key in STRENGTHS if key in found]
+    said += [f"{key} {shown(found[key])}" for key in STRENGTHS if key in found]
     if "duality_gap" in found:
-        gap, tol = _shown(found["duality_gap"]), _shown(found["tol"])
+        gap, tol = shown(found["duality_gap"]), shown(found["tol"])
         said.append(f"relative duality gap {gap} (tolerance {tol})")
     if "score" in found:
-        said.append(f"{found['scoring']} in cross-validation {_shown(found['score'])}")
+        said.append(f"{found['scoring']} in cross-validation {shown(found['score'])}")
     return ", ".join(said)
 
 
-def _html_table(columns: Mapping[str, list[Any]]) -> str:
-    """Return columns as a table, its first rows if it is long."""
+def html_table(columns: Mapping[str, list[Any]]) -> str:
+    """Return columns as a table in HTML, its first rows if it is long."""
     heads = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
     body = "".join(
@@ -236,9 +236,9 @@ def _html_table(columns: Mapping[str, list[Any]]) -> str:
 def _html_cell(value: Any) -> str:
     """Return a cell of a table, numbers to the right."""
     right = " style='text-align: right'" * isinstance(value, float | int)
-    return f"<td{right}>{html.escape(_shown(value))}</td>"
+    return f"<td{right}>{html.escape(shown(value))}</td>"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Return a value for a table, numbers to three digits."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
