@@ -10,7 +10,7 @@ from multikernel.gram.base import GramStack
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.base import Solver, check_supported
-from multikernel.solvers.local_rademacher.scaled import (
+from multikernel.solvers.scaled import (
     from_scaled,
     scaled_problem,
     to_scaled,

@@ -8,7 +8,7 @@ from multikernel.gram.spectra import tail_sums
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers.base import FollowingSolver, Solver, check_supported
-from multikernel.solvers.local_rademacher.scaled import (
+from multikernel.solvers.scaled import (
     exponent_of,
     from_scaled,
     inverse_sizes,

@@ -12,7 +12,8 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.base import Solver, check_supported
 from multikernel.solvers.local_rademacher.conv import TailConv
-from multikernel.solvers.local_rademacher.scaled import (
+from multikernel.solvers.recorder import Recorder, metered
+from multikernel.solvers.scaled import (
     exponent_of,
     from_scaled,
     inverse_sizes,
@@ -21,7 +22,6 @@ from multikernel.solvers.local_rademacher.scaled import (
     shares_of,
     to_scaled,
 )
-from multikernel.solvers.recorder import Recorder, metered
 
 
 @dataclass(frozen=True, eq=False)

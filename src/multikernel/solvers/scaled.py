@@ -1,6 +1,6 @@
 """A problem with every kernel divided by a size, and its solutions with the old ones.
 
-Both algorithms solve lp-norm problems with the kernels K_m / v_m. Published are weights
+conv, dc and weights by a rule solve lp-norm problems with the kernels K_m / v_m. Published are weights
 of the kernels K_m themselves: theta_m / v_m.
 """
 
