@@ -1,7 +1,7 @@
 """A problem with every kernel divided by a size, and its solutions with the old ones.
 
-conv, dc and weights by a rule solve lp-norm problems with the kernels K_m / v_m. Published are weights
-of the kernels K_m themselves: theta_m / v_m.
+conv, dc and weights by a rule solve lp-norm problems with the kernels K_m / v_m.
+Published are weights of the kernels K_m themselves: theta_m / v_m.
 """
 
 from dataclasses import replace
