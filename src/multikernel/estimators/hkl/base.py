@@ -126,6 +126,7 @@ class BaseHKL(BaseMKL):
     """A model over a graph of kernels; goes first among the bases."""
 
     _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+    _sequences_by_default: ClassVar[bool] = False
 
     # There are no Gram matrices that these could be about.
     normalize = None
