@@ -159,6 +159,7 @@ def cut_low_rank(
         return held_factor(stack, old, m, samples, place)
 
     pieces = Pieces(landmarks, normalization, max_bytes, array)
+
     def work(m: int) -> None:
         known = old.triangle(stack, m) if old.chosen[m].size else None
         pieces.add(m, cut(m), known)

@@ -111,6 +111,7 @@ class KernelPlan:
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
         """Return R^-T k(landmarks, rows), a part of the rows at a time."""
+        assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
         diagonal = columns.diagonal()
         kernel, _ = on_its_columns(self.kernel, X[:1])

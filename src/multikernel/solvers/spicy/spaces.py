@@ -421,7 +421,10 @@ class ProductHessian:
             own = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
             daxpy(own.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
         last = columns[ends[1:] - 1] + 1
-        parts = [slice(*p) for p in zip(columns[ends[:-1]].tolist(), last.tolist(), strict=True)]
+        parts = [
+            slice(*p)
+            for p in zip(columns[ends[:-1]].tolist(), last.tolist(), strict=True)
+        ]
         low_rank = self.products.Z.images(bends, parts)
         total += low_rank.T @ low_rank
         return total
