@@ -34,7 +34,7 @@ from multikernel.estimators.data.warned import (
 )
 from multikernel.estimators.fit.combined import CombinedKernel
 from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import find_link, is_likelihood
+from multikernel.estimators.fit.losses import find_link, is_likelihood, shares_selection
 from multikernel.estimators.fit.parameters import SHARED_CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, report, tell_building
@@ -185,7 +185,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sample_weight,
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
-            shared=parameters.get("selection") == "shared",
+            shared=shares_selection(parameters),
         )
         samples = replace(samples, groups=groups)
         if for_parts:

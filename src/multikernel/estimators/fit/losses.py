@@ -90,6 +90,26 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     return joint[0] if joint else None
 
 
+def shares_selection(parameters: Mapping[str, Any]) -> bool:
+    """Return whether all outputs are one problem.
+
+    A loss object of all classes at once says so where there is no ``selection``.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of an estimator.
+
+    Returns
+    -------
+    shared : bool
+    """
+    if "selection" in parameters:
+        return bool(parameters["selection"] == "shared")
+    loss: Any = parameters.get("loss")
+    return is_loss(loss) and is_coupled(loss)
+
+
 def find_link(loss: Any, samples: Samples) -> str:
     """Return what the decision values of a classifier stand for.
 
