@@ -47,7 +47,7 @@ def sequence_dictionary(sequences: Any) -> ListDictionary:
     Raises
     ------
     ValueError
-        If `why_no_sequences` gives a reason.
+        If there is no default for them; it says why.
 
     Examples
     --------
