@@ -78,7 +78,9 @@ def __getattr__(name: str) -> Any:
     else:
         try:
             found = import_module(f"multikernel.{name}")
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if error.name != f"multikernel.{name}":
+                raise  # a library that a module needs is not there
             raise AttributeError(
                 f"module 'multikernel' has no attribute {name!r}"
             ) from None

@@ -13,6 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter
 from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.parameters import CHECKS
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Recipe,
@@ -21,7 +22,7 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
 )
 from multikernel.estimators.hkl.base import BaseHKL
-from multikernel.estimators.search.base import SEARCH_CHECKS, SearchCV
+from multikernel.estimators.search.base import SearchCV
 from multikernel.estimators.search.folds import part_of
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.linalg.threads import run_blocks
@@ -98,7 +99,7 @@ def refit(
     ConvergenceWarning
         If fits stopped above the tolerance; the message says how many.
     """
-    check_parameter(owner, "n_jobs", n_jobs, SEARCH_CHECKS["n_jobs"])
+    check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
 
     def solve(recipe: Recipe, training: Training, watch: Watch) -> dict[str, Any]:

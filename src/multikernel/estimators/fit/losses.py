@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from multikernel._validation import NON_NEGATIVE, Check, OneOf
+from multikernel._validation import OneOf
 from multikernel.estimators.data.samples import Samples
 from multikernel.losses import (
     COUPLED_LOSSES,
@@ -41,13 +41,6 @@ class LossChoice:
         """Return what was expected, or None."""
         expected = None if is_loss(value) else OneOf(self.names)(value)
         return None if expected is None else f"{expected}, or a loss object"
-
-
-CLASSIFIER_LOSS_CHECKS: Mapping[str, Check] = {"loss": LossChoice(CLASSIFIER_LOSSES)}
-REGRESSOR_LOSS_CHECKS: Mapping[str, Check] = {
-    "loss": LossChoice(REGRESSOR_LOSSES),
-    "epsilon": NON_NEGATIVE,
-}
 
 
 def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:

@@ -1,28 +1,18 @@
 """EasyMKL: classification."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
 from multikernel._validation import Check, Number
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    store,
-)
-from multikernel.estimators.heuristic.base import HEURISTIC_CHECKS, RuleMKL
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.heuristic.base import RuleMKL
 from multikernel.estimators.heuristic.weights import easy_weights
 from multikernel.estimators.search.tasks import ClassifierMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.solvers.fixed_weights import WeightRule
-
-EASY_CHECKS: Mapping[str, Check] = {
-    "regularization": Number(0.0, 1.0, above=True),
-    **HEURISTIC_CHECKS,
-}
 
 
 class EasyMKLClassifier(RuleMKL, ClassifierMKL):
@@ -164,11 +154,13 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
     2
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**EASY_CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "regularization": Number(0.0, 1.0, above=True)
+    }
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         *,
         loss: str | Loss = "hinge",

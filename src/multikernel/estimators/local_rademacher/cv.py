@@ -1,33 +1,15 @@
 """Local Rademacher MKL, C and theta chosen by cross-validation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
-from multikernel.estimators.local_rademacher.estimators import CHECKS as ONE_CHECKS
-from multikernel.estimators.local_rademacher.search import (
-    DEFAULT_THETAS,
-    THETA_CHECKS,
-    TailSearchCV,
-)
+from multikernel.estimators.local_rademacher.search import DEFAULT_THETAS, TailSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-CHECKS: Mapping[str, Check] = {
-    **{name: check for name, check in ONE_CHECKS.items() if name not in ("C", "theta")},
-    **THETA_CHECKS,
-}
 
 
 class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, ClassifierMKL):
@@ -231,12 +213,6 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **CHECKS,
-        **SELECTION_CHECKS,
-        **CLASSIFIER_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -265,10 +241,6 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one and theta zero; the grid sets both."""
-        return self._method_recipe(find_loss(self.loss), 1.0, 0)
 
 
 class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorMKL):
@@ -457,8 +429,6 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -486,7 +456,3 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one and theta zero; the grid sets both."""
-        return self._method_recipe(find_loss(self.loss, self.epsilon), 1.0, 0)

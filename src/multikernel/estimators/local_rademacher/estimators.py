@@ -1,29 +1,13 @@
 """Multiple kernel learning by local Rademacher complexity."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.local_rademacher.base import (
-    METHOD_CHECKS,
-    THETA,
-    LocalRademacherMKL,
-)
-from multikernel.estimators.lp.estimators import LP_CHECKS
+from multikernel.estimators.fit.parameters import store
+from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-CHECKS: Mapping[str, Check] = {**LP_CHECKS, "theta": THETA, **METHOD_CHECKS}
 
 
 class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
@@ -212,12 +196,6 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     (2, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **CHECKS,
-        **SELECTION_CHECKS,
-        **CLASSIFIER_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -242,13 +220,6 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _cut_offs(self) -> Sequence[int]:
-        return [int(self.theta)]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        return self._method_recipe(find_loss(self.loss), self.C, self.theta)
 
 
 class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
@@ -422,8 +393,6 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
     (2, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -447,11 +416,3 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _cut_offs(self) -> Sequence[int]:
-        return [int(self.theta)]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        loss = find_loss(self.loss, self.epsilon)
-        return self._method_recipe(loss, self.C, self.theta)

@@ -1,38 +1,13 @@
 """lp-norm multiple kernel learning: any degree of sparsity."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import POSITIVE, Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.lp.base import LpMKL, margin_recipe
-from multikernel.estimators.lp.solvers import (
-    MAX_ITER_CHECK,
-    SOLVER_CHECK,
-    exponent,
-    lp_solver,
-)
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.lp.base import LpMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-LP_CHECKS: Mapping[str, Check] = {
-    "C": POSITIVE,
-    "p": exponent,
-    "solver": SOLVER_CHECK,
-    **SHARED_CHECKS,
-    "max_iter": MAX_ITER_CHECK,
-}
 
 
 class LpMKLClassifier(LpMKL, ClassifierMKL):
@@ -197,12 +172,6 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **LP_CHECKS,
-        **SELECTION_CHECKS,
-        **CLASSIFIER_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -224,14 +193,6 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _exponents(self) -> Sequence[float]:
-        return [self.p]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
-        return margin_recipe(find_loss(self.loss), self.C, self.p, solver)
 
 
 class LpMKLRegressor(LpMKL, RegressorMKL):
@@ -389,12 +350,6 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **LP_CHECKS,
-        **SELECTION_CHECKS,
-        **REGRESSOR_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -416,12 +371,3 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _exponents(self) -> Sequence[float]:
-        return [self.p]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
-        loss = find_loss(self.loss, self.epsilon)
-        return margin_recipe(loss, self.C, self.p, solver)

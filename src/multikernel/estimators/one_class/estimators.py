@@ -1,6 +1,6 @@
 """One-class learning: what most samples have in common, with many kernels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import publish
-from multikernel.estimators.fit.parameters import NORMALIZE, SHARED_CHECKS, store
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Training,
@@ -21,15 +21,8 @@ from multikernel.estimators.fit.solve import (
 from multikernel.estimators.lp.solvers import exponent
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
 from multikernel.solvers.one_class import OneClass
-
-ONE_CLASS_CHECKS: Mapping[str, Check] = {
-    "nu": Number(0.0, 1.0, above=True),
-    "p": exponent,
-    **{name: check for name, check in SHARED_CHECKS.items() if name != "fit_intercept"},
-}
 
 
 class OneClassMKL(OutlierMixin, BaseMKL):
@@ -154,7 +147,10 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = ONE_CLASS_CHECKS
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "nu": Number(0.0, 1.0, above=True),
+        "p": exponent,
+    }
 
     # Neither is a choice here.
     loss = "one_class"
@@ -165,7 +161,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         nu: float = 0.5,
         *,
         p: float = 2.0,

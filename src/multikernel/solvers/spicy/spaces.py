@@ -21,6 +21,7 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.expansions import expansion_length, padded, unpadded
 from multikernel.gram.factors import tall_form
 from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
@@ -50,6 +51,10 @@ class KernelSpaces(Protocol):
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return what every kernel makes of its own row."""
+        ...
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return expansions that are each moved by one v, whose images are these."""
         ...
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -121,6 +126,10 @@ class ImageSpaces:
     def images_of_each(self, coefs: Array) -> Array:
         """Return K_m coefs[m]."""
         return self.gram.block_matvec(coefs)
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return the sums."""
+        return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return v^T K_m v' from the images K_m v'."""
@@ -227,8 +236,17 @@ class FactorSpaces:
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m], one after another."""
+        if coefs.shape[1] != self.Z.shape[0]:
+            return unpadded(coefs, self._ranks)
         self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
         return self.Z.inner_of_each(coefs, self._parts)
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return the sums, or the images where these are what functions are given by."""
+        length = expansion_length(self.gram)
+        if length == self.Z.shape[0]:
+            return coefs + v
+        return padded(images, self._ranks, length)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return sums of products over the columns of every kernel."""
