@@ -88,7 +88,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
         write(array, places, rows, sums[chosen[0] : chosen[-1] + 1])
 
     run_blocks(work, range(0, n_kernels, step))
-    means, squares = sums.T / (rows.size * (n_samples - 1))
+    means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
     spans = np.maximum(np.abs(means), spreads)
     return spans, off_diagonal_ratio(means, spreads, n_samples)
