@@ -31,6 +31,7 @@ class Options:
     again: bool
     repeat: int
     limit: float
+    most: float
     only: tuple[str, ...]
     output: Path
 
@@ -42,6 +43,7 @@ def options(description: str, parts: Sequence[str]) -> Options:
     parser.add_argument("--again", action="store_true", help="what is known as well")
     parser.add_argument("--repeat", type=int, default=1, help="runs, for a median")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds a run")
+    parser.add_argument("--most", type=float, default=np.inf, help="rows at most")
     parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--output", type=Path, default=HERE)
     found = vars(parser.parse_args())
@@ -75,7 +77,8 @@ class Results:
         stamp = {"date": datetime.date.today().isoformat(), "commit": commit()}
         row = {**facts, **runs[len(runs) // 2], "repeat": len(runs), **stamp}
         print(key, *(f"{k}={v}" for k, v in row.items() if k != "report"), flush=True)
-        self.rows[key] = row
+        # Others may have written to it meanwhile, of other parts.
+        self.rows = read(self.path) | {key: row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.rows, indent=1, default=float)
         self.path.write_text(f"{text}\n", encoding="utf-8")

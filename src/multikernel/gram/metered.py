@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.chosen import Products, resident_products
+from multikernel.gram.expansions import expansion_length, own_expansions
 from multikernel.gram.lazy.blocks import Visit, VisitedStack
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.normalized import NormalizedStack
@@ -176,6 +177,16 @@ def _vectors(v: Array, ndim: int) -> int:
 @traces.register
 def _(stack: MeteredStack) -> Array:
     return stack.traces
+
+
+@expansion_length.register
+def _(stack: MeteredStack) -> int:
+    return expansion_length(stack.stack)
+
+
+@own_expansions.register
+def _(stack: MeteredStack, coefs: Array) -> Array:
+    return own_expansions(stack.stack, coefs)
 
 
 @residual_bounds.register

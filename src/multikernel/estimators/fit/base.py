@@ -34,7 +34,12 @@ from multikernel.estimators.data.warned import (
 )
 from multikernel.estimators.fit.combined import CombinedKernel
 from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import find_link, find_loss, is_likelihood
+from multikernel.estimators.fit.losses import (
+    find_link,
+    find_loss,
+    is_likelihood,
+    shares_selection,
+)
 from multikernel.estimators.fit.parameters import CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, report, tell_building
@@ -187,7 +192,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sample_weight,
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
-            shared=parameters.get("selection") == "shared",
+            shared=shares_selection(parameters),
         )
         samples = replace(samples, groups=groups)
         if for_parts:

@@ -1,5 +1,6 @@
 """The ``loss`` parameter: scikit-learn's names, or a loss object."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,26 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     names = [name for name, kind in LOSSES.items() if type(loss) is kind]
     joint = [COUPLED_LOSSES[name]() for name in names if name in COUPLED_LOSSES]
     return joint[0] if joint else None
+
+
+def shares_selection(parameters: Mapping[str, Any]) -> bool:
+    """Return whether all outputs are one problem.
+
+    A loss object of all classes at once says so where there is no ``selection``.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of an estimator.
+
+    Returns
+    -------
+    shared : bool
+    """
+    if "selection" in parameters:
+        return bool(parameters["selection"] == "shared")
+    loss: Any = parameters.get("loss")
+    return is_loss(loss) and is_coupled(loss)
 
 
 def find_link(loss: Any, samples: Samples) -> str:

@@ -102,7 +102,7 @@ def _by_coordinates(
     stack: BlockedStack, coefs: Array, sample_weight: Array | None
 ) -> tuple[Array, Array]:
     """Return norms and shares without the values of every term."""
-    weights = np.ones(coefs.shape[1]) if sample_weight is None else sample_weight
+    weights = np.ones(stack.shape[1]) if sample_weight is None else sample_weight
     u, starts = stack.coordinates(coefs), stack.places[:-1]
     f = stack.factors.times(u)
     centred = weights[:, None] * (f - weights @ f / weights.sum())

@@ -55,8 +55,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         least that share are on or outside the border.
     p : float, default=2.0
         Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
-        kernels. Near 1 kernels that are nearly constant are favoured, as they see no
-        sample as unusual, and many iterations are needed.
+        kernels. At 1 few kernels are selected; near 1 those that are nearly constant
+        are favoured, as they see no sample as unusual.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -101,7 +101,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``: not negative, with a sum
-        of one. f_m is ``kernel_weights_[m]`` times K_m times it.
+        of one. At the optimum f_m is ``kernel_weights_[m]`` times K_m times it.
     intercept_ : ndarray of shape (1,)
         Minus the offset.
     offset_ : float
