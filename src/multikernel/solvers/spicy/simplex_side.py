@@ -24,10 +24,17 @@ References
 
 from dataclasses import dataclass
 
+from functools import cached_property
 import numpy as np
+from multikernel.linalg.simplex_system import SimplexSystem
+from multikernel.linalg.shifted import solve_shifted
 
 from multikernel._typing import Array
-from multikernel.losses.coupled import SmoothCoupledLoss
+from multikernel.losses.coupled import (
+    CoupledLoss,
+    PolyhedralCoupledLoss,
+    SmoothCoupledLoss,
+)
 from multikernel.solvers.spicy.quadratic_model import JointHessian, QuadraticModel
 from multikernel.solvers.spicy.tuning import FORCING, INTERIOR, MOST_PRODUCTS
 
@@ -36,11 +43,11 @@ SMALLEST = 1e-15
 
 
 class SimplexSide:
-    """The side of a coupled loss with a differentiable conjugate.
+    """A point of simplices, and steps inside them.
 
     Parameters
     ----------
-    loss : SmoothCoupledLoss
+    loss : CoupledLoss
         The loss.
     y : ndarray of shape (n_samples, n_classes)
         Targets, one-hot.
@@ -48,16 +55,58 @@ class SimplexSide:
         A point of the domain; it is moved off the boundary.
     """
 
-    def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
-        self.loss, self.y = loss, y
-        self.masses = loss.masses(y)[:, None]
+    def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
+        self.y, self.masses = y, loss.masses(y)[:, None]
         self.step = np.zeros_like(rho)
-        self._p = self._kept(self.masses * y - rho)
+        self.p = self.kept(self.masses * y - rho)
 
     @property
     def rho(self) -> Array:
         """Return the point."""
-        return np.asarray(self.masses * self.y - self._p)
+        return np.asarray(self.masses * self.y - self.p)
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        self.step = step
+        falling = step > 0.0
+        if not falling.any():
+            return 1.0
+        return min(1.0, INTERIOR * float(np.min(self.p[falling] / step[falling])))
+
+    def move(self, length: float) -> None:
+        """Go along the direction."""
+        self.p = self.moved(length)
+
+    def again(self) -> None:
+        """Return None: a scaled dual point is the better start."""
+
+    def sturdier(self) -> None:
+        """Return None."""
+
+    def moved(self, length: float) -> Array:
+        """Return the p of the point `length` times the direction away."""
+        return self.kept(self.p - length * self.step)
+
+    def kept(self, p: Array) -> Array:
+        """Return the point with rows of the right sums, off the boundary."""
+        p = np.maximum(p, SMALLEST * self.masses)
+        return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
+
+
+class SmoothSimplexSide(SimplexSide):
+    """The side of a coupled loss with a differentiable conjugate.
+
+    Parameters
+    ----------
+    loss : SmoothCoupledLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples, n_classes)
+        See `SimplexSide`.
+    """
+
+    def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
+        super().__init__(loss, y, rho)
+        self.loss = loss
 
     def center(self, gap: float) -> None:
         """Do nothing: the conjugate is exact."""
@@ -69,116 +118,160 @@ class SimplexSide:
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step, but for a share of the residual."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
-        root = _Root(np.sqrt(self._p), np.sqrt(self._p / self.masses))
-        step, shift = _constrained_step(root, model, pull + model.gradient)
+        step, shift = constrained_step(self.p, model, pull + model.gradient)
         return self._off_the_wall(step), shift
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        u = self.moved(length) - self.masses * self.y
+        return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
 
     def _off_the_wall(self, step: Array) -> Array:
         """Return the step, which must not stop at what is next to nothing already."""
-        small = self._p <= np.sqrt(SMALLEST) * self.masses
-        bounded = np.where(small, np.minimum(step, INTERIOR * self._p), step)
-        largest = np.argmax(self._p, axis=1)[:, None]
+        small = self.p <= np.sqrt(SMALLEST) * self.masses
+        bounded = np.where(small, np.minimum(step, INTERIOR * self.p), step)
+        largest = np.argmax(self.p, axis=1)[:, None]
         excess = bounded.sum(axis=1, keepdims=True)
         own = np.take_along_axis(bounded, largest, axis=1) - excess
         np.put_along_axis(bounded, largest, own, axis=1)
         return np.asarray(bounded)
 
-    def aim(self, step: Array) -> float:
-        """Set the direction; return the longest multiple of it, at most 1, allowed."""
-        self.step = step
-        falling = step > 0.0
-        if not falling.any():
-            return 1.0
-        return min(1.0, INTERIOR * float(np.min(self._p[falling] / step[falling])))
 
-    def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
-        u = self._kept(self._p - length * self.step) - self.masses * self.y
-        return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
-
-    def move(self, length: float) -> None:
-        """Go along the direction."""
-        self._p = self._kept(self._p - length * self.step)
-
-    def again(self) -> None:
-        """Return None: a scaled dual point is the better start."""
-
-    def sturdier(self) -> None:
-        """Return None."""
-
-    def _kept(self, p: Array) -> Array:
-        """Return the point with rows of the right sums, off the boundary."""
-        p = np.maximum(p, SMALLEST * self.masses)
-        return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Root:
-    """The roots R of the Hessians of all rows.
+class BarrierSimplexSide(SimplexSide):
+    """The side of a coupled loss whose conjugate is linear: kept off the boundary.
 
     Parameters
     ----------
-    roots : ndarray of shape (n_samples, n_classes)
-        Of the probabilities.
-    unit : ndarray of shape (n_samples, n_classes)
-        The unit vectors q.
+    loss : PolyhedralCoupledLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples, n_classes)
+        Targets, and a point strictly inside the domain.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first barrier.
     """
 
-    roots: Array
-    unit: Array
+    def __init__(
+        self, loss: PolyhedralCoupledLoss, y: Array, rho: Array, gap: float
+    ) -> None:
+        super().__init__(loss, y, rho)
+        self.costs = loss.corner_costs(y)
+        self.barrier = gap / self.p.size
+        self.zeta = self.barrier / self.p
+        self.dual_direction = np.zeros_like(self.zeta)
+        self.dual_reach = 1.0
 
-    def times(self, z: Array) -> Array:
-        """Return R z."""
-        return np.asarray(self.roots * self._off(z))
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.barrier = min(self.barrier, gap / self.p.size)
 
-    def transposed(self, v: Array) -> Array:
-        """Return R^T v."""
-        return self._off(self.roots * v)
+    def slack(self) -> float:
+        """Return the complementarity on the central path, mu for every entry of p."""
+        return self.barrier * self.p.size
 
-    def _off(self, z: Array) -> Array:
-        inner = np.einsum("ic,ic->i", self.unit, z)
-        return np.asarray(z - self.unit * inner[:, None])
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return Newton's step after eliminating the multipliers."""
+        pull = self.barrier / self.p - self.costs
+        return constrained_step(self.p / self.zeta, model, pull + model.gradient)
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of the point and the multipliers; stay inside."""
+        self.dual_direction = (self.barrier + self.zeta * step) / self.p - self.zeta
+        self.dual_reach = INTERIOR * reach(self.zeta, self.dual_direction)
+        return super().aim(step)
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        slopes = self.barrier / self.moved(length) - self.costs
+        return float(np.vdot(slopes, self.step))
+
+    def move(self, length: float) -> None:
+        """Go along the directions; multipliers keep near the central path."""
+        super().move(length)
+        share = min(1.0, self.dual_reach)
+        moved, centered = self.zeta + share * self.dual_direction, self.barrier / self.p
+        self.zeta = np.clip(moved, 1e-4 * centered, 1e4 * centered)
 
 
-def _constrained_step(
-    root: _Root, model: QuadraticModel, gradient: Array
+def reach(p, step):
+    f = step < 0
+    return float(np.min(-p[f] / step[f])) if f.any() else np.inf
+
+
+def constrained_step(
+    softness: Array, model: QuadraticModel, gradient: Array
 ) -> tuple[Array, Array]:
-    """Return the step of projected conjugate gradients, and the intercepts' change."""
-    hessian, n_classes = model.hessian, gradient.shape[1]
+    """Return Newton's step, but for a share of the residual, and the intercepts'.
+
+    Parameters
+    ----------
+    softness : ndarray of shape (n_samples, n_classes)
+        Inverse curvatures of the conjugate, entry by entry.
+    model : QuadraticModel
+        What is added to the conjugate.
+    gradient : ndarray of shape (n_samples, n_classes)
+        Of the sum.
+    """
+    hessian = model.hessian
     assert isinstance(hessian, JointHessian)
-    inverse: Array = np.zeros((n_classes, n_classes), dtype=np.float64)
-    if model.excess is not None:
-        diagonal = np.diag((root.roots**2).sum(axis=0))
-        shares = root.roots * root.unit
-        inverse = np.asarray(np.linalg.pinv(diagonal - shares.T @ shares))
-
-    def multipliers(z: Array) -> Array:
-        """Return what all rows of a vector have in common, as a constant each class."""
-        return np.asarray(inverse @ root.times(z).sum(axis=0))
-
-    def projected(z: Array) -> Array:
-        """Return a vector whose step leaves the sums of the classes."""
-        return np.asarray(z - root.transposed(multipliers(z)[None]))
-
-    z, image = np.zeros_like(gradient), np.zeros_like(gradient)
-    if model.excess is not None:
-        z = root.transposed(-(inverse @ model.excess)[None])
-        image = hessian.times(root.times(z))
-    residual = projected(-root.transposed(gradient + image) - z)
-    way, square = residual, float(np.vdot(residual, residual))
-    least = FORCING**2 * square
-    for _ in range(MOST_PRODUCTS):
+    system = preconditioner(softness, hessian, model.excess is not None)
+    excess = None if model.excess is None else -model.excess
+    step, _ = system.solve(-gradient, excess)
+    image = hessian.times(step) + step / softness
+    residual, way, square = -gradient - image, np.zeros_like(step), 1.0
+    least = FORCING**2 * float(np.vdot(step, image))
+    for k in range(MOST_PRODUCTS):
+        own, shift = system.solve(residual)
+        before, square = square, float(np.vdot(residual, own))
         if not square > least:
             break
-        own = hessian.times(root.times(way))
-        bend = projected(way + root.transposed(own))
-        curvature = float(np.vdot(way, bend))
+        way = own if k == 0 else own + (square / before) * way
+        image = hessian.times(way) + way / softness
+        curvature = float(np.vdot(way, image))
         if not curvature > 0.0:
             raise np.linalg.LinAlgError("The Hessian is not positive definite.")
-        length = square / curvature
-        z, image = z + length * way, image + length * own
-        residual = residual - length * bend
-        before, square = square, float(np.vdot(residual, residual))
-        way = residual + (square / before) * way
-    shift = -multipliers(root.transposed(gradient + image) + z)
-    return root.times(z), shift
+        step = step + (square / curvature) * way
+        residual = residual - (square / curvature) * image
+    global STAT
+    STAT.append((k, [len(m) for m in system.system.members]))
+    return step, shift
+
+STAT=[]
+LOOSE = 10.0
+@dataclass(frozen=True, eq=False)
+class Preconditioner:
+    system: SimplexSystem
+    low_rank: Array
+
+    @cached_property
+    def _bent(self):
+        W, shifts = self.system.solve(self.low_rank)
+        k = len(W)
+        inner = self.low_rank.reshape(k, -1) @ W.reshape(k, -1).T
+        return W, shifts, np.linalg.inv(inner + np.eye(k))
+
+    def solve(self, side, sums=None):
+        z, b = self.system.solve(side[None], sums)
+        z, b = z[0], b[0]
+        if len(self.low_rank):
+            W, shifts, inverse = self._bent
+            parts = inverse @ np.tensordot(self.low_rank, z, axes=2)
+            z = z - np.tensordot(parts, W, axes=1)
+            b = b - parts @ shifts
+        return z, b
+
+
+def preconditioner(softness, hessian, centred):
+    n = len(softness)
+    v = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, 1))
+    size = float(np.vdot(v, hessian.each.times(v))) / n
+    loose = softness * size > LOOSE
+    rows = np.flatnonzero(loose.any(axis=1))
+    H = hessian.each.rows(rows)[:, rows] if rows.size else np.zeros((0, 0))
+    members, inverses = [], []
+    for c in range(softness.shape[1]):
+        own = np.flatnonzero(loose[rows, c])
+        members.append(rows[own])
+        inverses.append(solve_shifted(H[np.ix_(own, own)], np.eye(own.size), 1.0 / softness[rows[own], c], None))
+    system = SimplexSystem(np.where(loose, 0.0, softness), members, inverses, centred)
+    low = hessian.low_rank * loose
+    return Preconditioner(system, low if rows.size else low[:0])
