@@ -218,11 +218,10 @@ def constrained_step(
     step, _ = system.solve(-gradient, excess)
     image = hessian.times(step) + step / softness
     residual, way, square = -gradient - image, np.zeros_like(step), 1.0
-    least = FORCING**2 * float(np.vdot(step, image))
     for k in range(MOST_PRODUCTS):
         own, shift = system.solve(residual)
         before, square = square, float(np.vdot(residual, own))
-        if not square > least:
+        if not square > FORCING**2 * float(np.vdot(step, -gradient - residual)):
             break
         way = own if k == 0 else own + (square / before) * way
         image = hessian.times(way) + way / softness
@@ -236,7 +235,7 @@ def constrained_step(
     return step, shift
 
 STAT=[]
-LOOSE = 10.0
+LOOSE = 1.0
 @dataclass(frozen=True, eq=False)
 class Preconditioner:
     system: SimplexSystem
