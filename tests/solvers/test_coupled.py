@@ -42,21 +42,29 @@ def check(problem, solution, best, tol):
 
 @names
 @intercepts
-@pytest.mark.parametrize("l1_ratio", [1.0, 0.6])
-@pytest.mark.parametrize("share", [0.2, 0.1])
-def test_sparse_models_are_those_of_conic_programs(
-    name, fit_intercept, l1_ratio, share
-):
-    rng = np.random.default_rng(3)
-    weights = rng.uniform(0.5, 2.0, 27) if share == 0.2 else np.ones(27)
-    shape = the_problem(name, BlockL1(1.0), fit_intercept, weights)
+@pytest.mark.parametrize("share", [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01])
+def test_sparse_models_are_those_of_conic_programs(name, fit_intercept, share):
+    shape = the_problem(name, BlockL1(1.0), fit_intercept)
     alpha = share * alpha_max(shape)
-    penalty = BlockL1(alpha) if l1_ratio == 1.0 else BlockElasticNet(alpha, l1_ratio)
+    problem = the_problem(name, BlockL1(alpha), fit_intercept)
+    solution = SpicyMKL(tol=1e-7).solve(problem)
+    best = reference_optimum(GRAMS, targets(), name, alpha, fit_intercept=fit_intercept)
+    check(problem, solution, best.objective, 1e-7)
+    # The hinge of two classes takes 3 to 5 of them on these kernels.
+    assert solution.n_iter <= 6
+
+
+@names
+@intercepts
+def test_elastic_nets_with_weights_are_those_of_conic_programs(name, fit_intercept):
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, 27)
+    alpha = 0.2 * alpha_max(the_problem(name, BlockL1(1.0), fit_intercept, weights))
+    penalty = BlockElasticNet(alpha, 0.6)
     problem = the_problem(name, penalty, fit_intercept, weights)
     solution = SpicyMKL(tol=1e-7).solve(problem)
     best = reference_optimum(
         GRAMS, targets(), name, alpha,
-        l1_ratio=l1_ratio, fit_intercept=fit_intercept, sample_weight=weights,
+        l1_ratio=0.6, fit_intercept=fit_intercept, sample_weight=weights,
     )  # fmt: skip
     check(problem, solution, best.objective, 1e-7)
 
