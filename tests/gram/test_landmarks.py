@@ -209,7 +209,7 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     how = {"normalize": normalize, "sample_weight": weights}
     options = LowRank(first=60, tol=tol)
     at_once = build_low_rank(DICTIONARY, X, **how, options=options)
-    monkeypatch.setattr("multikernel.gram.growth.WHOLE", 0)
+    monkeypatch.setattr("multikernel.gram.growth.COMPLETED", 0)
     one_by_one = build_low_rank(DICTIONARY, X, **how, options=options)
     monkeypatch.undo()
     # Pivots that are equal but for rounding may be taken in another order.
