@@ -241,6 +241,8 @@ def test_parts_are_completed_beside_landmarks_of_others():
     X, chosen = samples(), np.arange(0, 40, 2)
     few = capped(X, rank=10)
     part = cut_low_rank(few, chosen, normalize="trace")
+    other = cut_low_rank(few, chosen + 1)
+    assert part.landmarks.triangles[1] is other.landmarks.triangles[1]
     options = LowRank(first=10, max_rank=40)
     part = replace(part, landmarks=replace(part.landmarks, options=options))
     v = np.ones(20)
