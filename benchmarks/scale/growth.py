@@ -1,11 +1,11 @@
 """Time, memory, gap and accuracy against rows, beside what users would take.
 
 Rows that ``results/growth.json`` has are not measured again without ``--again``; a run
-that takes longer than ``--limit`` seconds is stopped and says so. Small problems
-and quick methods come first: ``--only`` names data sets, and ``--most 20000 --limit 100`` makes what of the
-table a quarter of an hour can. himalaya and scMKL
-run by the interpreter that ``MULTIKERNEL_RIVALS`` names (`pip install himalaya scmkl`
-into an environment of their own). ``report.py`` makes the page.
+that takes longer than ``--limit`` seconds is stopped and says so. Small problems and
+quick methods come first: ``--only`` names data sets, and ``--most 20000 --limit 100``
+makes what of the table a quarter of an hour can. himalaya and scMKL run by the
+interpreter that ``MULTIKERNEL_RIVALS`` names (`pip install himalaya scmkl` into an
+environment of their own). ``report.py`` makes the page.
 """
 
 import tempfile
