@@ -5,8 +5,8 @@ import gc
 import numpy as np
 import pytest
 
-import multikernel.gram.blocked.build as build
 import multikernel.gram.blocked.plan as plan
+import multikernel.gram.blocked.search as search
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
 from multikernel.gram.blocked import (
@@ -169,13 +169,13 @@ def test_refusals():
 
 def test_factors_before_normalisation_are_given_back(monkeypatch):
     seen = []
-    assembled = build._Search.assembled
+    assembled = search.Search.assembled
 
     def looking(self, blocks, scalings):
         gc.collect()
         seen.append(sum(isinstance(o, plan.RawBlock) for o in gc.get_objects()))
         return assembled(self, blocks, scalings)
 
-    monkeypatch.setattr(build._Search, "assembled", looking)
+    monkeypatch.setattr(search.Search, "assembled", looking)
     build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
     assert seen == [0]
