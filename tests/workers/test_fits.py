@@ -15,6 +15,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
 )
+from multikernel.estimators.data import partitions
 from multikernel.gram import LowRank, LowRankStack
 from multikernel.gram.blocked import BlockedStack, RowBlocks
 from multikernel.gram.blocked.factors import FactorBlock
@@ -94,6 +95,14 @@ def test_regression_with_weights(anywhere):
     expected = regressor().fit(X, y, sample_weight=weights)
     model = regressor().fit(*partitioned(X, y), sample_weight=weights)
     assert_same(model, expected, X)
+
+
+def test_weights_beside_a_sample_of_the_rows(monkeypatch):
+    monkeypatch.setattr(partitions, "SAMPLED", 100)
+    X, y = table()
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 400)
+    model = SpicyMKLRegressor().fit(*partitioned(X, y), sample_weight=weights)
+    assert model.duality_gap_ <= model.tol
 
 
 def test_constant_model():

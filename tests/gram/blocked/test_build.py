@@ -70,6 +70,7 @@ def test_whole_sample_gives_the_factors_of_memory(normalize, weighted):
     assert isinstance(whole.stack, LowRankStack)
     check_gram_stack(found.stack, whole.stack.columns(every), tol=1e-8)
     v = np.random.default_rng(2).standard_normal(60)
+    # Residuals of 1e-8 are differences of numbers near one: rounding of those is felt.
     np.testing.assert_allclose(
         residual_bounds(found.stack, v),
         residual_bounds(whole.stack, v),

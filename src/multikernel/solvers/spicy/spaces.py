@@ -17,6 +17,7 @@ from math import prod
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
@@ -426,20 +427,24 @@ class ProductHessian:
         """Return the product of the columns, of shape (n_samples, n_samples)."""
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
-        weights = np.zeros(Z.shape[1])
-        weights[columns] = blocks.weights
+        weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
+        weights[columns], bends[columns] = blocks.weights, blocks.bend
         ends = np.append(blocks.starts, columns.size)
         wide = np.flatnonzero(np.diff(ends) > WIDE * every.size)
         for k in wide.tolist():
             weights[columns[ends[k] : ends[k + 1]]] = 0.0
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        flat = total.reshape(-1)
         for k in wide.tolist():
-            own = columns[ends[k] : ends[k + 1]]
-            total += blocks.weights[ends[k]] * self.products.outer(Z, own)
-        bends = np.zeros((Z.shape[1], blocks.starts.size))
-        bends[columns, blocks.own] = blocks.bend
-        low_rank = Z @ bends
-        total += low_rank @ low_rank.T
+            own = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
+            daxpy(own.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
+        last = columns[ends[1:] - 1] + 1
+        parts = [
+            slice(*p)
+            for p in zip(columns[ends[:-1]].tolist(), last.tolist(), strict=True)
+        ]
+        low_rank = self.products.Z.images(bends, parts)
+        total += low_rank.T @ low_rank
         return total
 
     def _expanded(self, columns: Indices, coordinates: Array) -> Array:
