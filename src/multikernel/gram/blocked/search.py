@@ -88,6 +88,7 @@ class Search:
     landmarks: BlockedLandmarks
     max_bytes: int | None
     factors: list[Factor] = field(default_factory=list)
+    _settled: tuple[Array, ...] | None = None  # the weighted sums of all rows
 
     @property
     def blocks(self) -> RowBlocks:
@@ -135,7 +136,8 @@ class Search:
         raw = self.computed(self.every)
         tol, most = self._goal().value, self._goal().most
         for _ in range(ROUNDS):
-            sizes, left, mean = raw.sum(moments)
+            sums = raw.sum(moments)
+            sizes, left, mean = sums
             squares = np.add.reduceat(mean**2, self._ends()[:-1])
             over = left > tol * (sizes - squares)
             kernels = [m for m in np.flatnonzero(over).tolist() if self._rank(m) < most]
@@ -148,6 +150,7 @@ class Search:
                 if self._rank(m) > rank
             ]
             if not grown:
+                self._settled = sums
                 break
             self._check_size()
             raw = self.blocks.made(
@@ -242,7 +245,7 @@ class Search:
     def finish(self, held: list[RowBlocks], learnt: Normalization) -> BuiltStack:
         """Learn how to normalise, and return the stack."""
         raw = held.pop()
-        sizes, _, mean = raw.sum(moments)
+        sizes, _, mean = self._settled or raw.sum(moments)
         scalings = []
         for m, own in enumerate(np.split(mean, self._ends()[1:-1])):
             found = Moments(np.empty((own.size, 0)), own, float(sizes[m]))
