@@ -50,6 +50,15 @@ def test_worker_that_is_gone():
     assert_equal(model, expected)
 
 
+def started(client):
+    """Return the processes of two workers that are up: one that only starts is lost."""
+    pids = {}
+    while len(pids) < 2:
+        client.wait_for_workers(2, timeout=120)
+        pids = client.run(os.getpid, on_error="ignore")
+    return list(pids.values())
+
+
 @pytest.mark.slow
 def test_workers_killed_at_random_moments(monkeypatch):
     X, y = problem()
@@ -73,9 +82,7 @@ def test_workers_killed_at_random_moments(monkeypatch):
         expected = classifier(tol=1e-6).fit(X, y)
         most = calls[0] - 5
         for _ in range(20):
-            client.wait_for_workers(2)
-            pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
-            victim = pids[int(rng.integers(len(pids)))]
+            victim = started(client)[int(rng.integers(2))]
             calls[0] = 0
             deaths[int(rng.integers(1, most))] = victim
             model = classifier(tol=1e-6).fit(X, y)

@@ -139,7 +139,7 @@ def test_solution_is_that_of_one_array(loss, offsets, residual):
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss()])
 def test_memory_does_not_grow_with_the_kernels(loss):
-    few, many = problem_of_rows(200, loss), problem_of_rows(5_000, loss)
+    few, many = problem_of_rows(200, loss), problem_of_rows(10_000, loss)
     SpicyMKL(tol=1e-3).solve(few)  # imports and compiles
     tracemalloc.start()
     solution = SpicyMKL(tol=1e-3).solve(many)
@@ -147,7 +147,7 @@ def test_memory_does_not_grow_with_the_kernels(loss):
     tracemalloc.stop()
     assert solution.active.size > 50
     # Less than one number for each kernel and row.
-    assert peak < 640 * 5_000
+    assert peak < 640 * 10_000
 
 
 def problem_of_rows(n_samples, loss):
