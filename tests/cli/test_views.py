@@ -95,7 +95,7 @@ def test_categories_without_views(run, mixed):
         ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
         (
             (*VIEWS, "-C", 1),
-            "-C is for --method lp, rademacher, uniform, alignment, easy or single, and",
+            "-C is for --method lp, rademacher, uniform, alignment, easy or single",
         ),
     ],
 )
