@@ -134,7 +134,7 @@ def test_a_stack_over_the_limit_is_refused_before_it_is_allocated(X):
         "storage='dense32'",
         "fewer kernels",
         "max_bytes",
-        'The page "Large data"',
+        'The page "Memory and storage"',
     ):
         assert part in message
     again = pickle.loads(pickle.dumps(caught.value))

@@ -58,19 +58,15 @@ def _alone(number):
 
 
 def assert_same(model, expected, X):
-    assert model.duality_gap_ <= model.tol
-    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
+    assert model.tol == 1e-10
+    assert model.duality_gap_ <= 1e-10
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-10)
     np.testing.assert_array_equal(model.active_kernels_, expected.active_kernels_)
-    np.testing.assert_allclose(
-        model.kernel_weights_, expected.kernel_weights_, atol=1e-5
-    )
-    np.testing.assert_allclose(model.block_norms_, expected.block_norms_, atol=1e-5)
-    np.testing.assert_allclose(
-        model.variance_shares_, expected.variance_shares_, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        model._decision_values(X), expected._decision_values(X), atol=1e-5
-    )
+    for name in ("kernel_weights_", "block_norms_", "variance_shares_"):
+        found, asked = getattr(model, name), getattr(expected, name)
+        np.testing.assert_allclose(found, asked, rtol=0, atol=1e-8)
+    values = model._decision_values(X), expected._decision_values(X)
+    np.testing.assert_allclose(*values, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("normalize", ["variance", ["center", "trace"]])

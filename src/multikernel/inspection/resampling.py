@@ -206,6 +206,8 @@ class Resamples:
         A dual variable is in proportion to its sample's weight, and functions keep
         their size where fewer samples carry them.
         """
+        if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
+            return ()  # over columns of factors that parts have others of
         owners, weights = self._owners[chosen], _weights_of(samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()

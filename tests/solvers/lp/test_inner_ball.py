@@ -18,5 +18,6 @@ def test_support_is_what_the_response_gives(p, excess):
     support = ball.support()
     for forms in (rng.uniform(size=8), np.arange(8.0), 1e-200 * np.ones(8)):
         expected = ball.respond(forms) @ forms
-        np.testing.assert_allclose(support(forms), expected, rtol=1e-8)
+        # The response divides logarithms, rounded, by P - 1.
+        np.testing.assert_allclose(support(forms), expected, rtol=1e-6)
     assert support(np.zeros(8)) == 0.0

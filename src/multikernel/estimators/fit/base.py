@@ -90,6 +90,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     # Whether samples with the same data and label become one, with their weights.
     _merges_copies: ClassVar[bool] = True
+    # Whether text gets kernels where none are named.
+    _sequences_by_default: ClassVar[bool] = True
 
     # Whether it learns from collections of Dask.
     _takes_partitions: ClassVar[bool] = False

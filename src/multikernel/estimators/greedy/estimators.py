@@ -32,12 +32,12 @@ class GroupOMPClassifier(GreedyClassifier):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -210,12 +210,12 @@ class GroupOMPRegressor(GreedyRegressor):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None

@@ -109,6 +109,7 @@ class BaseHKL(BaseMKL):
         "standardize": FLAG,
         "certify": FLAG,
     }
+    _sequences_by_default: ClassVar[bool] = False
 
     # There are no Gram matrices that these could be about.
     normalize = None

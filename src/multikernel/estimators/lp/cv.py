@@ -25,12 +25,12 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
@@ -239,12 +239,12 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; for

@@ -44,12 +44,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     nu : float, default=0.5
         Share of the training samples that may lie outside, in (0, 1], at most; at
         least that share are on or outside the border.

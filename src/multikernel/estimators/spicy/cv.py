@@ -25,12 +25,12 @@ class SpicyMKLClassifierCV(AlphaSearchCV, SparseMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=None
         Strengths to try; a grid evenly spaced in the logarithm from the smallest one
         at which no kernel enters, downwards, when None.
@@ -230,12 +230,12 @@ class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=None
         Strengths to try; a grid evenly spaced in the logarithm from the smallest one
         at which no kernel enters, downwards, when None.

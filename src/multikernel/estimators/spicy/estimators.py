@@ -28,12 +28,12 @@ class SpicyMKLClassifier(SparseMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of unit variance that is at most 1/2 for the logistic loss.
@@ -203,12 +203,12 @@ class SpicyMKLRegressor(SparseMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation

@@ -130,8 +130,13 @@ class KernelPlan:
                 self.triangle, K, lower=True, check_finite=False
             )
         bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
-        bound += (ROUNDING + self.rank) * EPS * np.abs(diagonal)
+        bound += rounding_share(self.rank) * np.abs(diagonal)
         return _weighed(rows, bound, diagonal, weights)
+
+
+def rounding_share(rank: int) -> float:
+    """Return by what share of the diagonal a residual may be off."""
+    return (ROUNDING + rank) * EPS
 
 
 def _weighed(

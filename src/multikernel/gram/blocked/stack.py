@@ -61,6 +61,8 @@ class BlockedColumns:
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v."""
+        if not self.columns.size:
+            return np.zeros((0, *v.shape[1:]))
         parts = self.blocks.split(v)
         (total,) = self.blocks.sum(FactorBlock.inner, parts, columns=self.columns)
         return total
@@ -98,7 +100,7 @@ class BlockedColumns:
 
     def times(self, u: Array) -> Array:
         """Return Z u."""
-        used = np.flatnonzero(u.reshape(u.shape[0], -1).any(axis=1))
+        used = np.flatnonzero(u.any(axis=tuple(range(1, u.ndim))))
         if not used.size:
             return np.zeros((self.shape[0], *u.shape[1:]))
         return self.blocks.joined(
@@ -184,7 +186,8 @@ class BlockedStack:
     @cached_property
     def columns_of_all(self) -> Indices:
         """Return the numbers of the kernels' columns in the blocks, in order."""
-        return np.concatenate([np.arange(p.start, p.stop) for p in self.parts])
+        own = [np.arange(part.start, part.stop) for part in self.parts]
+        return np.concatenate([np.arange(0), *own])
 
     @cached_property
     def factors(self) -> BlockedColumns:
