@@ -21,11 +21,11 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.losses import SmoothCoupledLoss
+from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel, newton_step
-from multikernel.solvers.spicy.simplex_side import SimplexSide
+from multikernel.solvers.spicy.simplex_side import BarrierSimplexSide, SmoothSimplexSide
 from multikernel.solvers.spicy.tuning import (
     CLOSE,
     INTERIOR,
@@ -94,8 +94,7 @@ class SmoothSide:
     def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
         self.loss, self.y = loss, y
         lower, upper = loss.dual_bounds(y)
-        self.lower, self.upper = -upper, -lower
-        self.lowest, self.highest = _inside(self.lower), -_inside(-self.upper)
+        self.lowest, self.highest = _inside(-upper), -_inside(lower)
         self._rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
 
@@ -131,7 +130,8 @@ class SmoothSide:
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )
         self.step = np.where(outwards, 0.0, step)
-        return min(1.0, INTERIOR * _reach(self.rho, self.step, self.lower, self.upper))
+        reach = _reach(self.rho, self.step, self.lowest, self.highest)
+        return min(1.0, INTERIOR * reach)
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
@@ -428,7 +428,9 @@ class CornerSide:
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
     """Return the side for a loss, starting strictly inside at `rho`."""
     if isinstance(loss, SmoothCoupledLoss):
-        return SimplexSide(loss, y, rho)
+        return SmoothSimplexSide(loss, y, rho)
+    if isinstance(loss, PolyhedralCoupledLoss):
+        return BarrierSimplexSide(loss, y, rho, gap)
     if isinstance(loss, SmoothConjugateLoss):
         if np.isfinite(walls(loss, y)).any():
             return BoundedSide(loss, y, rho, gap)
