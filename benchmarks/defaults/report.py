@@ -98,8 +98,8 @@ def grids(rows: Sequence[Row]) -> str:
 `Cs=None`: 1/32 to 128 in seven, divided by M^(1 - 1/p), the size of M kernels of unit
 variance with equal weights of p-norm one; times the targets' standard deviation for the
 epsilon-insensitive loss. An end of the grid counts where it scored better than its
-neighbor. At the commit below the logistic loss had the same grid as the others; its
-many high ends are why it has one four times as large since.
+neighbor. For the logistic loss the anchored grid is four times as large: with that of
+the others, at commit 56dfecb, 5, 5, 4 and 2 of its 18 splits chose the high end.
 
 """
     lines = []

@@ -16,7 +16,6 @@ import numpy as np
 from problems import Split
 
 HERE = Path(__file__).parent
-THREADS = 2
 OTHER_PYTHON = os.environ.get("MULTIKERNEL_RIVALS", sys.executable)
 """The interpreter of an environment that has himalaya and scMKL."""
 
@@ -31,6 +30,8 @@ class Options:
     again: bool
     repeat: int
     limit: float
+    most: float
+    threads: int
     only: tuple[str, ...]
     output: Path
 
@@ -42,6 +43,8 @@ def options(description: str, parts: Sequence[str]) -> Options:
     parser.add_argument("--again", action="store_true", help="what is known as well")
     parser.add_argument("--repeat", type=int, default=1, help="runs, for a median")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds a run")
+    parser.add_argument("--most", type=float, default=np.inf, help="rows at most")
+    parser.add_argument("--threads", type=int, default=2, help="of BLAS and ours")
     parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--output", type=Path, default=HERE)
     found = vars(parser.parse_args())
@@ -70,12 +73,15 @@ class Results:
         known = key in self.rows and "exit code" not in self.rows[key].get("failed", "")
         if known and not self.options.again:
             return
-        runs = [run(line, self.options.limit) for _ in range(self.options.repeat)]
+        limit, threads = self.options.limit, self.options.threads
+        runs = [run(line, limit, threads) for _ in range(self.options.repeat)]
         runs.sort(key=lambda row: row.get("seconds", np.inf))
         stamp = {"date": datetime.date.today().isoformat(), "commit": commit()}
-        row = {**facts, **runs[len(runs) // 2], "repeat": len(runs), **stamp}
+        used = {"repeat": len(runs), "threads": threads}
+        row = {**facts, **runs[len(runs) // 2], **used, **stamp}
         print(key, *(f"{k}={v}" for k, v in row.items() if k != "report"), flush=True)
-        self.rows[key] = row
+        # Others may have written to it meanwhile, of other parts.
+        self.rows = read(self.path) | {key: row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.rows, indent=1, default=float)
         self.path.write_text(f"{text}\n", encoding="utf-8")
@@ -103,9 +109,10 @@ def rival(method: str, split: Split, kernels: Any, folder: str) -> list[str]:
     return [other, script, method, str(place), json.dumps(kernels)]
 
 
-def run(line: Sequence[str], limit: float) -> Row:
+def run(line: Sequence[str], limit: float, n_threads: int) -> Row:
     """Run a command in a process of its own; return what its last line says."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(THREADS))
+    names = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
+    threads = dict.fromkeys(names, str(n_threads))
     with tempfile.TemporaryFile("w+") as errors:
         try:
             done = subprocess.run(

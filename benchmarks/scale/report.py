@@ -23,9 +23,12 @@ mpl.rcParams.update(
 
 HEAD = """# Large problems: time, memory, gap and accuracy
 
-Every line is a process of its own on two threads, from the columns to the fitted model;
-kernels are scaled by "trace". *CPU* is the sum over threads: on a machine that other
-processes keep busy it is the figure to go by. Run again by
+Every line is a process of its own, from the columns to the fitted model;
+kernels are scaled by "trace". *seconds* are those of a clock, on so many threads as
+the column says; *CPU* is the sum over threads: on a machine that other processes keep
+busy it is the figure to go by. *GB* is the most that a process held,
+its libraries included (0.32 of it); *times smaller* compares what fits added to that.
+Run again by
 
 ```
 cd benchmarks/scale
@@ -78,6 +81,14 @@ def effort(row: Row) -> list[str]:
 EFFORT = ["seconds", "CPU", "GB", "gap", "accuracy"]
 
 
+STAMP = ["threads", "commit"]
+
+
+def stamp(row: Row) -> list[str]:
+    """Return on how many threads, and of what, a row was measured."""
+    return [str(row.get("threads", 2)), row["commit"]]
+
+
 def single(rows: Mapping[str, Row]) -> str:
     """Return fits beside the limits on their time and memory."""
     lines = []
@@ -86,8 +97,8 @@ def single(rows: Mapping[str, Row]) -> str:
             cell(row, "limit_seconds", ".0f"),
             cell(row, "limit_bytes", ".1f", 1e-9),
         ]
-        lines.append([key, *effort(row), *limits, row["commit"]])
-    return table(["fit", *EFFORT, "limit s", "limit GB", "commit"], lines)
+        lines.append([key, *effort(row), *limits, *stamp(row)])
+    return table(["fit", *EFFORT, "limit s", "limit GB", *STAMP], lines)
 
 
 def pairs(rows: Mapping[str, Row]) -> str:
@@ -103,9 +114,10 @@ def pairs(rows: Mapping[str, Row]) -> str:
         known = {"seconds", "grown_bytes"} <= row.keys() & other.keys()
         for name in ("cpu_seconds", "grown_bytes"):
             line.append(f"{other[name] / row[name]:.1f}" if known else "–")
-        lines.append([*line, cell(row, "gap", ".1e"), row["commit"]])
+        line.append(cell(row, "grown_bytes", ".0f", 1e-6))
+        lines.append([*line, cell(row, "gap", ".1e"), *stamp(row)])
     heads = ["", "s", "dense", "CPU", "dense", "times faster (CPU)", "times smaller"]
-    return table([*heads, "gap", "commit"], lines)
+    return table([*heads, "MB added", "gap", *STAMP], lines)
 
 
 def command(rows: Mapping[str, Row]) -> str:
@@ -115,11 +127,11 @@ def command(rows: Mapping[str, Row]) -> str:
             *effort(row),
             cell(row, "first_word_seconds", ".1f"),
             cell(row, "limit_seconds", ".0f"),
-            row["commit"],
+            *stamp(row),
         ]
         for row in rows.values()
     ]
-    return table([*EFFORT, "first word after s", "limit s", "commit"], lines)
+    return table([*EFFORT, "first word after s", "limit s", *STAMP], lines)
 
 
 def model(rows: Mapping[str, Row]) -> str:
@@ -130,18 +142,19 @@ def model(rows: Mapping[str, Row]) -> str:
             cell(row, "limit_file_bytes", ".0f", 1e-6),
             cell(row, "predict_seconds", ".1f"),
             cell(row, "limit_seconds", ".0f"),
-            row["commit"],
+            *stamp(row),
         ]
         for row in rows.values()
     ]
-    heads = ["MB on disk", "limit", "s for a million predictions", "limit", "commit"]
-    return table(heads, lines)
+    heads = ["MB on disk", "limit", "s for a million predictions", "limit"]
+    return table([*heads, *STAMP], lines)
 
 
 def growth(rows: Mapping[str, Row], folder: Path) -> str:
     """Return every method against rows and kernels, and draw the plots."""
     text, known = "", list(rows.items())
-    for data in dict.fromkeys(row["data"] for _, row in known):
+    known.sort(key=lambda pair: pair[1]["n"])
+    for data in sorted({row["data"] for _, row in known}):
         chosen = {key: row for key, row in known if row["data"] == data}
         lines = [
             [str(row["n"]), cell(row, "M", ".0f"), name_of(key), *effort(row)]

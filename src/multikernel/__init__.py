@@ -1,64 +1,10 @@
 """Multiple kernel learning with certified optimality."""
 
-from multikernel.display import (
-    ContributionDisplay,
-    ConvergenceDisplay,
-    CutOffDisplay,
-    ExplanationDisplay,
-    HullDisplay,
-    HullPathDisplay,
-    KernelWeightsDisplay,
-    RegularizationPathDisplay,
-    SparsityPathDisplay,
-    StabilityDisplay,
-    TailSpectrumDisplay,
-)
-from multikernel.estimators import (
-    AlignmentMKLClassifier,
-    AlignmentMKLRegressor,
-    EasyMKLClassifier,
-    GroupOMPClassifier,
-    GroupOMPClassifierCV,
-    GroupOMPRegressor,
-    GroupOMPRegressorCV,
-    HKLClassifier,
-    HKLClassifierCV,
-    HKLRegressor,
-    HKLRegressorCV,
-    LocalRademacherMKLClassifier,
-    LocalRademacherMKLClassifierCV,
-    LocalRademacherMKLRegressor,
-    LocalRademacherMKLRegressorCV,
-    LpMKLClassifier,
-    LpMKLClassifierCV,
-    LpMKLRegressor,
-    LpMKLRegressorCV,
-    MKLClassifier,
-    MKLRegressor,
-    OneClassMKL,
-    ProgressBar,
-    SingleKernelClassifier,
-    SingleKernelRegressor,
-    SpicyMKLClassifier,
-    SpicyMKLClassifierCV,
-    SpicyMKLRegressor,
-    SpicyMKLRegressorCV,
-    UniformMKLClassifier,
-    UniformMKLClassifierCV,
-    UniformMKLRegressor,
-    UniformMKLRegressorCV,
-    map_grams,
-    regularization_path,
-    stack_grams,
-    variance_shares,
-)
-from multikernel.inspection import (
-    bootstrap,
-    group_permutation_importance,
-    stability_selection,
-)
-from multikernel.persistence import load, save
-from multikernel.report import report
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multikernel._public import *
 
 __version__ = "0.1.0.dev0"
 
@@ -118,3 +64,29 @@ __all__ = [
     "stack_grams",
     "variance_shares",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first asked for.
+
+    All libraries together take a second or more; the command line speaks before.
+    """
+    if name in __all__:
+        found = getattr(import_module("multikernel._public"), name)
+    elif name.startswith("_"):
+        raise AttributeError(f"module 'multikernel' has no attribute {name!r}")
+    else:
+        try:
+            found = import_module(f"multikernel.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"multikernel.{name}":
+                raise  # a library that a module needs is not there
+            raise AttributeError(
+                f"module 'multikernel' has no attribute {name!r}"
+            ) from None
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -113,7 +113,8 @@ class Solution:
     active : ndarray of shape (n_active,)
         Indices of the kernels with a non-zero norm, ascending.
     coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
-        Expansions f_m = K_m coefs[k] of the active kernels m = active[k].
+        Expansions f_m = K_m coefs[k] of the active kernels m = active[k]; of another
+        length where the stack takes them so (`multikernel.gram.expansions`).
     intercept : ndarray of shape (n_outputs,)
         The intercept b, one value for one-dimensional targets.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)

@@ -240,7 +240,7 @@ def odd_settings(rng: np.random.Generator, world: Path) -> Callable[[], str]:
     from multikernel.cli._methods import METHODS
 
     method = list(METHODS)[rng.integers(len(METHODS))]
-    chooses = rng.random() < 0.3 and method != "uniform"
+    chooses = rng.random() < 0.3 and METHODS[method].search is not None
     words = ["fit", world / "data.csv", *FIT, "--method", method]
     words += ["--cv", "2"] * chooses
     kind = METHODS[method].estimator("classification", cv=chooses)

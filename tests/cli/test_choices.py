@@ -5,17 +5,22 @@ import pandas as pd
 import pytest
 from sklearn.base import is_classifier, is_regressor
 
-from multikernel.cli._kernels import KERNELS, find_kernels
 from multikernel.cli._methods import (
     METHODS,
     find_method,
     find_task,
     label_keys,
+    needed_targets,
     parse_settings,
 )
 from multikernel.cli._tables import Table
-from multikernel.cli._training import make_estimator
-from multikernel.estimators import SpicyMKLClassifier
+from multikernel.cli._training import KERNELS, find_kernels, make_estimator
+from multikernel.estimators import (
+    ESTIMATORS,
+    MKLClassifier,
+    MKLRegressor,
+    SpicyMKLClassifier,
+)
 from multikernel.kernels import kernel_names
 from multikernel.kernels.graph import HermiteGrid
 
@@ -82,13 +87,42 @@ def test_unknown_method_and_kernels():
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
-def test_every_method_has_both_tasks(method):
+def test_every_method_has_its_tasks(method):
     tasks = {"classification": is_classifier, "regression": is_regressor}
-    for task, is_right in tasks.items():
-        fixed, choosing = method.estimator(task), method.estimator(task, cv=True)
-        assert is_right(fixed())
-        assert is_right(choosing())
-        assert choosing is not fixed
+    for task in method.tasks:
+        fixed = method.estimator(task)
+        assert tasks[task](fixed())
+        if method.search is None:
+            with pytest.raises(ValueError, match="nothing to choose: leave out --cv"):
+                method.estimator(task, cv=True)
+            continue
+        choosing = method.estimator(task, cv=True)
+        assert tasks[task](choosing())
+        assert "cv" in choosing().get_params()
+        assert (choosing is fixed) is (method.search == "")
+
+
+def test_every_method_is_offered():
+    kinds = [
+        kind
+        for method in METHODS.values()
+        for task in method.tasks or ["classification"]
+        for kind in {
+            method.estimator(task),
+            method.estimator(task, cv=method.search is not None),
+        }
+    ]
+    # Parts of one's own need Python.
+    assert {*kinds, MKLClassifier, MKLRegressor} == set(ESTIMATORS)
+
+
+def test_a_method_that_cannot_says_so():
+    with pytest.raises(ValueError, match="EasyMKL is for classification, not for reg"):
+        METHODS["easy"].estimator("regression")
+    with pytest.raises(ValueError, match="Missing option --target"):
+        needed_targets(None, METHODS["lp"])
+    with pytest.raises(ValueError, match="one-class MKL takes no --target"):
+        needed_targets(["y"], METHODS["one-class"])
 
 
 @pytest.mark.parametrize(

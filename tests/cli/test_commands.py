@@ -395,3 +395,46 @@ def test_names_of_files_and_classes_are_no_markup(run, frame, tmp_path):
     assert f"Plot saved as {plot}" in run("path", data, *FIT, "--plot", plot).stdout
     missing = sentence(run("inspect", folder / "]none.skops"))
     assert missing == f"Error: There is no model file {folder / ']none.skops'}.\n"
+
+
+def test_heuristics_say_that_only_their_machine_is_proved(run, csv):
+    result = run("fit", csv, *FIT, "--method", "alignment", "-C", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "gap of the machine" in result.stdout
+    assert "relative duality gap" not in result.stdout
+    report = answer(run("fit", csv, *FIT, "--method", "easy", "--json"))
+    assert report["duality_gap"] is None
+    assert report["machine_gap"] <= report["tol"]
+
+
+def test_the_best_single_kernel(run, csv):
+    fit = ("fit", csv, *FIT, "--method", "single", "-C", 2, "--json")
+    report = answer(run(*fit, "--cv", 3))
+    assert [kernel["weight"] for kernel in report["kernels"]] == [1.0]
+    assert report["kernels"][0]["name"].endswith("[dose]")
+    assert report["scoring"] == "accuracy"
+    assert report["parameters"] | {"cv": 3, "C": 2.0} == report["parameters"]
+
+
+def test_one_class_needs_no_target(run, csv, tmp_path):
+    path = tmp_path / "model.skops"
+    train = ("--drop", "outcome", "--drop", "amount", "-o", path)
+    fit = ("fit", csv, "--method", "one-class", *train)
+    result = run(*fit, "--set", "nu=0.1")
+    assert result.exit_code == 0, result.stderr
+    assert "share inside" in result.stdout
+    report = answer(run("inspect", path, "--json"))
+    assert report["task"] == "novelty detection"
+    found = answer(run("predict", path, csv, "--json"))
+    inside = np.array(found["decision"]) >= 0
+    np.testing.assert_array_equal(found["prediction"], np.where(inside, 1, -1))
+    assert 0.8 <= np.mean(inside) < 1.0
+    for words, sentence in {
+        ("predict", path, csv, "--target", "outcome"): "has no score",
+        ("path", csv, "--method", "one-class"): "one-class MKL has no path",
+        (*fit, "--stream"): "--stream is for methods with targets",
+        ("fit", csv): "Missing option --target: the column to predict",
+    }.items():
+        result = run(*words)
+        assert result.exit_code == 1
+        assert sentence in result.stderr

@@ -1,8 +1,10 @@
 """The script ``multikernel`` itself, in a process of its own."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -39,6 +41,48 @@ def test_a_terminal_hears_of_the_program_before_its_libraries():
     assert said.startswith("Loading ...\r")
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_a_fit_speaks_before_anything_slow_is_loaded(tmp_path):
+    """All libraries take seconds on a busy machine: what is said first needs none.
+
+    Then there is never a long silence while a small table is fitted.
+    """
+    table = tmp_path / "rows.csv"
+    rows = [f"{i / 10},{(i * 7) % 10},{'yes' if i % 3 else 'no'}" for i in range(30)]
+    table.write_text("\n".join(["a,b,label", *rows]), "utf-8")
+    ours, theirs = os.openpty()
+    # With the first words it says what has been imported so far.
+    code = (
+        "import sys\n"
+        "real = sys.stderr.write\n"
+        "def write(text):\n"
+        "    sys.stderr.write = real\n"
+        "    print(sorted({'numpy', 'sklearn', 'scipy'} & set(sys.modules)))\n"
+        "    return real(text)\n"
+        "sys.stderr.write = write\n" + RUN.replace("; ", "\n")
+    )
+    line = [sys.executable, "-c", code, "fit", str(table), "--target", "label"]
+    start = time.perf_counter()
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=theirs) as run:
+        os.close(theirs)
+        first = os.read(ours, 2**16).decode()
+        spoken = time.perf_counter() - start
+        said = first
+        with contextlib.suppress(OSError):  # what Linux says at the end
+            while more := os.read(ours, 2**16).decode(errors="replace"):
+                said += more
+        assert run.stdout is not None
+        printed = run.stdout.read().decode()
+    os.close(ours)
+    whole = time.perf_counter() - start
+    assert run.returncode == 0
+    assert first.startswith("Loading ...")
+    assert printed.startswith("[]\n")
+    assert "building kernels" in said
+    # A second on a machine of one's own; on a busy one a share of the whole run.
+    assert spoken < max(1.0, 0.3 * whole)
+
+
 def test_exit_code_of_a_user_error():
     result = script(RUN, "inspect", "no-such-file.skops")
     assert result.returncode == 1
@@ -50,6 +94,7 @@ def test_importing_the_package_loads_no_optional_library():
     optional = ("typer", "matplotlib", "skops", "polars")
     code = (
         "import sys, multikernel, multikernel.display, multikernel.persistence;"
+        "from multikernel import *;"
         f"print(sorted(set(sys.modules) & set({optional!r})))"
     )
     assert script(code).stdout == "[]\n"
@@ -68,3 +113,19 @@ def test_a_closed_pipe_is_silent(tmp_path):
         os.close(write)
         assert result.stderr == ""
         assert result.returncode == 1
+
+
+def test_names_of_the_package_are_loaded_when_asked_for():
+    code = (
+        "import sys, multikernel;"
+        "print('numpy' in sys.modules, 'SpicyMKLClassifier' in dir(multikernel));"
+        "print(all(hasattr(multikernel, name) for name in multikernel.__all__));"
+        "print(callable(multikernel.report), multikernel.gram.__name__);"
+        "print(hasattr(multikernel, 'nonsense'), hasattr(multikernel, '_nonsense'))"
+    )
+    assert script(code).stdout.splitlines() == [
+        "False True",
+        "True",
+        "True multikernel.gram",
+        "False False",
+    ]

@@ -93,7 +93,10 @@ def test_categories_without_views(run, mixed):
         (("--group", "patient"), "--group is for --cv"),
         ((), "with --category, name those of sequences with --sequence"),
         ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
-        ((*VIEWS, "-C", 1), "-C is for --method lp or rademacher or uniform, and this"),
+        (
+            (*VIEWS, "-C", 1),
+            "-C is for --method lp, rademacher, uniform, alignment, easy or single",
+        ),
     ],
 )
 def test_sentences(run, mixed, options, message):

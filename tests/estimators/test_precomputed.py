@@ -55,7 +55,7 @@ def test_a_fit_on_scaled_matrices_copies_nothing(monkeypatch, normalize):
     X, y = data()
     K = np.array(grams(X))
     seen = []
-    solver = "multikernel.estimators.spicy.estimators.SpicyMKL.solve"
+    solver = "multikernel.solvers.SpicyMKL.solve"
     original = SpicyMKLClassifier()._build(1.0).solver.__class__.solve
 
     def spy(self, problem, init=None, callback=None):

@@ -10,12 +10,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from multikernel import load, save
 from multikernel.estimators import (
     GroupOMPClassifier,
+    HKLClassifier,
     LpMKLClassifier,
     LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
 )
 from multikernel.kernels import (
+    CategoryKernel,
     ColumnKernel,
     GaussianKernel,
     LinearKernel,
@@ -31,8 +33,10 @@ from multikernel.kernels.sequence import (
     WeightedDegreeKernel,
     WindowKernel,
     per_window,
+    sequence_dictionary,
 )
 
+DEFAULT_DEGREE = "weighted_degree(degree=5, shift=2)"
 PARTS = {"before": (0, 15), "after": (15, 30)}
 KERNELS = [
     WeightedDegreeKernel(4, shift=2),
@@ -331,3 +335,118 @@ def test_a_fit_on_numbers_forgets_the_sequences():
     model.set_params(kernels=[LinearKernel()]).fit(np.eye(20), y)
     assert not hasattr(model, "sequence_features_")
     model.predict(np.eye(20))
+
+
+def test_sequences_have_default_kernels(tmp_path):
+    X, y = splice_sites(120)
+    model = LpMKLClassifier(p=2).fit(X[:80], y[:80])
+    assert model.kernel_names_ == ["spectrum(k=3)", DEFAULT_DEGREE]
+    assert model.score(X[80:], y[80:]) >= 0.8
+    named = LpMKLClassifier([SpectrumKernel(3), WeightedDegreeKernel(5, 2)], p=2)
+    named.fit(X[:80], y[:80])
+    np.testing.assert_array_equal(
+        model.decision_function(X[80:]), named.decision_function(X[80:])
+    )
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(
+        again.decision_function(X[80:]), model.decision_function(X[80:])
+    )
+    # Lengths that differ leave the spectrum.
+    cut = [text[: 30 - k % 3] for k, text in enumerate(X)]
+    assert LpMKLClassifier().fit(cut, y).kernel_names_ == ["spectrum(k=3)"]
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize("make", [pd.Series, np.array, pl.Series, pd.DataFrame])
+def test_default_kernels_of_sequences_in_any_form(make):
+    X, y = splice_sites(60)
+    model = SpicyMKLClassifierCV(cv=2, n_alphas=3).fit(make(X), y)
+    assert len(model.kernel_names_) == 2
+    assert model.predict(make(X)).shape == (60,)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_default_kernels_of_sequences_beside_numbers(frame):
+    X, y = splice_sites(80)
+    rng = np.random.default_rng(0)
+    proteins = ["".join(row) for row in rng.choice(list("ADKWY"), size=(80, 25))]
+    numbers = {"a": rng.normal(size=80), "b": rng.normal(size=80) + y}
+    data = frame({"a": numbers["a"], "site": X, "b": numbers["b"], "chain": proteins})
+    model = LpMKLClassifier(p=2).fit(data, y)
+    assert model.sequence_features_.tolist() == [1, 3]
+    names = model.kernel_names_
+    assert names[-4:] == [
+        "spectrum(k=3)[site]", f"{DEFAULT_DEGREE}[site]",
+        "spectrum(k=3)[chain]", f"{DEFAULT_DEGREE}[chain]",
+    ]  # fmt: skip
+    alone = LpMKLClassifier(p=2).fit(frame(numbers), y)
+    ours = [name.replace("[all numbers]", "") for name in names[:-4]]
+    assert ours == alone.kernel_names_
+    assert any(name.endswith("[b]") for name in ours)
+    # The kernels of numbers see the numbers that they were made for.
+    kernels = [
+        LinearKernel(), GaussianKernel(1.0),
+        ColumnKernel(GaussianKernel(1.0), "b"), ColumnKernel(SpectrumKernel(3), "site"),
+    ]  # fmt: skip
+    assert LpMKLClassifier(kernels).fit(data, y).score(data, y) > 0.5
+    changed = frame({**{c: data[c] for c in data.columns}, "b": numbers["b"] + 1.0})
+    terms = model.contributions(changed) - model.contributions(data)
+    moved = [model.kernel_names_[m] for m in model.active_kernels_[terms.any(axis=0)]]
+    assert all(name.endswith(("[b]", "[all numbers]")) for name in moved)
+    assert any(name.endswith("[b]") for name in moved)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (["MARRIED", "FEMALE"] * 30, "fewer than 20 letters"),
+        ([site.replace("AC", "AN") for site in splice_sites(60)[0]], "capitals"),
+        (["A" * 30, "C" * 30, "G" * 30] * 20, "half of them differ"),
+        ([None] + ["ACGT" * 6] * 59, "no text"),
+    ],
+)
+def test_text_that_may_be_categories_gets_no_default(text, reason):
+    X, y = splice_sites(60)
+    with pytest.raises(ValueError, match="kernels") as alone:
+        LpMKLClassifier().fit(pd.DataFrame({"job": text}), y)
+    assert "views" in str(alone.value)  # as categories
+    assert "multikernel.kernels.sequence" in str(alone.value)
+    if None not in text:
+        with pytest.raises(ValueError, match="list of strings"):
+            LpMKLClassifier().fit(text, y)
+    with pytest.raises(ValueError, match=reason) as beside:
+        LpMKLClassifier().fit(pd.DataFrame({"site": X, "job": text}), y)
+    sentence = str(beside.value)
+    assert "'job'" in sentence
+    assert "CategoryKernel" in sentence
+    assert "multikernel.kernels.sequence" in sentence
+    if None not in text:
+        # What the sentence says to write is what works.
+        kernels = [ColumnKernel(SpectrumKernel(3), "site")]
+        kernels.append(ColumnKernel(CategoryKernel(), "job"))
+        data = pd.DataFrame({"site": X, "job": text})
+        assert LpMKLClassifier(kernels).fit(data, y).score(data, y) > 0.5
+
+
+def test_categories_of_pandas_are_never_sequences():
+    X, y = splice_sites(60)
+    data = pd.DataFrame({"site": X, "place": pd.Categorical(X)})
+    with pytest.raises(ValueError, match=r"column 'place' the values are categories"):
+        LpMKLClassifier().fit(data, y)
+
+
+def test_graphs_of_kernels_take_no_sequences_by_default():
+    X, y = splice_sites(60)
+    with pytest.raises(ValueError, match="list of strings"):
+        HKLClassifier().fit(X, y)
+
+
+def test_default_dictionary_tells_the_alphabet():
+    rng = np.random.default_rng(0)
+    for name, letters in {"dna": "ACGT", "rna": "ACGU", "protein": "ADEFGHK"}.items():
+        texts = ["".join(row) for row in rng.choice(list(letters), size=(9, 22))]
+        found = sequence_dictionary(texts)
+        assert [kernel.alphabet for kernel in found.kernels] == [Alphabet(name)] * 2
+    with pytest.raises(ValueError, match=r"no default kernels .* capitals"):
+        sequence_dictionary(["acgt" * 6, "ttga" * 6])

@@ -51,9 +51,9 @@ def test_sklearn_conformance(estimator, check):
 def with_corners():
     for estimator in instances():
         # A greedy selection is no optimum: copies change it within the tolerance.
-        if "loss" in estimator._checks and not isinstance(estimator, GreedyMKL):
+        if "loss" in estimator.get_params() and not isinstance(estimator, GreedyMKL):
             for loss in CORNERS:
-                if estimator._checks["loss"](loss) is None:
+                if estimator._all_checks()["loss"](loss) is None:
                     yield estimator.set_params(loss=loss)
 
 

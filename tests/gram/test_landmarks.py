@@ -1,5 +1,7 @@
 """Factors by landmarks: what they leave is bounded, and a proof stays one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -196,6 +198,56 @@ def test_parts_keep_the_landmarks_of_all_samples():
         else:
             K = X[chosen]
         np.testing.assert_allclose(K @ values + constant, images, atol=1e-7)
+
+
+@pytest.mark.parametrize("normalize", NORMALIZE)
+@pytest.mark.parametrize("tol", [1e-8, 1e-3])
+def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
+    X, rng = samples(60), np.random.default_rng(5)
+    X[1] = X[0]
+    weights, v = rng.uniform(0.5, 2.0, 60), rng.standard_normal(60)
+    how = {"normalize": normalize, "sample_weight": weights}
+    options = LowRank(first=60, tol=tol)
+    at_once = build_low_rank(DICTIONARY, X, **how, options=options)
+    monkeypatch.setattr("multikernel.gram.growth.WHOLE", 0)
+    one_by_one = build_low_rank(DICTIONARY, X, **how, options=options)
+    monkeypatch.undo()
+    # Pivots that are equal but for rounding may be taken in another order.
+    assert np.abs(at_once.stack.ranks - one_by_one.stack.ranks).max() <= 2
+    assert at_once.stack.ranks[1] > 32  # it was completed
+    assert at_once.stack.ranks[0] < 60  # and cut where the goal was met
+    full = whole(X, at_once)
+    trace = np.einsum("mii->m", full)
+    left = full - at_once.stack.columns(np.arange(60))
+    diagonal = at_once.stack.residual.roots**2
+    error = np.abs(diagonal - np.einsum("mii->mi", left)).max(axis=1)
+    # The residual of a centred kernel is centred as well, its diagonal a bound.
+    assert at_once.landmarks.centred or np.all(error <= 1e-12 * trace)
+    few = build_low_rank(DICTIONARY, X, **how, options=LowRank(first=4, max_rank=60))
+    finer = refine(few, v, dict.fromkeys(range(3), 1e-30))
+    left = whole(X, finer) - finer.stack.columns(np.arange(60))
+    assert np.abs(left[:3]).max() <= 1e-10 * trace.max()
+    # What predicts is read from the factors.
+    C = rng.standard_normal((60, 2))
+    values, constant = finer.landmarks.coefficients(finer.stack, 1, C)
+    images = finer.stack.columns(np.arange(60))[1] @ C
+    chosen = finer.landmarks.chosen[1]
+    assert finer.landmarks.triangles[1] is None
+    K = DICTIONARY[1](X, X[chosen])  # a Gaussian is its own cosine
+    np.testing.assert_allclose(K @ values + constant, images, atol=1e-6)
+
+
+def test_parts_are_completed_beside_landmarks_of_others():
+    X, chosen = samples(), np.arange(0, 40, 2)
+    few = capped(X, rank=10)
+    part = cut_low_rank(few, chosen, normalize="trace")
+    options = LowRank(first=10, max_rank=40)
+    part = replace(part, landmarks=replace(part.landmarks, options=options))
+    v = np.ones(20)
+    finer = refine(part, v, {0: 1e-30, 1: 1e-30})
+    left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
+    assert np.abs(left[:2]).max() <= 1e-10
+    assert finer.stack.ranks[1] >= 20
 
 
 def test_the_limit_on_bytes():

@@ -266,3 +266,18 @@ def test_several_targets(monkeypatch, selection):
     assert fits.variance_shares.shape == (3, 3, len(KERNELS))
     low, high = fits.band(X[:7], [0], center=X)
     assert low.shape == high.shape == (7, 3)
+
+
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+def test_samples_of_several_labels_are_drawn(selection):
+    X = data()[0]
+    labels = np.column_stack([X[:, 0] > 0.0, X[:, 1] > 0.0]).astype(int)
+    model = SpicyMKLClassifier(KERNELS, selection=selection)
+    found = stability_selection(model, X, labels, 4, random_state=0)
+    # Kernels on the columns that decide are chosen, whatever the half.
+    assert found.frequencies.reshape(4, 2).max(axis=1)[:2].tolist() == [1.0, 1.0]
+    assert bootstrap(model, X, labels, 4).variance_shares.shape == (4, 2, 8)
+    labels[:, 1] = 0
+    labels[0, 1] = 1
+    with pytest.raises(ValueError, match=r"Label 1 .* too rare"):
+        stability_selection(model, X, labels, 4, random_state=0)

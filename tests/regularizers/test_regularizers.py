@@ -11,6 +11,7 @@ from multikernel.regularizers import (
     REGULARIZERS,
     BlockElasticNet,
     BlockL1,
+    SparseBlockNorm,
     SquaredBlockNorm,
 )
 from multikernel.regularizers.squared_block_norm import p_norm
@@ -22,8 +23,11 @@ SQUARED_NORMS = [
     SquaredBlockNorm(2.0, p)
     for p in (1.0, 1.0001, 32 / 31, 4 / 3, 2.0, 4.0, 1000.0, np.inf)
 ]
+SPARSE_NORMS = [SparseBlockNorm(2.0, r, p) for r, p in ((0.3, 1.0), (0.9, 4 / 3))]
 each_penalty = pytest.mark.parametrize(
-    "regularizer", [BlockL1(1.5), *ELASTIC_NETS, *SQUARED_NORMS], ids=repr
+    "regularizer",
+    [BlockL1(1.5), *ELASTIC_NETS, *SQUARED_NORMS, *SPARSE_NORMS],
+    ids=repr,
 )
 
 norms_of_any_size = arrays(np.float64, 5, elements=st.floats(0.0, 1e6))
@@ -35,7 +39,7 @@ def test_conformance(regularizer, alpha):
     check_regularizer(regularizer(alpha=alpha))
 
 
-@pytest.mark.parametrize("regularizer", ELASTIC_NETS, ids=repr)
+@pytest.mark.parametrize("regularizer", [*ELASTIC_NETS, *SPARSE_NORMS], ids=repr)
 def test_conformance_of_other_ratios(regularizer):
     check_regularizer(regularizer)
 
@@ -154,3 +158,23 @@ def test_squared_norm_ends():
 def test_squared_norm_refuses_p_below_one(p):
     with pytest.raises(ValueError, match="p must be at least 1"):
         SquaredBlockNorm(1.0, p)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, np.inf])
+def test_sparse_norms_are_between_their_limits(p):
+    rng = np.random.default_rng(0)
+    norms, dual_norms = rng.exponential(size=(2, 5))
+    limits = [
+        (SparseBlockNorm(2.0, 0.0, p), SquaredBlockNorm(2.0, p)),
+        (SparseBlockNorm(2.0, 0.3, np.inf), BlockElasticNet(2.0, 0.3)),
+    ]
+    for penalty, limit in limits:
+        assert penalty.value(norms) == pytest.approx(limit.value(norms))
+        conjugates = [each.conjugate(dual_norms, norms) for each in (penalty, limit)]
+        assert conjugates[0] == pytest.approx(conjugates[1])
+
+
+@pytest.mark.parametrize("settings", [{"l1_ratio": 1.0}, {"p": 0.5}, {"alpha": 0.0}])
+def test_sparse_norms_say_what_is_wrong(settings):
+    with pytest.raises(ValueError, match="must be"):
+        SparseBlockNorm(**{"alpha": 1.0, **settings})

@@ -3,6 +3,7 @@
 import argparse
 import json
 import platform
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,11 +64,25 @@ class Options:
         text = json.dumps(content, indent=1, default=float) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
+    def load(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows that `save` wrote, none where there is no file."""
+        path = self.output / "results" / f"{name}.json"
+        if not path.exists():
+            return []
+        return list(json.loads(path.read_text(encoding="utf-8"))["rows"])
+
     def save_figure(self, name: str, figure: Figure) -> None:
         """Write figures/NAME.png."""
         folder = self.output / "figures"
         folder.mkdir(parents=True, exist_ok=True)
         figure.savefig(folder / f"{name}.png", bbox_inches="tight")
+
+
+def commit() -> str:
+    """Return the commit of this tree, with a mark if files differ from it."""
+    line = ["git", "describe", "--always", "--dirty"]
+    found = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
+    return found.stdout.strip()
 
 
 def options(description: str) -> Options:

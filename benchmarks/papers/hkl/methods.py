@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
-from sklearn.linear_model import lasso_path
+from sklearn.linear_model import lars_path
 
 from multikernel.kernels.graph import DictionaryGraph, HermiteGrid, PolynomialGrid
 from multikernel.losses import LogisticLoss, SquaredLoss
@@ -27,6 +27,7 @@ LAMBDAS = {
 }
 RIDGES = 10.0 ** np.arange(3.0, -7.5, -0.5)
 MOST_GREEDY = 100
+MOST_LASSO = 2500
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,14 +216,20 @@ def _improvement(Z: Array, residual: Array, strength: float) -> float:
 
 
 def lasso_alpha(task: Task) -> Path:
-    """Yield the lasso on the coefficients of the full kernel."""
+    """Yield the lasso on the coefficients of the full kernel, from its exact path.
+
+    Coordinate descent had not converged after 150 s with 4096 coefficients of
+    pumadyn-32nm; the path with 2000 of them takes 52 s.
+    """
     K, cross = full_grams(task)
     scale = np.sqrt((K**2).mean())
-    ratios, coefs, _ = lasso_path(
-        K / scale, task.y - task.y.mean(), n_alphas=20, eps=1e-4, max_iter=2000
+    ratios, _, coefs = lars_path(
+        K / scale, task.y - task.y.mean(), method="lasso", max_iter=MOST_LASSO
     )
-    for ratio, coef in zip(ratios, coefs.T, strict=True):
-        yield f"{ratio:.1e}", cross / scale @ coef + task.y.mean()
+    kept = slice(None, None, max(len(ratios) // 200, 1))
+    decisions = cross @ (coefs[:, kept] / scale) + task.y.mean()
+    for ratio, f in zip(ratios[kept], decisions.T, strict=True):
+        yield f"{ratio:.3e}", f
 
 
 METHODS: dict[str, Callable[[Task], Path]] = {

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,11 +28,19 @@ def arguments(description: str | None, name: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
+def commit() -> str:
+    """Return the commit that is measured."""
+    line = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
+    return done.stdout.strip() or "unknown"
+
+
 class Records:
     """What was measured, in a file that only grows."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.commit = commit()
         lines = path.read_text().splitlines() if path.exists() else []
         self.rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
 
@@ -39,9 +48,10 @@ class Records:
         """Measure and write, unless it was done before."""
         if any(all(row.get(k) == v for k, v in key.items()) for row in self.rows):
             return
-        start = time.perf_counter()
+        start = time.process_time()
         found = measure()
-        row = key | found | {"seconds": round(time.perf_counter() - start, 2)}
+        row = key | found | {"cpu": round(time.process_time() - start, 2)}
+        row["commit"] = self.commit
         self.rows.append(row)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:

@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,13 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
     }
+
+
+def commit() -> str:
+    """Return the commit of this tree, with a mark if files differ from it."""
+    line = ["git", "describe", "--always", "--dirty"]
+    found = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
+    return found.stdout.strip()
 
 
 def conditions(content: dict[str, Any]) -> str:

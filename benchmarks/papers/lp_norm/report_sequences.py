@@ -30,8 +30,10 @@ def figure2_section(content: dict[str, Any]) -> str:
     rows = content["rows"]
     seconds = sum(row.get("seconds", 0.0) for row in rows)
     paragraphs = [verdict(rows, name) for name in figure2.measured(rows)]
+    trees = sorted({row["commit"] for row in rows if "commit" in row})
     paragraphs.append(
-        f"The chosen fits took {seconds:.0f} s in all, on a machine that others used."
+        f"The chosen fits took {seconds:.0f} s in all, on a machine that others used. "
+        f"Rows with a commit were measured at {', '.join(trees)}."
     )
     return "\n".join(
         [

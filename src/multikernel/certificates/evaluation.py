@@ -18,6 +18,7 @@ themselves, and :math:`|K_{ij}| \le \sqrt{K_{ii} K_{jj}}`. What these errors cou
 of the gap is added to it where it is more than `ORDINARY` of the objective.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +105,8 @@ def evaluate_terms(
     kernels : ndarray of shape (n_terms,)
         Those of the model.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
-        Their expansions, or one for all.
+        Their expansions, or one for all; of another length where the stack takes
+        them so (`multikernel.gram.expansions`).
     weights : ndarray of shape (n_terms,)
         By what these are multiplied.
     held : GramStack, optional
@@ -120,9 +122,10 @@ def evaluate_terms(
         If a quadratic form is negative beyond rounding.
     """
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    f, spread = np.zeros((2, *expansions.shape[1:]))
+    f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     columns = (-1,) + (1,) * f.ndim
-    step = max(1, kernels.size if held is not None else IMAGE_BYTES // (8 * f.size))
+    each = 8 * math.prod(expansions.shape[1:])
+    step = max(1, kernels.size if held is not None else IMAGE_BYTES // each)
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
         chosen = kernels[part]

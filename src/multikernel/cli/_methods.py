@@ -30,18 +30,39 @@ class Method:
         The method's name in its paper.
     stem : str
         What the names of its estimators begin with.
+    tasks : sequence of str, default=("classification", "regression")
+        What it can do; nothing where there are no targets.
+    search : str or None, default="CV"
+        What the names of its searches end with: nothing where it always is one, and
+        None where it has none.
     graphs : bool, default=False
         Whether its kernels are the nodes of a graph.
     """
 
     title: str
     stem: str
+    tasks: Sequence[str] = TASKS
+    search: str | None = "CV"
     graphs: bool = False
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
-        """Return the estimator of a task, or the one that also chooses the strength."""
+        """Return the estimator of a task, or the one that also cross-validates.
+
+        Raises
+        ------
+        ValueError
+            If the method cannot do that.
+        """
+        if self.tasks and task not in self.tasks:
+            raise ValueError(
+                f"{self.title} is for {' or '.join(self.tasks)}, not for {task}: take "
+                "another --method, or say what the targets are with --task."
+            )
+        if cv and self.search is None:
+            raise ValueError(f"{self.title} has nothing to choose: leave out --cv.")
         kind = {"classification": "Classifier", "regression": "Regressor"}[task]
-        found: type = getattr(estimators, f"{self.stem}{kind}{'CV' if cv else ''}")
+        ending = (kind if self.tasks else "") + (self.search or "" if cv else "")
+        found: type = getattr(estimators, self.stem + ending)
         return found
 
 
@@ -52,6 +73,10 @@ METHODS: Mapping[str, Method] = {
     "lp": Method("lp-norm MKL", "LpMKL"),
     "rademacher": Method("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Method("the unweighted sum", "UniformMKL"),
+    "alignment": Method("centred alignment", "AlignmentMKL", search=None),
+    "easy": Method("EasyMKL", "EasyMKL", ("classification",), search=None),
+    "single": Method("the best single kernel", "SingleKernel", search=""),
+    "one-class": Method("one-class MKL", "OneClassMKL", (), search=None),
 }
 
 
@@ -67,6 +92,23 @@ def find_method(name: str) -> Method:
     return METHODS[name]
 
 
+def needed_targets(target: list[str] | None, method: Method) -> list[str]:
+    """Return the columns of the targets, none for a method that takes none.
+
+    Raises
+    ------
+    ValueError
+        If the method needs some and there are none, or the other way round.
+    """
+    if method.tasks and not target:
+        raise ValueError("Missing option --target: the column to predict.")
+    if target and not method.tasks:
+        raise ValueError(
+            f"{method.title} takes no --target: leave the column out with --drop."
+        )
+    return target or []
+
+
 def find_task(task: str | None, loss: str | None, y: Any) -> str:
     """Return whether to classify or to regress.
 
@@ -76,10 +118,10 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
         What the user asked for.
     loss : str or None
         The loss the user asked for; most losses settle the task.
-    y : ndarray of shape (n_samples,) or DataFrame
+    y : ndarray of shape (n_samples,), DataFrame or None
         The targets: words, truth values and up to 20 different whole numbers are
         classes, anything else is a quantity. Several are labels where all are zeros
-        and ones.
+        and ones. Without any it does not matter.
 
     Returns
     -------
@@ -103,6 +145,8 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
 
 
 def _task_of_targets(y: Any) -> str:
+    if y is None:
+        return TASKS[0]
     if y.ndim == 2:
         labels = np.isin(y.to_numpy(), (0, 1)).all()
         return "classification" if labels else "regression"

@@ -17,7 +17,7 @@ DataFile = Annotated[
     Path, typer.Argument(help="CSV, Parquet, FASTA or npz file.", show_default=False)
 ]
 Target = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--target",
         "-t",
@@ -30,7 +30,9 @@ Drop = Annotated[
 MethodName = Annotated[
     str,
     typer.Option(
-        "--method", help="Method: spicy, gomp, hkl, lp, rademacher or uniform."
+        "--method",
+        help="Method: spicy, gomp, hkl, lp, rademacher or uniform; alignment, easy or "
+        "single (the best kernel alone) to compare with; one-class without a target.",
     ),
 ]
 TaskName = Annotated[

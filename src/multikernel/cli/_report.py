@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
+from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel.cli._console import console, say
 from multikernel.display.fitted import final_estimator
@@ -73,7 +74,7 @@ def model_report(
     said = facts(model)
     return {
         "estimator": type(model).__name__,
-        "task": "classification" if hasattr(model, "classes_") else "regression",
+        "task": _task(model),
         **{name: getattr(model, f"{name}_") for name in CHOSEN if _has(model, name)},
         "score": said.get("score"),
         "scoring": said.get("scoring"),
@@ -82,6 +83,7 @@ def model_report(
         "n_active": int((weights > 0).any(axis=0).sum()),
         "objective": model.objective_,
         "duality_gap": model.duality_gap_,
+        "machine_gap": getattr(model, "machine_gap_", None),
         "tol": model.tol,
         "n_iter": model.n_iter_,
         "status": model.status_,
@@ -90,6 +92,12 @@ def model_report(
         "kernels": kernels,
         "views": None if views is None else _rows(summary_columns(model, "view")),
     }
+
+
+def _task(model: Any) -> str:
+    if is_outlier_detector(model):
+        return "novelty detection"
+    return "classification" if is_classifier(model) else "regression"
 
 
 def _has(model: Any, name: str) -> bool:
@@ -204,10 +212,11 @@ def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
 def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines that say how well a model was fitted."""
     gap = {"relative duality gap": report["duality_gap"]}
-    greedy = bool(np.all(np.isnan(report["duality_gap"])))
+    if np.all(np.isnan(report["duality_gap"])):  # nothing is proved
+        gap = {"gap of the machine": report.get("machine_gap")}
     return {
         "objective": report["objective"],
-        **({} if greedy else gap),
+        **{name: value for name, value in gap.items() if value is not None},
         "tolerance": report["tol"],
         "iterations": report["n_iter"],
         "status": report["status"],

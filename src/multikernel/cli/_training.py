@@ -11,9 +11,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel.cli._kernels import find_kernels
+from multikernel.cli._console import check_choice
 from multikernel.cli._methods import (
     METHODS,
+    TASKS,
     Method,
     find_task,
     label_keys,
@@ -22,10 +23,43 @@ from multikernel.cli._methods import (
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
+from multikernel.cli._views import Chosen, kernels_on, view_kernels
 from multikernel.gram import LowRank, MemoryMapped, Storage
+from multikernel.kernels import (
+    CategoryKernel,
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ParameterGrid,
+)
+from multikernel.kernels.graph import (
+    AnovaGrid,
+    HermiteGrid,
+    KernelGraph,
+    PolynomialGrid,
+)
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Parameters of some methods that have an option of their own."""
+
+# For standardized columns, from wiggly to nearly linear.
+GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
+# Where the default dictionary has no place, beside columns of text.
+MIXED: Chosen = (LinearKernel(), *GaussianKernel.grid(3, 0.5, 2.0)), False
+# Kernels, and whether each column gets its own; None is the estimators' own choice.
+KERNELS: Mapping[str, Chosen | None] = {
+    "default": None,
+    "columns": (GAUSSIANS, True),
+    "joint": (GAUSSIANS, False),
+    "linear": ((LinearKernel(),), True),
+}
+# For methods that select among the nodes of a graph.
+GRAPHS: Mapping[str, KernelGraph | None] = {
+    "default": None,
+    "polynomial": PolynomialGrid(4),
+    "hermite": HermiteGrid(9),
+    "subsets": AnovaGrid(),
+}
 
 
 @dataclass(frozen=True)
@@ -109,6 +143,58 @@ class Training:
             raise ValueError(f"A value of --set is of no use here: {error}") from error
 
 
+def find_kernels(
+    name: str,
+    table: Table,
+    sequences: SequenceChoice = SPECTRA,
+    *,
+    graphs: bool = False,
+) -> Any:
+    """Return the ``kernels`` parameter for a choice on the command line.
+
+    Parameters
+    ----------
+    name : str
+        The choice; of no effect where the data are Gram matrices.
+    table : Table
+        The training data.
+    sequences : SequenceChoice
+        The choice for columns of sequences, spectra by default.
+    graphs : bool, default=False
+        Whether the method takes a graph of kernels.
+
+    Returns
+    -------
+    kernels : KernelDictionary, KernelGraph, mapping, "precomputed" or None
+
+    Raises
+    ------
+    ValueError
+        If there is no such choice.
+    """
+    check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
+    if table.precomputed:
+        return "precomputed"
+    if graphs:
+        if table.views or table.categories:
+            raise ValueError("--view and --category are not for --method hkl.")
+        return GRAPHS[name]
+    chosen = KERNELS[name]
+    if table.views:
+        if table.sequences:
+            raise ValueError("--view takes no columns of --sequence.")
+        return view_kernels(table.views, table.categories, chosen)
+    if table.sequences or table.categories:
+        found = sequences.find(table.X, table.sequences)
+        found += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
+        return found + kernels_on(table.numbers, chosen or MIXED)
+    if chosen is None:
+        return None
+    kernels, per_column = chosen
+    columns = range(table.X.shape[1]) if per_column else [slice(None)]
+    return ParameterGrid(kernels, columns)
+
+
 def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
     """Raise for an option of another method, and say whose it is.
 
@@ -123,14 +209,19 @@ def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
             has = [
                 key
                 for key, method in METHODS.items()
-                if name in method.estimator(task)().get_params(deep=False)
+                if task in (method.tasks or TASKS)
+                and name in method.estimator(task)().get_params(deep=False)
             ]
             own = [option for key, option in OPTIONS.items() if key in known]
             raise ValueError(
                 f"{kind.__name__} has no parameter {name}: {OPTIONS[name]} is for "
-                f"--method {' or '.join(has)}, and this method takes "
+                f"--method {_listed(has)}, and this method takes "
                 f"{' and '.join(own) or 'neither'}."
             )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + " or " * (len(names) > 1) + names[-1]
 
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
@@ -185,6 +276,6 @@ def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:
 def fit_live(pipeline: Pipeline, table: Table, title: str) -> float:
     """Fit a pipeline while showing its progress, and return the seconds it took."""
     start = time.perf_counter()
-    with LiveFit(title, tol=pipeline["model"].tol, n_samples=len(table.y)) as watch:
+    with LiveFit(title, tol=pipeline["model"].tol, n_samples=len(table.X)) as watch:
         pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
     return time.perf_counter() - start

@@ -69,6 +69,9 @@ def say_ignored(why: str, columns: Sequence[str]) -> None:
         say(f"Ignored columns {why}: {names}{more}.", "Note:", stderr=True)
 
 
+Chosen = tuple[Sequence[Kernel], bool]
+"""Kernels, and whether each column gets its own."""
+
 PLAIN = ColumnChoice()
 """What holds where the command line says nothing."""
 
@@ -115,10 +118,17 @@ def parse_columns(
     return ColumnChoice(found, tuple(categories or ()), group)
 
 
+def kernels_on(numbers: Sequence[str], chosen: Chosen) -> list[Kernel]:
+    """Return kernels on columns of numbers, on each or on all: none without columns."""
+    kernels, per_column = chosen
+    sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
+    return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
+
+
 def view_kernels(
     views: Mapping[str, list[str]],
     categories: Sequence[str],
-    chosen: tuple[Sequence[Kernel], bool] | None,
+    chosen: Chosen | None,
 ) -> dict[str, Any]:
     """Return the ``kernels`` parameter for views.
 
@@ -129,7 +139,7 @@ def view_kernels(
     categories : sequence of str
         Those that hold categories.
     chosen : (kernels, per column) or None
-        As in `KERNELS`.
+        None stands for the default ones.
 
     Returns
     -------
@@ -140,10 +150,8 @@ def view_kernels(
     kernels, per_column = chosen
     found: dict[str, Any] = {}
     for view, columns in views.items():
-        numbers = [c for c in columns if c not in categories]
         words = [c for c in columns if c in categories]
-        sets: list[Any] = numbers if per_column else [numbers] if numbers else []
-        own = [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
+        own = kernels_on([c for c in columns if c not in categories], chosen)
         if words:
             own.append(ColumnKernel(CategoryKernel(), words))
         # One set of all columns needs no name of its own.

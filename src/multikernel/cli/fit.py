@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
@@ -18,7 +19,7 @@ from multikernel.cli._dask import (
     on_cluster,
     read_partitions,
 )
-from multikernel.cli._methods import find_method
+from multikernel.cli._methods import Method, find_method, needed_targets
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._sequences import SequenceChoice
 from multikernel.cli._streams import (
@@ -32,11 +33,17 @@ from multikernel.cli._training import Training, fit_arguments, with_scaling
 from multikernel.cli._views import PLAIN, parse_columns
 from multikernel.persistence import check_place, save
 
+TRAINING_SCORES: Mapping[str, str] = {
+    "classification": "training accuracy",
+    "regression": "training R2",
+    "novelty detection": "share inside",
+}
+
 
 @user_errors
 def fit(
     data: options.DataFile,
-    target: options.Target,
+    target: options.Target = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Model file to write.")
     ] = None,
@@ -49,16 +56,17 @@ def fit(
     ] = None,
     C: Annotated[
         float | None,
-        typer.Option("-C", help="Weight of the summed losses, for lp and uniform."),
+        typer.Option("-C", help="Weight of the losses, for lp and those listed after."),
     ] = None,
     p: Annotated[
         float | None,
-        typer.Option("-p", help="Norm of the kernel weights, 1 to inf, for lp."),
+        typer.Option("-p", help="Norm of kernel weights, 1 to inf: lp, one-class."),
     ] = None,
     cv: Annotated[
         int | None,
         typer.Option(
-            help="Choose the strength by cross-validation with so many folds."
+            help="Choose the strength by cross-validation with so many folds; the "
+            "kernel with --method single."
         ),
     ] = None,
     tol: options.Tolerance = None,
@@ -81,13 +89,15 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
-    strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, method)
+    chosen = find_method(method)
+    targets = needed_targets(target, chosen)
+    strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, chosen)
     strength |= _grouped(group, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
     training = Training(
-        find_method(method),
+        chosen,
         task,
         loss,
         kernels,
@@ -101,13 +111,13 @@ def fit(
     choice = parse_columns(view, category, group)
     with on_cluster(dask):
         if dask is not None:
-            only = one_target(target, "--dask")
+            only = one_target(targets, "--dask")
             table: Table = read_partitions(data, only, drop or [])
-        elif by_batches(data, stream) and not sequence and choice == PLAIN:
-            only = one_target(target, "--stream")
+        elif _batched(data, stream, chosen) and not sequence and choice == PLAIN:
+            only = one_target(targets, "--stream")
             table = read_spooled(data, only, drop or [], folder)
         else:
-            table = read_table(data, target, drop or [], sequence or [], choice)
+            table = read_table(data, targets, drop or [], sequence or [], choice)
         estimator = training.estimator(table, strength, cv=cv is not None)
         with training.blamed():
             pipeline, facts = _fitted(estimator, table, scale, training.method.title)
@@ -127,7 +137,7 @@ def _fitted(
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
-    with LiveFit(title, tol=estimator.tol, n_samples=len(table.y)) as watch:
+    with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
         if isinstance(table, PartitionedTable):
             pipeline, score = fitted_partitions(estimator, table, scale, watch)
         elif isinstance(table, SpooledTable):
@@ -135,18 +145,34 @@ def _fitted(
         else:
             pipeline = with_scaling(estimator, table, scale)
             pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
-            score = pipeline.score(table.X, table.y)
+            score = _score(pipeline, table)
     seconds = time.perf_counter() - start
     return pipeline, {"seconds": seconds, "training_score": score}
 
 
+def _score(pipeline: Pipeline, table: Table) -> float:
+    """Return the training score; without targets the share of samples inside."""
+    if table.y is None:
+        return float(np.mean(pipeline.predict(table.X) == 1))
+    return float(pipeline.score(table.X, table.y))
+
+
+def _batched(data: Path, stream: bool | None, method: Method) -> bool:
+    """Return whether the file is read by batches, which takes targets."""
+    if stream and not method.tasks:
+        raise ValueError("--stream is for methods with targets.")
+    return bool(method.tasks) and by_batches(data, stream)
+
+
 def _strength(
-    given: Mapping[str, float | None], cv: int | None, method: str
+    given: Mapping[str, float | None], cv: int | None, method: Method
 ) -> dict[str, Any]:
     """Return the parameters that say how strong to regularize, or how to choose it."""
     fixed = {name: value for name, value in given.items() if value is not None}
     if cv is None:
         return fixed
+    if method.search == "":
+        return fixed | {"cv": cv}  # it chooses something else
     p = fixed.pop("p", None)
     for name in fixed:
         option = "--alpha" if name == "alpha" else f"-{name}"
@@ -154,7 +180,7 @@ def _strength(
     if p is None:
         return {"cv": cv}
     # Only lp-norm searches choose p, from a list.
-    return {"cv": cv, "ps": [p]} if method == "lp" else {"cv": cv, "p": p}
+    return {"cv": cv, "ps": [p]} if method.stem == "LpMKL" else {"cv": cv, "p": p}
 
 
 def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
@@ -168,14 +194,14 @@ def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
 
 def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
-    report = {"n_samples": len(table.y), **facts}
+    report = {"n_samples": len(table.X), **facts}
     return report | _report.model_report(pipeline, table.kernel_names)
 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen(report)
-    score = "training accuracy" if report["task"] == "classification" else "training R2"
+    score = TRAINING_SCORES[report["task"]]
     facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])
     _report.print_views(report)

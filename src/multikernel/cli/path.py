@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 
 from multikernel.cli import _options as options
 from multikernel.cli._console import console, say, user_errors
-from multikernel.cli._methods import find_method
+from multikernel.cli._methods import find_method, needed_targets
 from multikernel.cli._plots import off_screen, save_plot
 from multikernel.cli._progress import LiveFit
 from multikernel.cli._report import print_json
@@ -26,7 +26,7 @@ from multikernel.estimators import NamedPath, regularization_path
 @user_errors
 def path(
     data: options.DataFile,
-    target: options.Target,
+    target: options.Target = None,
     method: options.MethodName = "spicy",
     task: options.TaskName = None,
     loss: options.LossName = None,
@@ -59,8 +59,12 @@ def path(
     if plot is not None:
         off_screen()  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
+    chosen = find_method(method)
+    if not chosen.tasks:
+        raise ValueError(f"{chosen.title} has no path.")
+    targets = needed_targets(target, chosen)
     training = Training(
-        find_method(method),
+        chosen,
         task,
         loss,
         kernels,
@@ -71,7 +75,7 @@ def path(
         max_rank,
     )
     choice = parse_columns(view, category, None)
-    table = read_table(data, target, drop or [], sequence or [], choice)
+    table = read_table(data, targets, drop or [], sequence or [], choice)
     estimator = training.estimator(table, {})
     X = scaled(table) if scale else table.X
     start = time.perf_counter()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
+from sklearn.base import is_outlier_detector
 
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
@@ -80,6 +81,8 @@ def predict(
         _predict_stream(model, max_bytes, data, single, drop or [], output, proba)
         return
     with opened(model, max_bytes) as estimator:
+        if target and is_outlier_detector(estimator):
+            raise ValueError("A one-class model has no score: leave out --target.")
         sequences, choice = known_columns(estimator)
         only = known_features(estimator)
         table = read_table(data, target or [], drop or [], sequences, choice, only)
@@ -135,7 +138,10 @@ def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
     """Return a column of predictions, or one for each of several outputs."""
     found = estimator.predict(X)
     if found.ndim == 1:
-        return pd.DataFrame({"prediction": found})
+        frame = pd.DataFrame({"prediction": found})
+        if is_outlier_detector(estimator):
+            frame["decision"] = estimator.decision_function(X)  # to rank them by
+        return frame
     names = output_names(final_estimator(estimator))
     return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
 

@@ -79,9 +79,13 @@ def _parquet_batches(
     with ParquetFile(path) as file:
         kept = _kept(path, file.schema_arrow.names, columns, drop)
         done, total = 0, max(file.metadata.num_rows, 1)
-        for batch in file.iter_batches(BATCH_ROWS, columns=kept, use_threads=False):
-            done += batch.num_rows
-            yield batch.select(kept), done / total
+        # One group after another: what an iterator over all has read it keeps.
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(
+                BATCH_ROWS, row_groups=[group], columns=kept, use_threads=False
+            ):
+                done += batch.num_rows
+                yield batch.select(kept), done / total
 
 
 def _csv_batches(

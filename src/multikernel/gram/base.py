@@ -4,7 +4,7 @@ The storage back end owns the linear algebra, so no solver ever asks how a stack
 held. Arrays cross this boundary as float64 NumPy arrays, whatever the storage.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from multikernel._typing import Array, Indices
 
@@ -56,7 +56,6 @@ class GramMatrix(Protocol):
         ...
 
 
-@runtime_checkable
 class DenseGram(GramMatrix, Protocol):
     """A Gram matrix held in one array, which loops may read in place."""
 
@@ -64,6 +63,15 @@ class DenseGram(GramMatrix, Protocol):
     def array(self) -> Array:
         """Return the matrix itself, shape (n_rows, n_cols); not to be changed."""
         ...
+
+
+def is_dense(gram: GramMatrix) -> TypeGuard[DenseGram]:
+    """Return whether a matrix is a `DenseGram`.
+
+    As `is_polyhedral` of the losses: an `isinstance` of this protocol took 4 % of a
+    search over C on 155 samples.
+    """
+    return hasattr(gram, "array")
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import DenseGram, GramMatrix, GramStack
+from multikernel.gram.base import GramMatrix, GramStack, is_dense
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
@@ -131,7 +131,7 @@ and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shif
 
 def _is_definite(K: GramMatrix, allowed: float) -> bool:
     """Return whether a factorisation proves that no eigenvalue is below a bound."""
-    if not isinstance(K, DenseGram) or K.shape[0] > FACTORISED:
+    if not is_dense(K) or K.shape[0] > FACTORISED:
         return False
     shifted = K.array.copy()
     shifted.reshape(-1)[:: K.shape[0] + 1] += allowed

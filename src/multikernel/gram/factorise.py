@@ -10,7 +10,7 @@ from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.choice import divides_centred
 from multikernel.gram.computed import ComputedKernels
 from multikernel.gram.factors import kernel_features
-from multikernel.gram.growth import Factor, Goal, grow, inverse_roots, start
+from multikernel.gram.growth import WHOLE, Factor, Goal, grow, inverse_roots, start
 from multikernel.gram.landmarks import Landmarks, LowRank
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, readable_bytes
@@ -94,9 +94,12 @@ def build_low_rank(
         "cosine" in steps,
         LowRank() if options is None else options,
     )
-    goal = Goal(
-        min(landmarks.options.first, landmarks.options.max_rank), landmarks.options.tol
-    )
+    options = landmarks.options
+    most = min(options.first, options.max_rank)
+    # Where a factor that is refined would be made whole, it is made so at once.
+    if n_samples <= min(WHOLE * most, options.max_rank):
+        most = n_samples
+    goal = Goal(most, options.tol)
 
     def made(m: int) -> Factor:
         factor = feature_factor(landmarks, m)
@@ -156,7 +159,12 @@ def cut_low_rank(
         return held_factor(stack, old, m, samples, place)
 
     pieces = Pieces(landmarks, normalization, max_bytes, array)
-    run_blocks(lambda m: pieces.add(m, cut(m), old.triangles[m]), range(stack.shape[0]))
+
+    def work(m: int) -> None:
+        known = old.triangle(stack, m) if old.chosen[m].size else None
+        pieces.add(m, cut(m), known)
+
+    run_blocks(work, range(stack.shape[0]))
     return pieces.assembled()
 
 
@@ -204,9 +212,7 @@ def held_factor(
         rows = rows / np.sqrt(scale)
     if shift is not None:
         rows = rows + shift[:, None]
-    position = np.full(landmarks.X.shape[0], -1)
-    position[landmarks.rows] = np.arange(landmarks.rows.size)
-    chosen = position[landmarks.chosen[m]]
+    chosen = landmarks.positions(m)
     residual[chosen[chosen >= 0]] = 0.0
     if samples is not None:
         # With "clip" nothing is buffered; `samples` are in range.
@@ -287,13 +293,21 @@ class Pieces:
         Limit on the bytes of all factors.
     array : ndarray of shape (total rank, n_samples), optional
         Where the factors that are added already lie, one below the other.
+
+    Notes
+    -----
+    Factors join the array as soon as those before them have, and it grows in place
+    (`realloc`, which moves pages and copies none): so nothing is held twice.
     """
 
     landmarks: Landmarks
     normalization: Normalization
     max_bytes: int | None
     array: Array | None = None
-    _rows: dict[int, Array] = field(default_factory=dict)
+    _rows: dict[int, Array] = field(default_factory=dict)  # that wait for others
+    _room: Array = field(default_factory=lambda: np.empty(0))
+    _ends: list[int] = field(default_factory=lambda: [0])  # in rows
+    _zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
     _parts: dict[int, "Piece"] = field(default_factory=dict)
     _numbers: int = 0
@@ -330,7 +344,7 @@ class Pieces:
         rows, weights = factor.rows, self.landmarks.weights
         self._count(rows.size)
         exact = factor.landmarks.size < rows.shape[0]
-        whole = np.empty((0, 0)) if exact else grown_triangle(factor, triangle)
+        whole = None if exact else grown_triangle(factor, triangle)
         if scale is None:
             learnt = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
             scale, shift = learnt.scale, learnt.shift
@@ -338,7 +352,7 @@ class Pieces:
             shift = rows @ weights if centred else None
             rows -= 0.0 if shift is None else shift[:, None]
             rows *= np.sqrt(scale)
-        self._rows[m] = rows if rows.shape[0] else np.zeros((1, rows.shape[1]))
+        self._join(m, rows if rows.shape[0] else np.zeros((1, rows.shape[1])))
         if not exact:
             # Scales of what is no kernel may be negative: such are left out later.
             self._roots[m] = np.sqrt(np.maximum(scale * factor.bound, 0.0))
@@ -347,8 +361,9 @@ class Pieces:
     def keep(self, m: int, stack: LowRankStack) -> None:
         """Keep a kernel of another stack as it is."""
         old = self.landmarks
-        self._rows[m] = stack.left.T[stack.offsets[m] : stack.offsets[m + 1]]
-        self._count(self._rows[m].size)
+        rows = stack.left.T[stack.offsets[m] : stack.offsets[m + 1]]
+        self._count(rows.size)
+        self._join(m, rows)
         if stack.residual is not None:
             self._roots[m] = stack.residual.roots[m]
         self._parts[m] = Piece(
@@ -365,7 +380,7 @@ class Pieces:
         """Raise if the factors take too much memory."""
         with self._lock:
             self._numbers += numbers
-            needed, n_done = 8 * self._numbers, len(self._rows) + 1
+            needed, n_done = 8 * self._numbers, len(self._parts) + 1
         if needed > self._limit:
             n_kernels = len(self.landmarks.dictionary)
             raise StackTooLargeError(
@@ -376,18 +391,31 @@ class Pieces:
                 "(LowRank(folder=...)), or raise max_bytes."
             )
 
+    def _join(self, m: int, rows: Array) -> None:
+        """Append a factor to the array once all before it are there."""
+        with self._lock:
+            self._rows[m] = rows
+            while len(self._zero) in self._rows:
+                rows = self._rows.pop(len(self._zero))
+                start, end = self._ends[-1], self._ends[-1] + rows.shape[0]
+                if self.array is None:
+                    needed = end * rows.shape[1]
+                    if needed > self._room.size:
+                        size = needed + needed // 8
+                        self._room.resize(size, refcheck=False)
+                    self._room[start * rows.shape[1] : needed] = rows.reshape(-1)
+                self._ends.append(end)
+                self._zero.append(not rows.any())
+
     def assembled(self) -> BuiltStack:
         """Return the stack of all kernels, which have all been added."""
-        places = range(len(self._rows))
-        ranks = [self._rows[m].shape[0] for m in places]
-        offsets = np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])
+        places = range(len(self._zero))
+        offsets = np.array(self._ends, dtype=np.intp)
         n_samples = self.landmarks.rows.size
         array = self.array
         if array is None:
-            array = np.empty((int(offsets[-1]), n_samples))
-            for m in places:
-                # Each is given back as soon as it is copied.
-                array[offsets[m] : offsets[m + 1]] = self._rows.pop(m)
+            self._room.resize(int(offsets[-1]) * n_samples, refcheck=False)
+            array = self._room.reshape(-1, n_samples)
         parts = [self._parts[m] for m in places]
         shifts = tuple(part.shift for part in parts)
         residual = None
@@ -417,7 +445,7 @@ class Pieces:
             scales=scales,
             shifts=shifts,
         )
-        zero = np.logical_and.reduceat(~array.any(axis=1), offsets[:-1])
+        zero = np.array(self._zero)
         if residual is not None:
             zero &= ~residual.roots.any(axis=1)
         return BuiltStack(
@@ -433,21 +461,19 @@ class Piece:
     """What `Landmarks` holds of one kernel."""
 
     chosen: Indices
-    triangle: Array
+    triangle: Array | None
     scale: float
     shift: Array | None
 
 
-def grown_triangle(factor: Factor, known: Array | None) -> Array:
-    """Return the values of a factor at its landmarks, lower triangular."""
+def grown_triangle(factor: Factor, known: Array | None) -> Array | None:
+    """Return the values of a factor at its landmarks, None where it has them itself."""
     rank = factor.landmarks.size
-    if known is not None and known.shape[0] == rank:
+    if known is None or known.shape[0] == rank:
         return known
     triangle = np.zeros((rank, rank))
-    first = 0
-    if known is not None:
-        first = known.shape[0]
-        triangle[:first, :first] = known
+    first = known.shape[0]
+    triangle[:first, :first] = known
     new = factor.landmarks[first:]
     triangle[first:] = np.tril(factor.rows[:, new].T, first)
     return triangle

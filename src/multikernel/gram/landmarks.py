@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -21,6 +21,7 @@ from multikernel.gram.growth import (
     kernel_columns,
     on_its_columns,
 )
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.kernels.base import KernelDictionary, kernel_diagonal, kernel_name
 
 
@@ -75,6 +76,26 @@ class LowRank:
             raise ValueError("LowRank: dtype is for factors in files: name a folder.")
 
 
+def row_keys(table: Array) -> Any:
+    """Return one value for each row of a table, the same for the same numbers.
+
+    In their order rows stand as their numbers say, however they came in: landmarks,
+    of which the first is the first of many that are as good, are the same then.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+        The table.
+
+    Returns
+    -------
+    keys : ndarray of shape (n_rows,)
+    """
+    table = table.astype(np.float64) + 0.0  # there is one zero
+    # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
+    return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
+
+
 @runtime_checkable
 class FactoredStack(Protocol):
     """A stack that holds factors, from which coordinates can be had."""
@@ -113,8 +134,9 @@ class Landmarks:
         How many landmarks there may be.
     chosen : tuple of ndarray of shape (rank,)
         The landmarks of every kernel, as rows of `X`; none where it is its features.
-    triangles : tuple of ndarray of shape (rank, rank)
-        R transposed.
+    triangles : tuple of (ndarray of shape (rank, rank) or None)
+        R transposed; None where all landmarks are among the stack's samples, so that
+        its factor says it.
     scales : ndarray of shape (n_kernels,)
         What kernels are multiplied by.
     shifts : tuple of (ndarray of shape (rank,) or None)
@@ -128,7 +150,7 @@ class Landmarks:
     cosine: bool
     options: LowRank
     chosen: tuple[Indices, ...] = ()
-    triangles: tuple[Array, ...] = ()
+    triangles: tuple[Array | None, ...] = ()
     scales: Array = field(default_factory=lambda: np.empty(0))
     shifts: tuple[Array | None, ...] = ()
 
@@ -153,6 +175,23 @@ class Landmarks:
         owner = f"Kernel {m} ({kernel_name(kernel)})"
         return kernel_columns(kernel, self.samples, owner, self.cosine)
 
+    def positions(self, m: int) -> Indices:
+        """Return where a kernel's landmarks are in the stack, -1 where they are not."""
+        places = np.full(self.X.shape[0], -1)
+        places[self.rows] = np.arange(self.rows.size)
+        return np.asarray(places[self.chosen[m]])
+
+    def triangle(self, stack: "FactoredStack", m: int) -> Array:
+        """Return R transposed for a kernel of a stack."""
+        known = self.triangles[m]
+        if known is not None:
+            return known
+        assert isinstance(stack, LowRankStack)
+        part = slice(stack.offsets[m], stack.offsets[m + 1])
+        values = stack.left[self.positions(m), part] / np.sqrt(self.scales[m])
+        shift = self.shifts[m]
+        return np.tril(values if shift is None else values + shift)
+
     def coefficients(
         self, stack: "FactoredStack", m: int, coefs: Array
     ) -> tuple[Array, Array]:
@@ -175,10 +214,11 @@ class Landmarks:
             What is added.
         """
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
-        shift, triangle = self.shifts[m], self.triangles[m]
+        shift = self.shifts[m]
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
         chosen = self.chosen[m]
         if chosen.size:
+            triangle = self.triangle(stack, m)
             weights = solve_triangular(triangle, weights, lower=True, trans="T")
         if chosen.size and self.cosine:
             kernel, own = on_its_columns(self.dictionary[m], self.X[chosen])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import DenseGram, GramMatrix
+from multikernel.gram.base import GramMatrix, is_dense
 from multikernel.gram.dense import DenseMatrix
 
 
@@ -93,7 +93,7 @@ def add_low_rank(gram: GramMatrix, factor: Array) -> GramMatrix:
     """
     if factor.shape[1] == 0:
         return gram
-    if isinstance(gram, DenseGram):
+    if is_dense(gram):
         total = factor @ factor.T
         total += gram.array
         return DenseMatrix(total)

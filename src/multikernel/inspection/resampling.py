@@ -13,6 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter
 from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.parameters import CHECKS
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Recipe,
@@ -21,7 +22,7 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
 )
 from multikernel.estimators.hkl.base import BaseHKL
-from multikernel.estimators.search.base import SEARCH_CHECKS, SearchCV
+from multikernel.estimators.search.base import SearchCV
 from multikernel.estimators.search.folds import part_of
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.linalg.threads import run_blocks
@@ -98,7 +99,7 @@ def refit(
     ConvergenceWarning
         If fits stopped above the tolerance; the message says how many.
     """
-    check_parameter(owner, "n_jobs", n_jobs, SEARCH_CHECKS["n_jobs"])
+    check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
 
     def solve(recipe: Recipe, training: Training, watch: Watch) -> dict[str, Any]:
@@ -194,6 +195,7 @@ class Resamples:
         raw = replace(self._raw, samples=samples)
         merge = self.estimator._merges_copies
         part, chosen = part_of(raw, np.flatnonzero(counts), merge, n_copies)
+        _check_labels(part.samples)
         part = replace(part, starts=self._starts(part.samples, chosen))
         recipe = self.estimator._build(part.samples.total_weight)
         attributes = self.estimator._solve(recipe, part, self.watch)
@@ -205,6 +207,8 @@ class Resamples:
         A dual variable is in proportion to its sample's weight, and functions keep
         their size where fewer samples carry them.
         """
+        if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
+            return ()  # over columns of factors that parts have others of
         owners, weights = self._owners[chosen], _weights_of(samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
@@ -278,7 +282,7 @@ def _with_replacement(
 
 
 def strata(samples: Samples, what: str) -> list[Indices]:
-    """Return the samples of every class, or all of them where there are none.
+    """Return the samples of every class, or all where there are none, or several each.
 
     Parameters
     ----------
@@ -296,21 +300,31 @@ def strata(samples: Samples, what: str) -> list[Indices]:
     ValueError
         If one holds less than two.
     """
-    if samples.classes is None:
-        groups = [np.arange(samples.rows.size)]
-    else:
-        codes = range(samples.classes.size)
-        groups = [np.flatnonzero(samples.labels == code) for code in codes]
     # In the order of the input: that of the fit depends on the last digits of the data.
-    groups = [group[np.argsort(samples.rows[group])] for group in groups]
-    if samples.classes is not None:
-        for code, group in enumerate(groups):
-            if group.size < 2:
-                raise ValueError(
-                    f"Class {samples.classes.tolist()[code]!r} has one sample, and "
-                    f"{what} need two of every class at least."
-                )
+    order = np.argsort(samples.rows)
+    if samples.classes is None or samples.several:
+        return [order]
+    groups = []
+    for code, label in enumerate(samples.classes.tolist()):
+        groups.append(order[samples.labels[order] == code])
+        if groups[-1].size < 2:
+            raise ValueError(
+                f"Class {label!r} has one sample, and {what} need two of every class "
+                "at least."
+            )
     return groups
+
+
+def _check_labels(samples: Samples) -> None:
+    """Raise where one of several labels is the same for a whole resample."""
+    if samples.classes is None or not samples.several:
+        return
+    constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
+    if constant.size:
+        raise ValueError(
+            f"Label {constant[0]} (counted from 0) is the same for all samples of a "
+            "resample: it is too rare, leave it out."
+        )
 
 
 def _given_weights(samples: Samples) -> Array:

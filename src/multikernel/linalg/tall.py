@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.linalg.weighted import weighted_gram
+from multikernel.linalg.weighted import runs_of, weighted_gram
 
 
 class TallMatrix(Protocol):
@@ -103,5 +103,6 @@ class TallArray:
         return weighted_gram(self.Z, weights, columns, sides)
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows."""
-        return np.asarray(self.Z[indices])
+        """Return some rows, a view where they are a run."""
+        runs = runs_of(indices)
+        return np.asarray(self.Z[runs[0] if len(runs) == 1 else indices])

@@ -9,11 +9,13 @@ from multikernel.regularizers.base import (
 )
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.elastic_net import BlockElasticNet
+from multikernel.regularizers.sparse_block_norm import SparseBlockNorm
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 REGULARIZERS: tuple[Callable[[float], BlockRegularizer], ...] = (
     BlockL1,
     BlockElasticNet,
+    SparseBlockNorm,
     SquaredBlockNorm,
 )
 """Every regulariser, as a function of its strength alpha; read by the tests."""
@@ -24,6 +26,7 @@ __all__ = [
     "BlockL1",
     "BlockRegularizer",
     "ProximableRegularizer",
+    "SparseBlockNorm",
     "SquaredBlockNorm",
     "VariationalRegularizer",
 ]

@@ -10,12 +10,14 @@ from multikernel.solvers.greedy import GreedyPath, GroupOMP
 from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
     SILP,
+    UFOMKL,
     Alternating,
     CuttingPlane,
     HessianMKL,
     InterleavedNewton,
     SimpleMKL,
     SquaredForm,
+    ufo_exponent,
 )
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, choose_lp_solver
 from multikernel.solvers.path import alpha_grid, solve_path
@@ -25,6 +27,7 @@ __all__ = [
     "LP_SOLVERS",
     "SILP",
     "SPARSE_ONLY",
+    "UFOMKL",
     "Alternating",
     "CuttingPlane",
     "DCSolution",
@@ -44,4 +47,5 @@ __all__ = [
     "alpha_grid",
     "choose_lp_solver",
     "solve_path",
+    "ufo_exponent",
 ]

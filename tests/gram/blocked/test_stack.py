@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from multikernel.certificates import duality_gap
+from multikernel.certificates import decision_values, duality_gap
 from multikernel.gram import LowRankStack
 from multikernel.gram.blocked import BlockedStack, InProcess, RowBlocks
 from multikernel.gram.blocked.blocks import FAN_IN
@@ -126,5 +126,11 @@ def test_solution_is_that_of_one_array(loss, offsets, residual):
         found.append(solution)
     one, other = found
     assert one.active.size
+    # As many numbers a kernel as its factor has columns, not one for each sample.
+    assert other.coefs.shape == (other.active.size, np.diff(offsets).max())
+    again = SpicyMKL(tol=1e-10).solve(problem, one)
+    assert again.status is expected
+    values = [decision_values(problem, s) for s in (one, other, again)]
+    np.testing.assert_allclose(values[1:], values[:2], rtol=0, atol=1e-5)
     np.testing.assert_allclose(one.objective, other.objective, rtol=1e-9)
     np.testing.assert_allclose(one.norms, other.norms, rtol=1e-6, atol=1e-8)

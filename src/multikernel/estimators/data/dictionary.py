@@ -13,6 +13,7 @@ from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
 from multikernel.gram.files import backing, evenly_spaced
 from multikernel.kernels import (
+    ColumnKernel,
     GaussianKernel,
     Kernel,
     KernelDictionary,
@@ -24,9 +25,12 @@ from multikernel.kernels import (
     median_dictionary,
     resolve_columns,
 )
+from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.learnt import learnt_dictionary
 from multikernel.kernels.optional import present_rows
+from multikernel.kernels.sequence import sequence_dictionary
+from multikernel.kernels.sequence.tables import Layout
 from multikernel.kernels.views import ViewDictionary
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
@@ -131,17 +135,17 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
         If the kernels are of another type.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
+    # Of rows in partitions a sample is seen, which the weights are not of.
     weights = weights if X is samples.X else None
     kernels, views = table.kernels, None
     if is_precomputed(kernels):
         return None
-    weights = samples.sample_weight
     if backing(X) is not None:
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     if kernels is None:
-        chosen: KernelDictionary = default_dictionary(X, weights)
+        chosen: KernelDictionary = _default_kernels(table.layout, X, weights)
     elif isinstance(kernels, Views):
         chosen, views = _view_kernels(samples, X, weights)
     # The protocol is met by whatever has a length and items.
@@ -165,6 +169,28 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
         return learnt
     assert isinstance(learnt, ListDictionary)
     return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _default_kernels(
+    layout: Layout | None, X: Array, weights: Array | None
+) -> KernelDictionary:
+    """Return the default kernels of numbers, and of every column of sequences."""
+    if layout is None:
+        return default_dictionary(X, weights)
+    numeric, sequences = layout.numeric, layout.sequences
+    kernels: list[Kernel] = []
+    if numeric:
+        for kernel in default_dictionary(X[:, : len(numeric)], weights).kernels:
+            if isinstance(kernel, ColumnKernel):
+                among = resolve_indices(kernel.columns, Features(len(numeric)))
+                kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in among])
+            kernels.append(kernel)
+    for place, column in enumerate(sequences):
+        words = X[:, len(numeric) + place :: len(sequences)]
+        for kernel in sequence_dictionary(words).kernels:
+            alone = layout.features.number == 1
+            kernels.append(kernel if alone else ColumnKernel(kernel, column))
+    return ListDictionary(kernels)
 
 
 def _view_kernels(

@@ -9,6 +9,8 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel.kernels.columns import Features
+from multikernel.kernels.sequence.default import why_no_sequences
+from multikernel.kernels.sequence.reading import from_texts
 from multikernel.kernels.sequence.tables import Layout
 
 UNKNOWN = -1.0
@@ -42,6 +44,59 @@ def text_columns(X: Any) -> tuple[int, ...]:
     )
 
 
+def default_sequences(X: Any) -> tuple[int, ...]:
+    """Return the columns of text that ``kernels=None`` reads as sequences.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n_samples, n_features)
+        Data; a list, array or series of strings is one column.
+
+    Returns
+    -------
+    columns : tuple of int
+        By position; none where no column of text is surely one of sequences.
+
+    Raises
+    ------
+    ValueError
+        If some columns of text are, and others may be categories.
+    """
+    texts = text_columns(X)
+    if not texts:
+        return ()
+    table = X if is_frame(X) else _as_table(X)
+    names = list(X.columns) if is_frame(X) else list(range(table.shape[1]))
+    reasons = {
+        c: _why_no_sequences(table[names[c]] if is_frame(X) else table[:, c])
+        for c in texts
+    }
+    others = [c for c in texts if reasons[c] is not None]
+    if others and len(others) < len(texts):
+        wrong, right = (names[c] for c in (others[0], min({*texts} - {*others})))
+        raise ValueError(
+            f"kernels=None reads text as sequences, as that of column {right!r}, only "
+            f"where it is sure to be nothing else; of column {wrong!r} "
+            f"{reasons[others[0]]}. Name the kernels: CategoryKernel for text that is "
+            "equal or not, or kernels of multikernel.kernels.sequence, each as "
+            f"ColumnKernel(kernel, {wrong!r})."
+        )
+    return () if others else texts
+
+
+def _why_no_sequences(column: Any) -> str | None:
+    """Return why a column of text is not surely one of sequences, or None."""
+    if getattr(column.dtype, "name", "") == "category":
+        return "the values are categories"
+    values = np.asarray(column, dtype=object).tolist()
+    if not all(isinstance(value, str | bytes) for value in values):
+        return "some values are no text"
+    try:
+        return why_no_sequences(from_texts(values))
+    except ValueError:  # letters beyond Latin-1
+        return "not all letters are capitals of DNA, RNA or proteins"
+
+
 def is_frame(X: Any) -> bool:
     """Return whether data is a data frame, of whatever library."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
@@ -49,7 +104,8 @@ def is_frame(X: Any) -> bool:
 
 def is_text(X: Any) -> bool:
     """Return whether an array-like of one axis begins with a string."""
-    one_axis = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
+    # A series of polars has a shape, but no number of dimensions.
+    one_axis = isinstance(X, list | tuple) or len(getattr(X, "shape", "no")) == 1
     # A memory view of an array of strings cannot be gone through.
     one_axis &= not isinstance(X, memoryview)
     return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)

@@ -25,6 +25,7 @@ from multikernel.estimators.data.finite import (
     seen_values,
 )
 from multikernel.estimators.data.mixed import (
+    default_sequences,
     features_of,
     is_frame,
     is_text,
@@ -36,6 +37,7 @@ from multikernel.estimators.data.precomputed import opened
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels
+from multikernel.kernels.sequence.default import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
@@ -44,6 +46,11 @@ from multikernel.kernels.sequence.tables import (
     takes,
 )
 from multikernel.kernels.views import View, find_views
+
+BY_DEFAULT = (
+    f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
+    "letters of DNA, RNA or proteins at least, and more than half of it differs.)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +138,7 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
     precomputed, layout = is_precomputed(kernels), None
     X = opened(X) if precomputed else X
     views: tuple[View, ...] = ()
-    texts = () if precomputed or not _takes_text(kernels) else text_columns(X)
+    texts = _read_as_text(estimator, kernels, X)
     if takes(kernels, SEQUENCES) and not texts:
         raise ValueError(
             "A kernel takes sequences, but X has no strings: give a list of strings, "
@@ -193,10 +200,12 @@ def settled_kernels(kernels: Any) -> Any:
     return kernels
 
 
-def _takes_text(kernels: Any) -> bool:
-    """Return whether data for these kernels may have columns of text."""
+def _read_as_text(estimator: BaseEstimator, kernels: Any, X: Any) -> tuple[int, ...]:
+    """Return the columns of text that an estimator's kernels may see as text."""
+    if kernels is None and estimator._sequences_by_default:
+        return default_sequences(X)
     some = takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES)
-    return some or isinstance(kernels, Views)
+    return text_columns(X) if some or isinstance(kernels, Views) else ()
 
 
 def _find_views(
@@ -219,6 +228,8 @@ def _category_columns(
         # Text that no kernel sees is not looked at as sequences.
         found = [kernel for view in views for kernel in view.kernels or ()]
         return set(texts) - columns_of(found, SEQUENCES)
+    if kernels is None:
+        return set()
     if not takes(kernels, SEQUENCES):
         return set(texts)
     found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]
@@ -456,7 +467,7 @@ def _refuse_other_arrays(values: Any, name: str) -> None:
         raise ValueError(
             "X is a list of strings: numbers are needed, or kernels that take "
             "sequences, for example kernels=[SpectrumKernel(3)] of "
-            "multikernel.kernels.sequence."
+            f"multikernel.kernels.sequence. {BY_DEFAULT}"
         )
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "O" and getattr(values, "ndim", None) == 0:
@@ -485,7 +496,7 @@ def _refuse_other_columns(X: Any) -> None:
             f"kernels={{'a name': [{wrong[0]!r}]}}, whose columns of text are compared "
             "as categories, encode them first, for example with OneHotEncoder in a "
             "ColumnTransformer, leave them out, or name kernels of "
-            "multikernel.kernels.sequence for sequences."
+            f"multikernel.kernels.sequence for sequences. {BY_DEFAULT}"
         )
 
 

@@ -34,8 +34,13 @@ from multikernel.estimators.data.warned import (
 )
 from multikernel.estimators.fit.combined import CombinedKernel
 from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import find_link, is_likelihood
-from multikernel.estimators.fit.parameters import SHARED_CHECKS
+from multikernel.estimators.fit.losses import (
+    find_link,
+    find_loss,
+    is_likelihood,
+    shares_selection,
+)
+from multikernel.estimators.fit.parameters import CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, report, tell_building
 from multikernel.estimators.fit.solve import (
@@ -58,6 +63,7 @@ from multikernel.gram.blocked.workers import is_dask
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.parameters import with_parameter
+from multikernel.losses import Loss
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
@@ -76,13 +82,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     and how a recipe becomes attributes (`_solve`).
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = SHARED_CHECKS
+    # Of parameters that are not in `CHECKS`, or mean something else; bases' count too.
+    _checks: ClassVar[Mapping[str, Check]] = {}
 
     # Whether factors of low rank are refined where a certificate asks for it.
     _refines: ClassVar[bool] = True
 
     # Whether samples with the same data and label become one, with their weights.
     _merges_copies: ClassVar[bool] = True
+    # Whether text gets kernels where none are named.
+    _sequences_by_default: ClassVar[bool] = True
 
     # Whether it learns from collections of Dask.
     _takes_partitions: ClassVar[bool] = False
@@ -185,7 +194,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             sample_weight,
             classify=is_classifier(self),
             class_weight=parameters.get("class_weight"),
-            shared=parameters.get("selection") == "shared",
+            shared=shares_selection(parameters),
         )
         samples = replace(samples, groups=groups)
         if for_parts:
@@ -258,8 +267,26 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         """Raise a sentence for the first parameter that is wrong."""
-        for name, check in self._checks.items():
-            check_parameter(type(self).__name__, name, getattr(self, name), check)
+        checks, owner = self._all_checks(), type(self).__name__
+        for name, value in self.get_params(deep=False).items():
+            if name in checks:
+                check_parameter(owner, name, value, checks[name])
+
+    @classmethod
+    def _all_checks(cls) -> Mapping[str, Check]:
+        """Return the checks of parameters by name."""
+        found = dict(CHECKS)
+        for kind in reversed(cls.__mro__):
+            found |= vars(kind).get("_checks", {})
+        return found
+
+    def _strength(self, name: str = "alpha") -> float:
+        """Return the strength, one in a search, whose grid sets it."""
+        return float(getattr(self, name, 1.0))
+
+    def _find_loss(self) -> Loss:
+        """Return the loss that ``loss`` stands for."""
+        return find_loss(self.loss)
 
     def _arrange(self, samples: Samples) -> Samples:
         """Return the samples to learn from."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from multikernel._validation import NON_NEGATIVE, Check, OneOf
+from multikernel._validation import OneOf
 from multikernel.estimators.data.samples import Samples
 from multikernel.losses import (
     COUPLED_LOSSES,
@@ -41,13 +41,6 @@ class LossChoice:
         """Return what was expected, or None."""
         expected = None if is_loss(value) else OneOf(self.names)(value)
         return None if expected is None else f"{expected}, or a loss object"
-
-
-CLASSIFIER_LOSS_CHECKS: Mapping[str, Check] = {"loss": LossChoice(CLASSIFIER_LOSSES)}
-REGRESSOR_LOSS_CHECKS: Mapping[str, Check] = {
-    "loss": LossChoice(REGRESSOR_LOSSES),
-    "epsilon": NON_NEGATIVE,
-}
 
 
 def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
@@ -88,6 +81,26 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     names = [name for name, kind in LOSSES.items() if type(loss) is kind]
     joint = [COUPLED_LOSSES[name]() for name in names if name in COUPLED_LOSSES]
     return joint[0] if joint else None
+
+
+def shares_selection(parameters: Mapping[str, Any]) -> bool:
+    """Return whether all outputs are one problem.
+
+    A loss object of all classes at once says so where there is no ``selection``.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of an estimator.
+
+    Returns
+    -------
+    shared : bool
+    """
+    if "selection" in parameters:
+        return bool(parameters["selection"] == "shared")
+    loss: Any = parameters.get("loss")
+    return is_loss(loss) and is_coupled(loss)
 
 
 def find_link(loss: Any, samples: Samples) -> str:

@@ -30,7 +30,8 @@ class Expansion:
     active : ndarray of shape (n_active,)
         Kernels with a non-zero norm in at least one output, ascending.
     coefs : ndarray of shape (n_active, n_samples, n_outputs)
-        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j].
+        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]; or of another
+        length, as `multikernel.gram.expansions` has it.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     """
@@ -74,12 +75,13 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
-    n_samples = solutions[0].dual.shape[0]
-    coefs = np.zeros((active.size, n_samples, intercept.size))
+    lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
+    length = lengths.pop() if lengths else solutions[0].dual.shape[0]
+    coefs = np.zeros((active.size, length, intercept.size))
     first = 0
     for solution in solutions:
         last = first + solution.intercept.size
-        shape = (solution.active.size, n_samples, last - first)
+        shape = (solution.active.size, length, last - first)
         places = np.searchsorted(active, solution.active)
         coefs[places, :, first:last] = solution.coefs.reshape(shape)
         first = last

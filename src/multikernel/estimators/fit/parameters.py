@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._validation import (
     COUNT,
     FLAG,
+    NON_NEGATIVE,
     NOTHING,
     POSITIVE,
     AnyOf,
@@ -16,10 +17,6 @@ from multikernel._validation import (
     InstanceOf,
     Number,
     OneOf,
-)
-from multikernel.estimators.fit.losses import (
-    CLASSIFIER_LOSS_CHECKS,
-    REGRESSOR_LOSS_CHECKS,
 )
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.build import STORAGE
@@ -111,10 +108,19 @@ four methods: on widths of 1 and 5 the held-out score is higher by 0.005 +- 0.00
 with "trace", on the default's widths lower by 0.003 +- 0.002.
 """
 
-SELECTION_CHECKS: Mapping[str, Check] = {"selection": OneOf(("shared", "separate"))}
-"""Parameters of methods that have the choice for several outputs."""
+_SEVERAL = AnyOf((NOTHING, POSITIVE_SEQUENCE))
 
-SHARED_CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, Check] = {
+    "C": POSITIVE,
+    "Cs": _SEVERAL,
+    "alpha": POSITIVE,
+    "alphas": _SEVERAL,
+    "n_alphas": COUNT,
+    "alpha_min_ratio": Number(0.0, 1.0, above=True),
+    "max_kernels": AnyOf((NOTHING, COUNT)),
+    "selection": OneOf(("shared", "separate")),
+    "epsilon": NON_NEGATIVE,
+    "class_weight": class_weight_choice,
     "normalize": normalization_steps,
     "fit_intercept": FLAG,
     "tol": POSITIVE,
@@ -122,6 +128,8 @@ SHARED_CHECKS: Mapping[str, Check] = {
     "storage": storage_choice,
     "max_bytes": AnyOf((NOTHING, COUNT)),
     "check_psd": OneOf(CHOICES),
+    "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
+    "refit": FLAG,
     "verbose": AnyOf((FLAG, Number(0, integer=True))),
     "random_state": AnyOf(
         (
@@ -131,10 +139,4 @@ SHARED_CHECKS: Mapping[str, Check] = {
         )
     ),
 }
-"""Parameters that every estimator has."""
-
-CLASSIFIER_CHECKS: Mapping[str, Check] = {
-    **CLASSIFIER_LOSS_CHECKS,
-    "class_weight": class_weight_choice,
-}
-REGRESSOR_CHECKS: Mapping[str, Check] = REGRESSOR_LOSS_CHECKS
+"""Parameters by name; `_checks` of a class has those that mean something else there."""

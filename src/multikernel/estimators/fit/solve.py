@@ -234,8 +234,11 @@ def fitted_attributes(
     """
     samples, scale = training.samples, recipe.objective_scale
     expansion = merge(solutions)
-    support = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
     dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    in_use = expansion.coefs.any(axis=(0, 2))
+    if in_use.size != dual.shape[1]:
+        # Functions over columns of factors are sums of dual points on the way.
+        in_use = dual.any(axis=0) & bool(expansion.active.size)
     training.grams.check_active(expansion.active)
     model: AdditiveModel = training.grams.model(expansion)
     described = described_terms(
@@ -246,7 +249,7 @@ def fitted_attributes(
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
         "intercept_": expansion.intercept,
-        "support_": samples.rows_of(support),
+        "support_": samples.rows_of(np.flatnonzero(in_use)),
         "objective_": single([scale * s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": single([s.n_iter for s in solutions]),

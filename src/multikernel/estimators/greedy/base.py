@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -12,6 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array
+from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
 from multikernel.estimators.data.read import check_predict_data
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.one_vs_rest import FINISHED
@@ -27,7 +28,7 @@ from multikernel.estimators.search.tasks import (
     one_column,
 )
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.losses import Loss, weighted
+from multikernel.losses import weighted
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
@@ -44,24 +45,28 @@ class GreedyMKL(BaseMKL):
     # Copies do not change a selection: there is no machine with corners to settle.
     _merges_copies: ClassVar[bool] = False
 
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "tol": NON_NEGATIVE,
+        "subsample": AnyOf((Number(0.0, 1.0, above=True), COUNT)),
+    }
+
+    max_kernels: int | None
     subsample: float | int
     tol: float
 
-    def _recipe(
-        self, loss: Loss, alpha: float, max_kernels: int | None, total_weight: float
-    ) -> Recipe:
+    def _build(self, total_weight: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         whole = isinstance(self.subsample, Integral)
         drawn = whole or self.subsample < 1.0
         random = check_random_state(self.random_state) if drawn else None
         solver = GroupOMP(
-            max_kernels=max_kernels,
+            max_kernels=self.max_kernels,
             tol=float(self.tol),
             subsample=int(self.subsample) if whole else float(self.subsample),
             random_state=0 if random is None else random.randint(LARGEST_SEED),
         )
-        ridge = BlockElasticNet(float(alpha) * total_weight, l1_ratio=0.0)
-        return Recipe(loss, ridge, solver, 1.0 / total_weight)
+        ridge = BlockElasticNet(self._strength() * total_weight, l1_ratio=0.0)
+        return Recipe(self._find_loss(), ridge, solver, 1.0 / total_weight)
 
     def _solve(
         self, recipe: Recipe, training: Training, watch: Watch

@@ -1,25 +1,14 @@
 """Greedy selection of kernels by MKL-GOMP, sparsity and alpha chosen on folds."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
-from multikernel.estimators.greedy.estimators import GREEDY_CHECKS
-from multikernel.estimators.greedy.search import GREEDY_SEARCH_CHECKS, GreedySearchCV
+from multikernel.estimators.greedy.search import GreedySearchCV
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-CHECKS: Mapping[str, Check] = {**GREEDY_CHECKS, **GREEDY_SEARCH_CHECKS}
 
 
 class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
@@ -35,12 +24,12 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -199,8 +188,6 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     (1, array([2]))
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -225,11 +212,6 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for alpha one; the paths set the strengths."""
-        loss = find_loss(self.loss)
-        return self._recipe(loss, 1.0, self.max_kernels, total_weight)
-
 
 class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
@@ -244,12 +226,12 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
     max_kernels : int or None, default=50
@@ -406,8 +388,6 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     (2, array([3, 1]))
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -431,8 +411,3 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for alpha one; the paths set the strengths."""
-        loss = find_loss(self.loss, self.epsilon)
-        return self._recipe(loss, 1.0, self.max_kernels, total_weight)

@@ -1,42 +1,12 @@
 """Greedy selection of kernels by MKL-GOMP."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import (
-    COUNT,
-    NON_NEGATIVE,
-    NOTHING,
-    POSITIVE,
-    AnyOf,
-    Check,
-    Number,
-)
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-GREEDY_CHECKS: Mapping[str, Check] = {
-    **{name: check for name, check in SHARED_CHECKS.items() if name != "max_iter"},
-    "tol": NON_NEGATIVE,
-    "subsample": AnyOf((Number(0.0, 1.0, above=True), COUNT)),
-}
-
-GROUP_OMP_CHECKS: Mapping[str, Check] = {
-    "alpha": POSITIVE,
-    "max_kernels": AnyOf((NOTHING, COUNT)),
-    **GREEDY_CHECKS,
-}
 
 
 class GroupOMPClassifier(GreedyClassifier):
@@ -62,12 +32,12 @@ class GroupOMPClassifier(GreedyClassifier):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -197,8 +167,6 @@ class GroupOMPClassifier(GreedyClassifier):
     array([2])
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**GROUP_OMP_CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -218,11 +186,6 @@ class GroupOMPClassifier(GreedyClassifier):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe, with the parameters as they are."""
-        loss = find_loss(self.loss)
-        return self._recipe(loss, self.alpha, self.max_kernels, total_weight)
 
 
 class GroupOMPRegressor(GreedyRegressor):
@@ -247,12 +210,12 @@ class GroupOMPRegressor(GreedyRegressor):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -377,8 +340,6 @@ class GroupOMPRegressor(GreedyRegressor):
     ((60, 2), array([1]))
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**GROUP_OMP_CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -398,8 +359,3 @@ class GroupOMPRegressor(GreedyRegressor):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe, with the parameters as they are."""
-        loss = find_loss(self.loss, self.epsilon)
-        return self._recipe(loss, self.alpha, self.max_kernels, total_weight)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import COUNT, NOTHING, AnyOf, Check
+from multikernel._validation import Check
 from multikernel.estimators.fit.one_vs_rest import Expansion
 from multikernel.estimators.fit.parameters import POSITIVE_SEQUENCE
 from multikernel.estimators.fit.progress import Watch
@@ -20,21 +20,9 @@ from multikernel.estimators.greedy.base import (
     joint_problem,
     warn_interrupted,
 )
-from multikernel.estimators.search.base import (
-    SEARCH_CHECKS,
-    Candidates,
-    Refit,
-    SearchCV,
-    Solved,
-)
+from multikernel.estimators.search.base import Candidates, Refit, SearchCV, Solved
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
-
-GREEDY_SEARCH_CHECKS: Mapping[str, Check] = {
-    "alphas": POSITIVE_SEQUENCE,
-    "max_kernels": AnyOf((NOTHING, COUNT)),
-    **SEARCH_CHECKS,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +124,8 @@ def _expansion(path: GreedyPath, k: int) -> Expansion:
 
 class GreedySearchCV(SearchCV, GreedyMKL):
     """Adds the choice of sparsity and strength; goes first among the bases."""
+
+    _checks: ClassVar[Mapping[str, Check]] = {"alphas": POSITIVE_SEQUENCE}
 
     alphas: Sequence[float]
     max_kernels: int | None

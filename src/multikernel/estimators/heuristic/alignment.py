@@ -1,27 +1,37 @@
 """Weights by centred alignment: classification and regression."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    store,
-)
-from multikernel.estimators.heuristic.base import ALIGNMENT_CHECKS, RuleMKL
+from multikernel._validation import Check, OneOf
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.heuristic.base import RuleMKL
 from multikernel.estimators.heuristic.weights import Method, alignment_weights
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.solvers.fixed_weights import WeightRule
 
 
-class AlignmentMKLClassifier(RuleMKL, ClassifierMKL):
+class AlignmentMKL(RuleMKL):
+    """Centred alignment chooses the weights."""
+
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "method": OneOf(("independent", "joint", "greedy"))
+    }
+
+    method: Method
+    max_kernels: int | None
+
+    def _rule(self) -> WeightRule:
+        """Return centred alignment with the targets."""
+        most = self.max_kernels
+        return partial(alignment_weights, method=self.method, max_kernels=most)
+
+
+class AlignmentMKLClassifier(AlignmentMKL, ClassifierMKL):
     r"""Classification with kernels weighted by their alignment with the targets.
 
     A heuristic: the weights are those of centred alignment [1]_, computed from kernels
@@ -39,12 +49,12 @@ class AlignmentMKLClassifier(RuleMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -160,11 +170,9 @@ class AlignmentMKLClassifier(RuleMKL, ClassifierMKL):
     2
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**ALIGNMENT_CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         *,
         loss: str | Loss = "hinge",
@@ -183,13 +191,8 @@ class AlignmentMKLClassifier(RuleMKL, ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _rule(self) -> WeightRule:
-        """Return centred alignment with the targets."""
-        most = self.max_kernels
-        return partial(alignment_weights, method=self.method, max_kernels=most)
 
-
-class AlignmentMKLRegressor(RuleMKL, RegressorMKL):
+class AlignmentMKLRegressor(AlignmentMKL, RegressorMKL):
     r"""Regression with kernels weighted by their alignment with the targets.
 
     A heuristic: the weights are those of centred alignment [1]_, computed from kernels
@@ -207,12 +210,12 @@ class AlignmentMKLRegressor(RuleMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -323,11 +326,9 @@ class AlignmentMKLRegressor(RuleMKL, RegressorMKL):
     1
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**ALIGNMENT_CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         *,
         loss: str | Loss = "epsilon_insensitive",
@@ -345,8 +346,3 @@ class AlignmentMKLRegressor(RuleMKL, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _rule(self) -> WeightRule:
-        """Return centred alignment with the targets."""
-        most = self.max_kernels
-        return partial(alignment_weights, method=self.method, max_kernels=most)

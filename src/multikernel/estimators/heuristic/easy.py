@@ -1,28 +1,18 @@
 """EasyMKL: classification."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
 from multikernel._validation import Check, Number
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    store,
-)
-from multikernel.estimators.heuristic.base import HEURISTIC_CHECKS, RuleMKL
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.heuristic.base import RuleMKL
 from multikernel.estimators.heuristic.weights import easy_weights
 from multikernel.estimators.search.tasks import ClassifierMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.solvers.fixed_weights import WeightRule
-
-EASY_CHECKS: Mapping[str, Check] = {
-    "regularization": Number(0.0, 1.0, above=True),
-    **HEURISTIC_CHECKS,
-}
 
 
 class EasyMKLClassifier(RuleMKL, ClassifierMKL):
@@ -46,12 +36,12 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -164,11 +154,13 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
     2
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**EASY_CHECKS, **CLASSIFIER_CHECKS}
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "regularization": Number(0.0, 1.0, above=True)
+    }
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         *,
         loss: str | Loss = "hinge",

@@ -1,21 +1,14 @@
 """The best single kernel by cross-validation, the simplest baseline."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    store,
-)
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Recipe,
@@ -24,11 +17,8 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
     warn_unfinished,
 )
-from multikernel.estimators.heuristic.base import HEURISTIC_CHECKS
-from multikernel.estimators.lp.base import margin_recipe
-from multikernel.estimators.lp.solvers import lp_solver
+from multikernel.estimators.lp.base import MarginMKL
 from multikernel.estimators.search.base import (
-    SEARCH_CHECKS,
     Candidates,
     Refit,
     SearchCV,
@@ -38,11 +28,8 @@ from multikernel.estimators.search.base import (
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import GramStack, Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss
 from multikernel.solvers.fixed_weights import FixedWeights
-
-SINGLE_CHECKS: Mapping[str, Check] = {**HEURISTIC_CHECKS, **SEARCH_CHECKS}
 
 
 def one_kernel(gram: GramStack, y: Array, sample_weight: Array, *, m: int) -> Array:
@@ -106,17 +93,8 @@ class KernelCandidates:
         return fitted_attributes(recipe, training, found)
 
 
-class SingleKernel(SearchCV):
+class SingleKernel(SearchCV, MarginMKL):
     """Chooses one kernel; goes first among the bases."""
-
-    C: float
-    max_iter: int | None
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        loss = find_loss(self.loss, getattr(self, "epsilon", 0.1))
-        solver = lp_solver("auto", self.tol, self.max_iter)
-        return margin_recipe(loss, self.C, np.inf, solver)
 
     def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
         """Return the kernels to try."""
@@ -141,12 +119,12 @@ class SingleKernelClassifier(SingleKernel, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -273,11 +251,9 @@ class SingleKernelClassifier(SingleKernel, ClassifierMKL):
     (2, array([0., 0., 1., 0.]))
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**SINGLE_CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         *,
         cv: Any = None,
@@ -317,12 +293,12 @@ class SingleKernelRegressor(SingleKernel, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -445,11 +421,9 @@ class SingleKernelRegressor(SingleKernel, RegressorMKL):
     (2, array([0., 0., 1., 0.]))
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**SINGLE_CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         C: float = 1.0,
         *,
         cv: Any = None,

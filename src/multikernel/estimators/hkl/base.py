@@ -8,15 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import (
-    COUNT,
-    FLAG,
-    NOTHING,
-    POSITIVE,
-    AnyOf,
-    Check,
-    Number,
-)
+from multikernel._validation import FLAG, Check
 from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.progress import Watch, history_array
@@ -48,19 +40,6 @@ def graph_choice(value: Any) -> str | None:
     if isinstance(value, KernelGraph) and not isinstance(value, type):
         return None
     return "None or a KernelGraph, for example PolynomialGrid(4)"
-
-
-HULL_CHECKS: Mapping[str, Check] = {
-    "kernels": graph_choice,
-    "alpha": POSITIVE,
-    "standardize": FLAG,
-    "fit_intercept": FLAG,
-    "tol": POSITIVE,
-    "max_kernels": AnyOf((NOTHING, COUNT)),
-    "certify": FLAG,
-    "max_iter": COUNT,
-    "verbose": AnyOf((FLAG, Number(0, integer=True))),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +104,12 @@ class HullRecipe:
 class BaseHKL(BaseMKL):
     """A model over a graph of kernels; goes first among the bases."""
 
-    _checks: ClassVar[Mapping[str, Check]] = HULL_CHECKS
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "kernels": graph_choice,
+        "standardize": FLAG,
+        "certify": FLAG,
+    }
+    _sequences_by_default: ClassVar[bool] = False
 
     # There are no Gram matrices that these could be about.
     normalize = None
@@ -140,12 +124,16 @@ class BaseHKL(BaseMKL):
     certify: bool
     max_iter: int
 
-    def _search(self) -> HullSearch:
-        return HullSearch(
+    def _build(self, total_weight: float) -> Any:
+        """Return the recipe."""
+        search = HullSearch(
             tol=self.tol,
             max_kernels=self.max_kernels,
             certify=bool(self.certify),
             max_iter=self.max_iter,
+        )
+        return HullRecipe(
+            self._find_loss(), self._strength(), search, 1.0 / total_weight
         )
 
     def _dictionary(self, samples: Samples) -> KernelDictionary | None:

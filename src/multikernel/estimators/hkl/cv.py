@@ -1,17 +1,10 @@
 """HKL with alpha chosen by cross-validation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    REGRESSOR_CHECKS,
-    store,
-)
-from multikernel.estimators.hkl.base import HullRecipe
-from multikernel.estimators.hkl.search import HULL_SEARCH_CHECKS, HullSearchCV
+from multikernel.estimators.fit.parameters import store
+from multikernel.estimators.hkl.search import HullSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
@@ -165,8 +158,6 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**HULL_SEARCH_CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -189,11 +180,6 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
         verbose: int = 0,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Any:
-        """Return the recipe for alpha one; the path sets the strengths."""
-        loss = find_loss(self.loss)
-        return HullRecipe(loss, 1.0, self._search(), 1.0 / total_weight)
 
 
 class HKLRegressorCV(HullSearchCV, RegressorMKL):
@@ -338,8 +324,6 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**HULL_SEARCH_CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -362,8 +346,3 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         verbose: int = 0,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Any:
-        """Return the recipe for alpha one; the path sets the strengths."""
-        loss = find_loss(self.loss, self.epsilon)
-        return HullRecipe(loss, 1.0, self._search(), 1.0 / total_weight)

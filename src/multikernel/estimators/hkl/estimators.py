@@ -1,16 +1,9 @@
 """Hierarchical multiple kernel learning: selection among the nodes of a graph."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    REGRESSOR_CHECKS,
-    store,
-)
-from multikernel.estimators.hkl.base import HULL_CHECKS, BaseHKL, HullRecipe
+from multikernel.estimators.fit.parameters import store
+from multikernel.estimators.hkl.base import BaseHKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
@@ -135,8 +128,6 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
     'x1 * x3'
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**HULL_CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -153,11 +144,6 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
         verbose: int = 0,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Any:
-        """Return the recipe."""
-        loss = find_loss(self.loss)
-        return HullRecipe(loss, self.alpha, self._search(), 1.0 / total_weight)
 
 
 class HKLRegressor(BaseHKL, RegressorMKL):
@@ -273,8 +259,6 @@ class HKLRegressor(BaseHKL, RegressorMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**HULL_CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -291,8 +275,3 @@ class HKLRegressor(BaseHKL, RegressorMKL):
         verbose: int = 0,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Any:
-        """Return the recipe."""
-        loss = find_loss(self.loss, self.epsilon)
-        return HullRecipe(loss, self.alpha, self._search(), 1.0 / total_weight)

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import Check
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import Training, single
 from multikernel.estimators.hkl.base import (
-    HULL_CHECKS,
     BaseHKL,
     HullRecipe,
     hull_attributes,
@@ -25,7 +23,6 @@ from multikernel.estimators.hkl.data import (
     hull_expansion,
     hull_model,
 )
-from multikernel.estimators.search.alphas import ALPHA_CHECKS
 from multikernel.estimators.search.base import (
     Candidates,
     Refit,
@@ -38,11 +35,6 @@ from multikernel.solvers.hull import HullSolution, HullStatus
 FIRST_ALPHA = 100.0
 """Where default paths start: that of the author's published code. The penalty is
 squared, so no alpha is so large that the model is constant."""
-
-HULL_SEARCH_CHECKS: Mapping[str, Check] = {
-    **{name: check for name, check in HULL_CHECKS.items() if name != "alpha"},
-    **ALPHA_CHECKS,
-}
 
 
 @dataclass(frozen=True, eq=False)

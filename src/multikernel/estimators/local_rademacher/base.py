@@ -1,15 +1,15 @@
 """What the estimators of local Rademacher complexity share."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.data.warned import warn_short
+from multikernel.estimators.fit.parameters import SequenceOf
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Recipe,
@@ -19,37 +19,32 @@ from multikernel.estimators.fit.solve import (
     solve_outputs,
     warn_unfinished,
 )
-from multikernel.estimators.lp.base import LpMKL, margin_recipe
-from multikernel.estimators.lp.solvers import lp_solver
+from multikernel.estimators.lp.base import LpMKL
 from multikernel.gram.normalization import Steps, check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
-from multikernel.losses import Loss
 from multikernel.problem import Solution
-from multikernel.solvers import DCSolution, TailConv, TailDC
+from multikernel.solvers import DCSolution, Solver, TailConv, TailDC
 
 THETA: Check = Number(0, integer=True)
-
-METHOD_CHECKS: Mapping[str, Check] = {
-    "method": OneOf(("conv", "dc")),
-    "n_starts": COUNT,
-}
 
 
 class LocalRademacherMKL(LpMKL):
     """A model whose kernel weights are bounded by what the spectra leave."""
 
-    method: str
-    p: float
-    n_starts: int
-    tol: float
-    max_iter: int | None
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "method": OneOf(("conv", "dc")),
+        "n_starts": COUNT,
+        "theta": THETA,
+        "thetas": SequenceOf(THETA, "a sequence of whole numbers of at least 0"),
+    }
 
-    @abstractmethod
+    method: str
+    theta: int
+    n_starts: int
+
     def _cut_offs(self) -> Sequence[int]:
         """Return all theta that are solved for."""
-
-    def _exponents(self) -> Sequence[float]:
-        return [float(self.p)]
+        return [int(self.theta)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -62,24 +57,23 @@ class LocalRademacherMKL(LpMKL):
         """Return steps that end at a trace of n: weights are comparable there."""
         return (*check_steps(self.normalize), "trace")
 
-    def _method_recipe(self, loss: Loss, C: float, theta: int) -> Recipe:
-        """Return the recipe for one C and one theta; tails are yet to be computed."""
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
+    def _solver(self) -> Solver:
+        """Return the algorithm for one theta; tails are yet to be computed."""
+        solver, theta = super()._solver(), self._cut_offs()[0]
         if self.method == "conv":
-            return margin_recipe(loss, C, self.p, TailConv(solver, int(theta)))
+            return TailConv(solver, theta)
         # An integer as it is: None stands for the same random starts in every fit.
         random = check_random_state(
             0 if self.random_state is None else self.random_state
         )
         seed = int(random.randint(2**31 - 1))
-        dc = TailDC(
+        return TailDC(
             solver,
-            int(theta),
+            theta,
             tol=float(self.tol),
             n_starts=int(self.n_starts),
             seed=seed,
         )
-        return margin_recipe(loss, C, self.p, dc)
 
     def _solve(
         self, recipe: Recipe, training: Training, watch: Watch

@@ -1,33 +1,15 @@
 """Local Rademacher MKL, C and theta chosen by cross-validation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
-from multikernel.estimators.local_rademacher.estimators import CHECKS as ONE_CHECKS
-from multikernel.estimators.local_rademacher.search import (
-    DEFAULT_THETAS,
-    THETA_CHECKS,
-    TailSearchCV,
-)
+from multikernel.estimators.local_rademacher.search import DEFAULT_THETAS, TailSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-CHECKS: Mapping[str, Check] = {
-    **{name: check for name, check in ONE_CHECKS.items() if name not in ("C", "theta")},
-    **THETA_CHECKS,
-}
 
 
 class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, ClassifierMKL):
@@ -43,12 +25,12 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
@@ -231,12 +213,6 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **CHECKS,
-        **SELECTION_CHECKS,
-        **CLASSIFIER_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -266,10 +242,6 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one and theta zero; the grid sets both."""
-        return self._method_recipe(find_loss(self.loss), 1.0, 0)
-
 
 class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
@@ -284,12 +256,12 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; for
@@ -457,8 +429,6 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -486,7 +456,3 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one and theta zero; the grid sets both."""
-        return self._method_recipe(find_loss(self.loss, self.epsilon), 1.0, 0)

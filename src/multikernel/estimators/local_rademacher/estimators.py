@@ -1,29 +1,13 @@
 """Multiple kernel learning by local Rademacher complexity."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.local_rademacher.base import (
-    METHOD_CHECKS,
-    THETA,
-    LocalRademacherMKL,
-)
-from multikernel.estimators.lp.estimators import LP_CHECKS
+from multikernel.estimators.fit.parameters import store
+from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-CHECKS: Mapping[str, Check] = {**LP_CHECKS, "theta": THETA, **METHOD_CHECKS}
 
 
 class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
@@ -57,12 +41,12 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -212,12 +196,6 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     (2, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **CHECKS,
-        **SELECTION_CHECKS,
-        **CLASSIFIER_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -242,13 +220,6 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _cut_offs(self) -> Sequence[int]:
-        return [int(self.theta)]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        return self._method_recipe(find_loss(self.loss), self.C, self.theta)
 
 
 class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
@@ -282,12 +253,12 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -422,8 +393,6 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
     (2, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -447,11 +416,3 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _cut_offs(self) -> Sequence[int]:
-        return [int(self.theta)]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        loss = find_loss(self.loss, self.epsilon)
-        return self._method_recipe(loss, self.C, self.theta)

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Check
-from multikernel.estimators.fit.parameters import SequenceOf
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import Recipe, Training, fitted_attributes, single
 from multikernel.estimators.local_rademacher.base import (
-    THETA,
     certified,
     method_attributes,
     with_tails,
@@ -27,7 +24,6 @@ from multikernel.estimators.search.base import (
     solved,
 )
 from multikernel.estimators.search.margins import (
-    C_CHECKS,
     default_margins,
     margin_path,
     scaled_recipe,
@@ -38,11 +34,6 @@ from multikernel.regularizers import SquaredBlockNorm
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 """Those of the paper, and none: the plain lp-norm model is always a candidate."""
-
-THETA_CHECKS: Mapping[str, Check] = {
-    "thetas": SequenceOf(THETA, "a sequence of whole numbers of at least 0"),
-    **C_CHECKS,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +72,7 @@ class TailCandidates:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
         recipe = self.build(training.samples.total_weight)
         sums = self._sums(training)
-        starts: Sequence[Solution | None] = [None] * len(training.samples.targets)
+        starts: Sequence[Solution | None] = [None] * len(training.problems(recipe))
         for j, theta in enumerate(self.thetas.tolist()):
             known = with_tails(recipe, sums, theta)
             for i, found in enumerate(self._path(known, training, watch, starts)):
@@ -103,7 +94,7 @@ class TailCandidates:
         i, j = divmod(best, self.thetas.size)
         sums, theta = self._sums(training), int(self.thetas[j])
         recipe = with_tails(self.build(training.samples.total_weight), sums, theta)
-        starts: Sequence[Solution | None] = [None] * len(training.samples.targets)
+        starts: Sequence[Solution | None] = [None] * len(training.problems(recipe))
         found, Cs = list(self._path(recipe, training, watch, starts)), self.Cs
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.

@@ -1,36 +1,15 @@
 """lp-norm multiple kernel learning, C and p chosen by cross-validation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.lp.base import LpMKL, margin_recipe
-from multikernel.estimators.lp.estimators import LP_CHECKS
-from multikernel.estimators.lp.solvers import lp_solver
-from multikernel.estimators.search.margins import (
-    DEFAULT_PS,
-    GRID_CHECKS,
-    MarginSearchCV,
-)
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.lp.base import LpMKL
+from multikernel.estimators.search.margins import DEFAULT_PS, MarginSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-CHECKS: Mapping[str, Check] = {
-    **{name: check for name, check in LP_CHECKS.items() if name not in ("C", "p")},
-    **SELECTION_CHECKS,
-    **GRID_CHECKS,
-}
 
 
 class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
@@ -46,12 +25,12 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
@@ -220,8 +199,6 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -248,15 +225,6 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _exponents(self) -> Sequence[float]:
-        return [float(p) for p in self.ps]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one and the first p; the grid sets both."""
-        loss = find_loss(self.loss)
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
-        return margin_recipe(loss, 1.0, float(self.ps[0]), solver)
-
 
 class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
@@ -271,12 +239,12 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M^(1 - 1/p) times the mean variance of the M kernels; for
@@ -438,8 +406,6 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     (True, True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -465,12 +431,3 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _exponents(self) -> Sequence[float]:
-        return [float(p) for p in self.ps]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one and the first p; the grid sets both."""
-        loss = find_loss(self.loss, self.epsilon)
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
-        return margin_recipe(loss, 1.0, float(self.ps[0]), solver)

@@ -1,38 +1,13 @@
 """lp-norm multiple kernel learning: any degree of sparsity."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import POSITIVE, Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.lp.base import LpMKL, margin_recipe
-from multikernel.estimators.lp.solvers import (
-    MAX_ITER_CHECK,
-    SOLVER_CHECK,
-    exponent,
-    lp_solver,
-)
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.lp.base import LpMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-
-LP_CHECKS: Mapping[str, Check] = {
-    "C": POSITIVE,
-    "p": exponent,
-    "solver": SOLVER_CHECK,
-    **SHARED_CHECKS,
-    "max_iter": MAX_ITER_CHECK,
-}
 
 
 class LpMKLClassifier(LpMKL, ClassifierMKL):
@@ -53,12 +28,12 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -197,12 +172,6 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **LP_CHECKS,
-        **SELECTION_CHECKS,
-        **CLASSIFIER_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -225,14 +194,6 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _exponents(self) -> Sequence[float]:
-        return [self.p]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
-        return margin_recipe(find_loss(self.loss), self.C, self.p, solver)
-
 
 class LpMKLRegressor(LpMKL, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
@@ -252,12 +213,12 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -389,12 +350,6 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     1.0
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        **LP_CHECKS,
-        **SELECTION_CHECKS,
-        **REGRESSOR_CHECKS,
-    }
-
     def __init__(
         self,
         kernels: Any = None,
@@ -416,12 +371,3 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _exponents(self) -> Sequence[float]:
-        return [self.p]
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        solver = lp_solver(self.solver, self.tol, self.max_iter)
-        loss = find_loss(self.loss, self.epsilon)
-        return margin_recipe(loss, self.C, self.p, solver)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
+from multikernel._validation import Number
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer, SquaredBlockNorm
 from multikernel.solvers import (
@@ -18,9 +18,6 @@ from multikernel.solvers import (
     SquaredForm,
     choose_lp_solver,
 )
-
-SOLVER_CHECK: Check = OneOf(("auto", *LP_SOLVERS))
-MAX_ITER_CHECK: Check = AnyOf((NOTHING, COUNT))
 
 
 def exponent(value: Any) -> str | None:

@@ -1,6 +1,6 @@
 """One-class learning: what most samples have in common, with many kernels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import publish
-from multikernel.estimators.fit.parameters import NORMALIZE, SHARED_CHECKS, store
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Training,
@@ -21,15 +21,8 @@ from multikernel.estimators.fit.solve import (
 from multikernel.estimators.lp.solvers import exponent
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
 from multikernel.problem import Callback
 from multikernel.solvers.one_class import OneClass
-
-ONE_CLASS_CHECKS: Mapping[str, Check] = {
-    "nu": Number(0.0, 1.0, above=True),
-    "p": exponent,
-    **{name: check for name, check in SHARED_CHECKS.items() if name != "fit_intercept"},
-}
 
 
 class OneClassMKL(OutlierMixin, BaseMKL):
@@ -51,19 +44,19 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     nu : float, default=0.5
         Share of the training samples that may lie outside, in (0, 1], at most; at
         least that share are on or outside the border.
     p : float, default=2.0
         Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
-        kernels. Near 1 kernels that are nearly constant are favoured, as they see no
-        sample as unusual, and many iterations are needed.
+        kernels. At 1 few kernels are selected; near 1 those that are nearly constant
+        are favoured, as they see no sample as unusual.
     normalize : str, Normalizer, list of these or None, default="variance"
         How kernels are made comparable: "variance" for unit variance in feature space,
         "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -108,7 +101,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``: not negative, with a sum
-        of one. f_m is ``kernel_weights_[m]`` times K_m times it.
+        of one. At the optimum f_m is ``kernel_weights_[m]`` times K_m times it.
     intercept_ : ndarray of shape (1,)
         Minus the offset.
     offset_ : float
@@ -154,7 +147,10 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = ONE_CLASS_CHECKS
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "nu": Number(0.0, 1.0, above=True),
+        "p": exponent,
+    }
 
     # Neither is a choice here.
     loss = "one_class"
@@ -165,7 +161,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     def __init__(
         self,
-        kernels: "Sequence[Any] | KernelDictionary | str | None" = None,
+        kernels: Any = None,
         nu: float = 0.5,
         *,
         p: float = 2.0,

@@ -4,14 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
+from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.fit.solve import Recipe
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -20,43 +14,29 @@ from multikernel.losses import Loss
 from multikernel.regularizers import BlockL1, BlockRegularizer
 from multikernel.solvers import Solver, SpicyMKL
 
-GENERIC_CHECKS: Mapping[str, Check] = {
-    **{k: v for k, v in SHARED_CHECKS.items() if k not in ("tol", "max_iter")},
-    "regularizer": AnyOf((NOTHING, InstanceOf(BlockRegularizer, "a penalty object"))),
-    "solver": AnyOf((NOTHING, InstanceOf(Solver, "a solver object"))),
-}
+
+class GenericMKL(BaseMKL):
+    """A mean loss, a penalty and an algorithm, whatever they are."""
+
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "regularizer": AnyOf(
+            (NOTHING, InstanceOf(BlockRegularizer, "a penalty object"))
+        ),
+        "solver": AnyOf((NOTHING, InstanceOf(Solver, "a solver object"))),
+    }
+
+    regularizer: BlockRegularizer | None
+    solver: Solver | None
+
+    def _build(self, total_weight: float) -> Recipe:
+        """Return the recipe; the penalty of a mean loss is total times that of sums."""
+        penalty = BlockL1(0.01) if self.regularizer is None else self.regularizer
+        summed = penalty.with_alpha(total_weight * penalty.alpha)
+        chosen = SpicyMKL() if self.solver is None else self.solver
+        return Recipe(self._find_loss(), summed, chosen, 1.0 / total_weight)
 
 
-def generic_recipe(
-    loss: Loss,
-    regularizer: BlockRegularizer | None,
-    solver: Solver | None,
-    total_weight: float,
-) -> Recipe:
-    """Return the recipe of a mean loss and a penalty.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of one sample.
-    regularizer : BlockRegularizer or None
-        The penalty beside the mean loss.
-    solver : Solver or None
-        The algorithm.
-    total_weight : float
-        Sum of the sample weights.
-
-    Returns
-    -------
-    recipe : Recipe
-    """
-    penalty = BlockL1(0.01) if regularizer is None else regularizer
-    summed = penalty.with_alpha(total_weight * penalty.alpha)
-    chosen = SpicyMKL() if solver is None else solver
-    return Recipe(loss, summed, chosen, 1.0 / total_weight)
-
-
-class MKLClassifier(ClassifierMKL):
+class MKLClassifier(GenericMKL, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, those of one's own included.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -72,12 +52,12 @@ class MKLClassifier(ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -194,8 +174,6 @@ class MKLClassifier(ClassifierMKL):
     (True, 2)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**GENERIC_CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -214,14 +192,8 @@ class MKLClassifier(ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe of the mean loss."""
-        return generic_recipe(
-            find_loss(self.loss), self.regularizer, self.solver, total_weight
-        )
 
-
-class MKLRegressor(RegressorMKL):
+class MKLRegressor(GenericMKL, RegressorMKL):
     r"""Regression with any loss, penalty and solver, those of one's own included.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -237,12 +209,12 @@ class MKLRegressor(RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
@@ -354,8 +326,6 @@ class MKLRegressor(RegressorMKL):
     (True, 2)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**GENERIC_CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -373,12 +343,3 @@ class MKLRegressor(RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe of the mean loss."""
-        return generic_recipe(
-            find_loss(self.loss, self.epsilon),
-            self.regularizer,
-            self.solver,
-            total_weight,
-        )

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number
-from multikernel.estimators.fit.parameters import POSITIVE_SEQUENCE
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Recipe,
@@ -19,7 +17,6 @@ from multikernel.estimators.fit.solve import (
     single,
 )
 from multikernel.estimators.search.base import (
-    SEARCH_CHECKS,
     Candidates,
     Refit,
     SearchCV,
@@ -29,13 +26,6 @@ from multikernel.estimators.search.base import (
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.problem import Solution, Status
 from multikernel.solvers.path import solve_path
-
-ALPHA_CHECKS: Mapping[str, Check] = {
-    "alphas": AnyOf((NOTHING, POSITIVE_SEQUENCE)),
-    "n_alphas": COUNT,
-    "alpha_min_ratio": Number(0.0, 1.0, above=True),
-    **SEARCH_CHECKS,
-}
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from multikernel._typing import Array
-from multikernel._validation import FLAG, NOTHING, AnyOf, Check, Number
+from multikernel._validation import Check
 from multikernel.estimators.data.copies import in_order
 from multikernel.estimators.data.grams import Grams, build_raw_grams
 from multikernel.estimators.data.precomputed import GramOptions
@@ -146,18 +146,13 @@ def scoring_choice(value: Any) -> str | None:
     )
 
 
-SEARCH_CHECKS: Mapping[str, Check] = {
-    "scoring": scoring_choice,
-    "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
-    "refit": FLAG,
-}
-
-
 class SearchCV(BaseMKL):
     """Chooses parameters by cross-validation; goes first among the bases.
 
     A subclass implements `_candidates`.
     """
+
+    _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
 
     cv: Any
     scoring: Any

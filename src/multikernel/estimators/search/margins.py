@@ -1,6 +1,5 @@
 """Choosing C, or C and p together: a grid of warm-started solves."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,13 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import NOTHING, AnyOf, Check
-from multikernel.estimators.fit.parameters import POSITIVE_SEQUENCE, SequenceOf
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import Recipe, Training, fitted_attributes, single
-from multikernel.estimators.lp.solvers import exponent, follow
+from multikernel.estimators.lp.solvers import follow
 from multikernel.estimators.search.base import (
-    SEARCH_CHECKS,
     Candidates,
     Refit,
     SearchCV,
@@ -34,15 +30,6 @@ logistic loss and not yet its factor of four; of the fixed grid of Kloft et al. 
 in 49."""
 
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
-
-C_CHECKS: Mapping[str, Check] = {
-    "Cs": AnyOf((NOTHING, POSITIVE_SEQUENCE)),
-    **SEARCH_CHECKS,
-}
-GRID_CHECKS: Mapping[str, Check] = {
-    "ps": SequenceOf(exponent, "a sequence of numbers of at least 1 (or infinity)"),
-    **C_CHECKS,
-}
 
 
 def default_margins(recipe: Recipe, training: Training, ps: Array) -> Array:
@@ -221,12 +208,13 @@ class MarginSearchCV(SearchCV):
     """Adds the choice of C, and of p where there is one; goes first among the bases."""
 
     Cs: Sequence[float] | None
+    ps: Sequence[float]
 
     _chooses_p: ClassVar[bool] = True
 
-    @abstractmethod
     def _exponents(self) -> Sequence[float]:
         """Return all p to try."""
+        return self.ps
 
     def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
         """Return the pairs to try."""

@@ -1,6 +1,7 @@
 """Classification and regression: what targets become, and what comes back."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
@@ -9,10 +10,18 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import Check
 from multikernel.estimators.data.partitions import lazy
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import FittedModel
-from multikernel.estimators.fit.losses import is_likelihood
+from multikernel.estimators.fit.losses import (
+    CLASSIFIER_LOSSES,
+    REGRESSOR_LOSSES,
+    LossChoice,
+    find_loss,
+    is_likelihood,
+)
+from multikernel.losses import Loss
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -34,6 +43,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     Those with a ``selection`` may solve for all classes at once, and take several
     labels a sample.
     """
+
+    _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(CLASSIFIER_LOSSES)}
 
     class_weight: Any
     classes_: Array
@@ -122,6 +133,14 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
 class RegressorMKL(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
+
+    _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(REGRESSOR_LOSSES)}
+
+    epsilon: float
+
+    def _find_loss(self) -> Loss:
+        """Return the loss that ``loss`` stands for, with its width."""
+        return find_loss(self.loss, self.epsilon)
 
     @lazy
     def predict(self, X: Any) -> Array:

@@ -1,32 +1,18 @@
 """Sparse multiple kernel learning by SpicyMKL, alpha chosen by cross-validation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.search.alphas import ALPHA_CHECKS, AlphaSearchCV
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.search.alphas import AlphaSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.estimators.spicy.estimators import SPICY_CHECKS, sparse_regularizer
+from multikernel.estimators.spicy.base import SparseMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-from multikernel.solvers import SpicyMKL
-
-CHECKS: Mapping[str, Check] = {
-    **{name: check for name, check in SPICY_CHECKS.items() if name != "alpha"},
-    **ALPHA_CHECKS,
-}
 
 
-class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
+class SpicyMKLClassifierCV(AlphaSearchCV, SparseMKL, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     The problem is that of `SpicyMKLClassifier`. On every fold it is solved for all
@@ -39,12 +25,12 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=None
         Strengths to try; a grid evenly spaced in the logarithm from the smallest one
         at which no kernel enters, downwards, when None.
@@ -203,8 +189,6 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     ((8,), True)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -232,17 +216,8 @@ class SpicyMKLClassifierCV(AlphaSearchCV, ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for alpha one; the path sets the strengths."""
-        return Recipe(
-            find_loss(self.loss),
-            sparse_regularizer(total_weight, self.l1_ratio),
-            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
-            1.0 / total_weight,
-        )
 
-
-class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
+class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     The problem is that of `SpicyMKLRegressor`. On every fold it is solved for all
@@ -255,12 +230,12 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alphas : sequence of float, default=None
         Strengths to try; a grid evenly spaced in the logarithm from the smallest one
         at which no kernel enters, downwards, when None.
@@ -412,8 +387,6 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -440,12 +413,3 @@ class SpicyMKLRegressorCV(AlphaSearchCV, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for alpha one; the path sets the strengths."""
-        return Recipe(
-            find_loss(self.loss, self.epsilon),
-            sparse_regularizer(total_weight, self.l1_ratio),
-            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
-            1.0 / total_weight,
-        )

@@ -1,54 +1,16 @@
 """Sparse multiple kernel learning by SpicyMKL."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from multikernel._validation import POSITIVE, UNIT_INTERVAL, Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SELECTION_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.spicy.base import SparseMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
-from multikernel.solvers import SpicyMKL
-
-SPICY_CHECKS: Mapping[str, Check] = {
-    "alpha": POSITIVE,
-    "l1_ratio": UNIT_INTERVAL,
-    **SELECTION_CHECKS,
-    **SHARED_CHECKS,
-}
 
 
-def sparse_regularizer(alpha: float, l1_ratio: float) -> BlockRegularizer:
-    """Return the block l1 norm, or the elastic net where it has another share.
-
-    Parameters
-    ----------
-    alpha : float
-        Strength in the summed scale of `Problem`.
-    l1_ratio : float
-        Share of the block l1 norm.
-
-    Returns
-    -------
-    regularizer : BlockRegularizer
-    """
-    if l1_ratio == 1.0:
-        return BlockL1(alpha)
-    return BlockElasticNet(alpha, float(l1_ratio))
-
-
-class SpicyMKLClassifier(ClassifierMKL):
+class SpicyMKLClassifier(SparseMKL, ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -66,12 +28,12 @@ class SpicyMKLClassifier(ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of unit variance that is at most 1/2 for the logistic loss.
@@ -199,8 +161,7 @@ class SpicyMKLClassifier(ClassifierMKL):
     True
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**SPICY_CHECKS, **CLASSIFIER_CHECKS}
-    _takes_partitions: ClassVar[bool] = True
+    _takes_partitions = True
 
     def __init__(
         self,
@@ -223,17 +184,8 @@ class SpicyMKLClassifier(ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
-        return Recipe(
-            find_loss(self.loss),
-            sparse_regularizer(float(self.alpha) * total_weight, self.l1_ratio),
-            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
-            1.0 / total_weight,
-        )
 
-
-class SpicyMKLRegressor(RegressorMKL):
+class SpicyMKLRegressor(SparseMKL, RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -251,12 +203,12 @@ class SpicyMKLRegressor(RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
@@ -375,8 +327,7 @@ class SpicyMKLRegressor(RegressorMKL):
     array([1])
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**SPICY_CHECKS, **REGRESSOR_CHECKS}
-    _takes_partitions: ClassVar[bool] = True
+    _takes_partitions = True
 
     def __init__(
         self,
@@ -398,12 +349,3 @@ class SpicyMKLRegressor(RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
-        return Recipe(
-            find_loss(self.loss, self.epsilon),
-            sparse_regularizer(float(self.alpha) * total_weight, self.l1_ratio),
-            SpicyMKL(tol=float(self.tol), max_iter=self.max_iter),
-            1.0 / total_weight,
-        )

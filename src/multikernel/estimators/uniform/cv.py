@@ -1,42 +1,22 @@
 """The machine on the unweighted sum of the kernels, C chosen by cross-validation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
-from multikernel._validation import Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.lp.base import margin_recipe
-from multikernel.estimators.lp.solvers import MAX_ITER_CHECK, lp_solver
-from multikernel.estimators.search.margins import C_CHECKS, MarginSearchCV
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.lp.base import MarginMKL
+from multikernel.estimators.search.margins import MarginSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
-CHECKS: Mapping[str, Check] = {
-    **SHARED_CHECKS,
-    "max_iter": MAX_ITER_CHECK,
-    **C_CHECKS,
-}
 
-
-class UniformSearchCV(MarginSearchCV):
+class UniformSearchCV(MarginSearchCV, MarginMKL):
     """The choice of C alone: equal weights are those of p = inf."""
 
     _chooses_p: ClassVar[bool] = False
-
-    def _exponents(self) -> Sequence[float]:
-        return [np.inf]
+    _exponents = MarginMKL._exponents
 
 
 class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
@@ -52,12 +32,12 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M times the mean variance of the M kernels; four times as large for
@@ -204,8 +184,6 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
     (True, 3)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -229,12 +207,6 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one; the grid sets it."""
-        loss = find_loss(self.loss)
-        solver = lp_solver("auto", self.tol, self.max_iter)
-        return margin_recipe(loss, 1.0, np.inf, solver)
-
 
 class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
     r"""Regression with the unweighted sum of all kernels, C chosen on folds.
@@ -249,12 +221,12 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     Cs : sequence of float or None, default=None
         Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
         M times the mean variance of the M kernels; for
@@ -396,8 +368,6 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
     (True, 3)
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -420,9 +390,3 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe for C one; the grid sets it."""
-        loss = find_loss(self.loss, self.epsilon)
-        solver = lp_solver("auto", self.tol, self.max_iter)
-        return margin_recipe(loss, 1.0, np.inf, solver)

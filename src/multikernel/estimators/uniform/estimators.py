@@ -1,35 +1,16 @@
 """The machine on the unweighted sum of the kernels, the baseline of all others."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from multikernel._validation import POSITIVE, Check
-from multikernel.estimators.fit.losses import find_loss
-from multikernel.estimators.fit.parameters import (
-    CLASSIFIER_CHECKS,
-    NORMALIZE,
-    REGRESSOR_CHECKS,
-    SHARED_CHECKS,
-    store,
-)
-from multikernel.estimators.fit.solve import Recipe
-from multikernel.estimators.lp.base import margin_recipe
-from multikernel.estimators.lp.solvers import MAX_ITER_CHECK, lp_solver
+from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.lp.base import MarginMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
-CHECKS: Mapping[str, Check] = {
-    "C": POSITIVE,
-    **SHARED_CHECKS,
-    "max_iter": MAX_ITER_CHECK,
-}
 
-
-class UniformMKLClassifier(ClassifierMKL):
+class UniformMKLClassifier(MarginMKL, ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -46,12 +27,12 @@ class UniformMKLClassifier(ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVC`. The larger it is, the closer the fit.
@@ -167,8 +148,6 @@ class UniformMKLClassifier(ClassifierMKL):
     array([1., 1., 1., 1.])
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **CLASSIFIER_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -188,14 +167,8 @@ class UniformMKLClassifier(ClassifierMKL):
     ) -> None:
         store(self, locals())
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        loss = find_loss(self.loss)
-        solver = lp_solver("auto", self.tol, self.max_iter)
-        return margin_recipe(loss, self.C, np.inf, solver)
 
-
-class UniformMKLRegressor(RegressorMKL):
+class UniformMKLRegressor(MarginMKL, RegressorMKL):
     r"""Regression with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -212,12 +185,12 @@ class UniformMKLRegressor(RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together
-        and on each alone; it expects standardised columns. A mapping from names of
-        views to columns, or to (columns, kernels), gives each view kernels of its own,
-        see `multikernel.kernels.Views`. Kernels may be functions, and names of
-        `sklearn.metrics.pairwise`, see `multikernel.kernels.FunctionKernel`. For
-        "precomputed" see `stack_grams`.
+        Gaussians of a few widths, which the samples decide, on all columns together and
+        on each alone; it expects standardised columns; on strings for
+        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
     C : float, default=1.0
         What the sum of the losses is multiplied by, positive: the C of
         `sklearn.svm.SVR`. The larger it is, the closer the fit.
@@ -328,8 +301,6 @@ class UniformMKLRegressor(RegressorMKL):
     array([1., 1., 1., 1.])
     """
 
-    _checks: ClassVar[Mapping[str, Check]] = {**CHECKS, **REGRESSOR_CHECKS}
-
     def __init__(
         self,
         kernels: Any = None,
@@ -348,9 +319,3 @@ class UniformMKLRegressor(RegressorMKL):
         random_state: Any = None,
     ) -> None:
         store(self, locals())
-
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter."""
-        loss = find_loss(self.loss, self.epsilon)
-        solver = lp_solver("auto", self.tol, self.max_iter)
-        return margin_recipe(loss, self.C, np.inf, solver)

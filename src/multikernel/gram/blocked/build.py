@@ -26,12 +26,13 @@ from multikernel.gram.blocked.plan import (
     raw_block,
     renewed,
     replaced,
+    rounding_share,
     worst_rows,
 )
 from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.factorise import check_order, feature_factor
 from multikernel.gram.growth import Factor, Goal, grow, start
-from multikernel.gram.landmarks import Landmarks, LowRank
+from multikernel.gram.landmarks import Landmarks, LowRank, row_keys
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
@@ -166,7 +167,7 @@ def build_blocked(
     search = _Search(
         BlockedLandmarks(
             dictionary,
-            rows.sample,
+            rows.sample[np.argsort(row_keys(rows.sample), kind="stable")],
             np.arange(n_sampled),
             np.full(n_sampled, 1.0 / n_sampled),
             "cosine" in steps,
@@ -456,8 +457,13 @@ def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
     found = plan(rows, np.ones(rows.shape[0]))
     own = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
     added = found.rows[: factor.rows.shape[0]]
-    left = np.zeros(rows.shape[0]) if found.bound is None else found.bound
     squares = np.einsum("ri,ri->i", added, added)
+    left = np.zeros(rows.shape[0])
+    if found.bound is not None:
+        # What the bound adds for rounding is none of the residual: a landmark for it
+        # would be one for nothing.
+        unit = rounding_share(plan.rank)
+        left = np.maximum(found.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
         np.concatenate([own, added], axis=1),
         np.concatenate([factor.residual, left]),

@@ -68,7 +68,7 @@ class KernelPlan:
         What to call it in a message.
     landmarks : ndarray of shape (rank, n_columns)
         Its landmarks, on its columns; none where its features are its factor.
-    triangle : ndarray of shape (rank, rank)
+    triangle : ndarray of shape (rank, rank) or None
         The factor's values there.
     rank : int
         How many columns the factor has.
@@ -79,7 +79,7 @@ class KernelPlan:
     kernel: Kernel
     owner: str
     landmarks: Array
-    triangle: Array
+    triangle: Array | None
     rank: int
     cosine: bool
 
@@ -111,6 +111,7 @@ class KernelPlan:
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
         """Return R^-T k(landmarks, rows), a part of the rows at a time."""
+        assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
         diagonal = columns.diagonal()
         kernel, _ = on_its_columns(self.kernel, X[:1])
@@ -129,8 +130,13 @@ class KernelPlan:
                 self.triangle, K, lower=True, check_finite=False
             )
         bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
-        bound += (ROUNDING + self.rank) * EPS * np.abs(diagonal)
+        bound += rounding_share(self.rank) * np.abs(diagonal)
         return _weighed(rows, bound, diagonal, weights)
+
+
+def rounding_share(rank: int) -> float:
+    """Return by what share of the diagonal a residual may be off."""
+    return (ROUNDING + rank) * EPS
 
 
 def _weighed(
@@ -160,7 +166,7 @@ def planned(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
         kernel,
         f"Kernel {m} ({kernel_name(kernel)})",
         own,
-        np.empty((0, 0)) if exact else grown_triangle(factor, None),
+        None if exact else grown_triangle(factor, np.empty((0, 0))),
         max(factor.rows.shape[0], 1),
         landmarks.cosine,
     )

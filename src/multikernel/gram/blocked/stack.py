@@ -18,6 +18,12 @@ from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.blocked.blocks import RowBlocks
 from multikernel.gram.blocked.factors import FactorBlock
+from multikernel.gram.expansions import (
+    expansion_length,
+    own_expansions,
+    padded,
+    unpadded,
+)
 from multikernel.gram.factors import tall_form
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, readable_bytes
@@ -55,6 +61,8 @@ class BlockedColumns:
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v."""
+        if not self.columns.size:
+            return np.zeros((0, *v.shape[1:]))
         parts = self.blocks.split(v)
         (total,) = self.blocks.sum(FactorBlock.inner, parts, columns=self.columns)
         return total
@@ -92,7 +100,7 @@ class BlockedColumns:
 
     def times(self, u: Array) -> Array:
         """Return Z u."""
-        used = np.flatnonzero(u.reshape(u.shape[0], -1).any(axis=1))
+        used = np.flatnonzero(u.any(axis=tuple(range(1, u.ndim))))
         if not used.size:
             return np.zeros((self.shape[0], *u.shape[1:]))
         return self.blocks.joined(
@@ -178,7 +186,8 @@ class BlockedStack:
     @cached_property
     def columns_of_all(self) -> Indices:
         """Return the numbers of the kernels' columns in the blocks, in order."""
-        return np.concatenate([np.arange(p.start, p.stop) for p in self.parts])
+        own = [np.arange(part.start, part.stop) for part in self.parts]
+        return np.concatenate([np.arange(0), *own])
 
     @cached_property
     def factors(self) -> BlockedColumns:
@@ -199,13 +208,22 @@ class BlockedStack:
         Parameters
         ----------
         coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
-            A vector, or some, for each kernel.
+            A vector, or some, for each kernel; or these products themselves, as an
+            array of another length (`multikernel.gram.expansions`).
 
         Returns
         -------
         coordinates : ndarray of shape (total_rank[, n_outputs])
         """
+        if coefs.shape[1] != self.shape[1]:
+            return unpadded(coefs, self.ranks)
         return self.factors.inner_of_each(coefs, self._own_parts)
+
+    @property
+    def length(self) -> int:
+        """Return the largest rank of all kernels, or more: never n_samples."""
+        largest = int(np.diff(self.offsets).max())
+        return largest + (largest == self.blocks.n_rows)
 
     def own_coordinates(self, m: int, coefs: Array) -> Array:
         """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
@@ -391,10 +409,14 @@ class BlockedTerms:
         The kernels.
     coordinates : ndarray of shape (total_rank[, n_outputs])
         Z_m^T c_m, one after another.
+    given : bool
+        Whether these are what the vectors are given by. Then norms are theirs to the
+        last digit, whatever the kernels: as if kernels had a trace of one.
     """
 
     stack: BlockedStack
     coordinates: Array
+    given: bool
 
     def _split(self) -> list[Array]:
         return np.split(self.coordinates, self.stack.places[1:-1])
@@ -406,14 +428,16 @@ class BlockedTerms:
 
     @property
     def lengths(self) -> Array:
-        """Return the squared lengths of the images."""
+        """Return the squared lengths of the images, or of the coordinates if given."""
+        if self.given:
+            return self.forms
         pairs = zip(self._split(), self.stack.own_products, strict=True)
         return np.array([np.vdot(u, G @ u) for u, G in pairs])
 
     @property
     def traces(self) -> Array:
         """Return the traces of the kernels."""
-        return traces(self.stack)
+        return np.ones(self.stack.shape[0]) if self.given else traces(self.stack)
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sums over the kernels in use, both in one round trip."""
@@ -450,7 +474,18 @@ def _(stack: BlockedStack, v: Array) -> Array:
 @term_products.register
 def _(stack: BlockedStack, kernels: Indices | None, coefs: Array) -> BlockedTerms:
     chosen = stack if kernels is None else stack.take(kernels)
-    return BlockedTerms(chosen, chosen.coordinates(coefs))
+    given = coefs.shape[1] != stack.shape[1]
+    return BlockedTerms(chosen, chosen.coordinates(coefs), given)
+
+
+@expansion_length.register
+def _(stack: BlockedStack) -> int:
+    return stack.length
+
+
+@own_expansions.register
+def _(stack: BlockedStack, coefs: Array) -> Array:
+    return padded(stack.coordinates(coefs), stack.ranks, stack.length)
 
 
 @images_of_sparse.register

@@ -115,6 +115,11 @@ class FittedGrid:
         """Return the highest level of every input."""
         return tuple(len(levels.sizes) - 1 for levels in self.levels)
 
+    @cached_property
+    def root_width(self) -> int:
+        """Return the number of features of the root, the product of its levels'."""
+        return prod(levels.sizes[0] for levels in self.levels)
+
     def __len__(self) -> int:
         """Return the number of nodes, which may be astronomical."""
         total = 1
@@ -197,9 +202,12 @@ class FittedGrid:
 
     def width(self, node: GridNode) -> int:
         """Return the product of the numbers of features of its levels."""
-        levels = dict(node)
-        sizes = (own.sizes[levels.get(i, 0)] for i, own in enumerate(self.levels))
-        return prod(sizes)
+        # A search asks this of thousands of nodes a round, and few inputs are in each.
+        width = self.root_width
+        for i, level in node:
+            sizes = self.levels[i].sizes
+            width = width // sizes[0] * sizes[level]
+        return width
 
     def features(
         self, node: GridNode, X: Array, basis: NodeBasis | None = None

@@ -7,6 +7,7 @@ from multikernel.kernels.sequence.builders import (
     motif_dictionary,
     per_window,
 )
+from multikernel.kernels.sequence.default import sequence_dictionary
 from multikernel.kernels.sequence.motif import MotifKernel, motif_patterns
 from multikernel.kernels.sequence.profile import ProfileKernel
 from multikernel.kernels.sequence.spectrum import SpectrumKernel
@@ -25,4 +26,5 @@ __all__ = [
     "motif_dictionary",
     "motif_patterns",
     "per_window",
+    "sequence_dictionary",
 ]

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import DenseGram, GramMatrix
+from multikernel.gram.base import GramMatrix, is_dense
 
 FLOAT_BYTES = 8
 FETCH = 8
@@ -64,7 +64,7 @@ def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
     -------
     source : RowSource
     """
-    if isinstance(gram, DenseGram):
+    if is_dense(gram):
         array = gram.array
         if array.dtype == np.float64 and array.flags.c_contiguous:
             return DenseRows(array, array, cache_bytes)

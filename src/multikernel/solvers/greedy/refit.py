@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.certificates.forms import TINY
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.gram.base import DenseGram, GramMatrix
+from multikernel.gram.base import GramMatrix, is_dense
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.losses.base import Loss
@@ -159,7 +159,7 @@ class MachineRefit:
         only = np.zeros(self.weights.size)
         only[kernel] = self.weights[kernel] = 1.0
         new = self.problem.gram.combine(only)
-        if isinstance(self.total, DenseGram) and isinstance(new, DenseGram):
+        if is_dense(self.total) and is_dense(new):
             self.total = DenseMatrix(self.total.array + new.array)
         else:
             self.total = self.problem.gram.combine(self.weights)

@@ -10,12 +10,13 @@ p-th powers). So a problem over it is a restriction of the problem over the p-ba
 with the same optimality conditions at c; and it is smooth even for p = 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Expansion
 
 
@@ -63,6 +64,20 @@ class InnerBall:
         logs[used] = response
         with np.errstate(under="ignore"):
             return np.asarray(np.exp(logs))
+
+    def support(self) -> Callable[[Array], float]:
+        """Return the function that gives weights^T forms at `respond(forms)`.
+
+        It is the dual norm of the forms times c^((P - p) / P). A line search asks it
+        about ten times a step, at half of what `respond` takes.
+        """
+        p, larger = self.regularizer.p, self.exponent
+        if np.isinf(larger):
+            scales, dual = np.ones_like(self.center), 1.0
+        else:
+            scales = self.center ** (1.0 - p / larger)
+            dual = larger / (larger - 1.0) if larger > 1.0 else np.inf
+        return lambda forms: p_norm(scales * forms, dual)
 
     def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
         r"""Return the Newton step on log(weights) that belongs to a step in rho.

@@ -76,14 +76,13 @@ def best_share(
     """
     alpha = problem.regularizer.alpha
     lower, upper = _box(problem)
-    cross = new.images @ old.rho
+    cross, support = new.images @ old.rho, ball.support()
 
     def dual_loss(share: float) -> float:
         rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
         conjugate = float(problem.loss.conjugate(problem.y, -rho).sum())
         forms = _forms_between(old, new, cross, share)
-        support = float(ball.respond(forms) @ forms) if forms.any() else 0.0
-        return conjugate + support / (2.0 * alpha)
+        return conjugate + support(forms) / (2.0 * alpha)
 
     whole = dual_loss(1.0)
     if whole <= dual_loss(1.0 - STEP_TOLERANCE):

@@ -72,7 +72,7 @@ class AugmentedLagrangian:
         Their indices in the whole dictionary, for messages.
     side : DualSide
         The loss's side; holds rho.
-    coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
+    coefs : ndarray of shape (n_kernels, expansion_length(gram)[, n_outputs])
         The multipliers alpha_m, which are the expansions of the model.
     intercept : ndarray of shape (n_outputs,)
         The multiplier b.
@@ -104,8 +104,9 @@ class AugmentedLagrangian:
 
     def _refresh(self) -> None:
         """Recompute v_m, its image and norm, the shrunk norms and decision values."""
-        self._v = self.coefs + self.gamma * self.side.rho
+        step = self.gamma * self.side.rho
         self._v_images = self._images + self.gamma * self._rho_images
+        self._v = self._spaces.expansions(self.coefs, step, self._v_images)
         forms = self._spaces.inner(self._v_images, self._v, self._v_images)
         if forms.size and forms.min() < 0.0:
             self._check(int(np.argmin(forms)))

@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, project_dual
 from multikernel.gram.base import GramStack
+from multikernel.gram.expansions import expansion_length, own_expansions
 from multikernel.gram.part import viewed
 from multikernel.gram.products import held_numbers
 from multikernel.linalg.threads import with_one_blas_thread
@@ -72,10 +73,11 @@ class WorkingSet:
         if init is None:
             self.rho = constant_model(self.problem).dual
             nothing = np.empty(0, dtype=np.intp)
-            self._certify(nothing, np.empty((0, *self.problem.y.shape)))
+            self._certify(nothing, self._zeros(0))
         else:
             self.rho = init.dual
-            self._certify(init.active, init.coefs)
+            part = self._part(init.active)
+            self._certify(init.active, own_expansions(part, init.coefs))
 
     def follow(self, last: "WorkingSet") -> None:
         """Begin where the search for another regulariser has ended."""
@@ -94,6 +96,11 @@ class WorkingSet:
     def _regularizer(self) -> ProximableRegularizer:
         # `unsupported` has checked it; a run-time check of a protocol is slow.
         return cast(ProximableRegularizer, self.problem.regularizer)
+
+    def _zeros(self, n_kernels: int) -> Array:
+        """Return expansions of so many functions that are zero."""
+        length = expansion_length(self.problem.gram)
+        return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     @property
     def _joint(self) -> bool:
@@ -135,7 +142,7 @@ class WorkingSet:
     def _inner(self) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
         problem, kernels = self.problem, self._next_kernels()
-        coefs = np.zeros((kernels.size, *problem.y.shape))
+        coefs = self._zeros(kernels.size)
         kept = np.isin(self.working.kernels, kernels)
         place = np.searchsorted(kernels, self.working.kernels[kept])
         coefs[place] = self.working.expansions[kept]

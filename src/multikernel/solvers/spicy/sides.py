@@ -94,8 +94,7 @@ class SmoothSide:
     def __init__(self, loss: SmoothConjugateLoss, y: Array, rho: Array) -> None:
         self.loss, self.y = loss, y
         lower, upper = loss.dual_bounds(y)
-        self.lower, self.upper = -upper, -lower
-        self.lowest, self.highest = _inside(self.lower), -_inside(-self.upper)
+        self.lowest, self.highest = _inside(-upper), -_inside(lower)
         self._rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
 
@@ -131,7 +130,8 @@ class SmoothSide:
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )
         self.step = np.where(outwards, 0.0, step)
-        return min(1.0, INTERIOR * _reach(self.rho, self.step, self.lower, self.upper))
+        reach = _reach(self.rho, self.step, self.lowest, self.highest)
+        return min(1.0, INTERIOR * reach)
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""

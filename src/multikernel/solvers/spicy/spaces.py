@@ -17,9 +17,11 @@ from math import prod
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.expansions import expansion_length, padded, unpadded
 from multikernel.gram.factors import tall_form
 from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
@@ -49,6 +51,10 @@ class KernelSpaces(Protocol):
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return what every kernel makes of its own row."""
+        ...
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return expansions that are each moved by one v, whose images are these."""
         ...
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -120,6 +126,10 @@ class ImageSpaces:
     def images_of_each(self, coefs: Array) -> Array:
         """Return K_m coefs[m]."""
         return self.gram.block_matvec(coefs)
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return the sums."""
+        return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return v^T K_m v' from the images K_m v'."""
@@ -226,8 +236,17 @@ class FactorSpaces:
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m], one after another."""
+        if coefs.shape[1] != self.Z.shape[0]:
+            return unpadded(coefs, self._ranks)
         self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
         return self.Z.inner_of_each(coefs, self._parts)
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return the sums, or the images where these are what functions are given by."""
+        length = expansion_length(self.gram)
+        if length == self.Z.shape[0]:
+            return coefs + v
+        return padded(images, self._ranks, length)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return sums of products over the columns of every kernel."""
@@ -408,20 +427,24 @@ class ProductHessian:
         """Return the product of the columns, of shape (n_samples, n_samples)."""
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
-        weights = np.zeros(Z.shape[1])
-        weights[columns] = blocks.weights
+        weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
+        weights[columns], bends[columns] = blocks.weights, blocks.bend
         ends = np.append(blocks.starts, columns.size)
         wide = np.flatnonzero(np.diff(ends) > WIDE * every.size)
         for k in wide.tolist():
             weights[columns[ends[k] : ends[k + 1]]] = 0.0
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        flat = total.reshape(-1)
         for k in wide.tolist():
-            own = columns[ends[k] : ends[k + 1]]
-            total += blocks.weights[ends[k]] * self.products.outer(Z, own)
-        bends = np.zeros((Z.shape[1], blocks.starts.size))
-        bends[columns, blocks.own] = blocks.bend
-        low_rank = Z @ bends
-        total += low_rank @ low_rank.T
+            own = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
+            daxpy(own.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
+        last = columns[ends[1:] - 1] + 1
+        parts = [
+            slice(*p)
+            for p in zip(columns[ends[:-1]].tolist(), last.tolist(), strict=True)
+        ]
+        low_rank = self.products.Z.images(bends, parts)
+        total += low_rank.T @ low_rank
         return total
 
     def _expanded(self, columns: Indices, coordinates: Array) -> Array:

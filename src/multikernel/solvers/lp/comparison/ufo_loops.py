@@ -1,0 +1,143 @@
+"""Compiled steps of UFO-MKL: one sample after another, and the weights of kernels."""
+
+import numpy as np
+from numba import njit
+
+from multikernel._typing import Array, Indices
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slopes(
+    squares: Array, scale: float, threshold: float, strength: float, exponent: float
+) -> Array:
+    r"""Return by what the images of a sum of slopes are multiplied: the best model.
+
+    With norms :math:`s_m` of the mean slope and :math:`v = (s - a)_+` that is
+
+    .. math:: v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_kernels,)
+        Squared norms of the sum of slopes.
+    scale : float
+        What makes the mean slope, times the samples, of the sum.
+    threshold, strength, exponent : float
+        a, lambda and q.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_kernels,)
+    """
+    norms = scale * np.sqrt(np.maximum(squares, 0.0))
+    weights = np.zeros(norms.size)
+    largest = max(norms.max() - threshold, 0.0)
+    if largest == 0.0:
+        return weights
+    # Shares of the largest one, whose powers do not overflow.
+    total = 0.0
+    for m in range(norms.size):
+        total += (max(norms[m] - threshold, 0.0) / largest) ** exponent
+    factor = scale * largest * total ** (2.0 / exponent - 1.0) / strength
+    for m in range(norms.size):
+        share = max(norms[m] - threshold, 0.0) / largest
+        if share > 0.0:
+            weights[m] = factor * share ** (exponent - 1.0) / norms[m]
+    return weights
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    columns: Array,
+    places: Indices,
+    samples: Indices,
+    labels: Indices,
+    sizes: Array,
+    visited: int,
+    threshold: float,
+    strength: float,
+    exponent: float,
+    coefs: Array,
+    images: Array,
+    squares: Array,
+) -> int:
+    """Add a slope of the hinge for one sample after another; change all in place.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_columns, n_kernels, n_samples)
+        Columns of all Gram matrices.
+    places, samples : ndarray of shape (n_visits,)
+        Whose columns these are, and the samples to visit.
+    labels : ndarray of shape (n_samples,)
+        Classes, or -1 and 1 for one output.
+    sizes : ndarray of shape (n_samples,)
+        Weights of the samples.
+    visited : int
+        Samples visited so far.
+    threshold, strength, exponent : float
+        Of the penalty, see `slopes`.
+    coefs : ndarray of shape (n_outputs, n_samples)
+        Minus the sum of slopes.
+    images : ndarray of shape (n_kernels, n_outputs, n_samples)
+        Their products with all Gram matrices.
+    squares : ndarray of shape (n_kernels,)
+        Their squared norms.
+
+    Returns
+    -------
+    n_steps : int
+        Samples inside the margin.
+    """
+    n_kernels, n_outputs, n = images.shape
+    scores = np.empty(n_outputs)
+    n_steps = 0
+    for k in range(samples.size):
+        i = samples[k]
+        scale = n / max(visited + k, 1)
+        weights = slopes(squares, scale, threshold, strength, exponent)
+        scores[:] = 0.0
+        for m in range(n_kernels):
+            for c in range(n_outputs):
+                scores[c] += weights[m] * images[m, c, i]
+        if n_outputs == 1:
+            if labels[i] * scores[0] < 1.0:
+                n_steps += 1
+                size = labels[i] * sizes[i]
+                _add(columns[places[k]], i, 0, size, coefs, images, squares)
+            continue
+        other = _rival(scores, labels[i])
+        if other != labels[i]:
+            n_steps += 1
+            _add(columns[places[k]], i, labels[i], sizes[i], coefs, images, squares)
+            _add(columns[places[k]], i, other, -sizes[i], coefs, images, squares)
+    return n_steps
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rival(scores: Array, own: int) -> int:
+    """Return the class that the loss is largest for, the own one without a loss."""
+    other, highest = own, scores[own]
+    for c in range(scores.size):
+        if c != own and 1.0 + scores[c] > highest:
+            other, highest = c, 1.0 + scores[c]
+    return other
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    rows: Array,
+    i: int,
+    output: int,
+    size: float,
+    coefs: Array,
+    images: Array,
+    squares: Array,
+) -> None:
+    """Add a multiple of a sample to one output, and to its images and norms."""
+    coefs[output, i] += size
+    for m in range(squares.size):
+        row, line = rows[m], images[m, output]
+        squares[m] += size * (2.0 * line[i] + size * row[i])
+        for j in range(row.size):
+            line[j] += size * row[j]
