@@ -20,7 +20,7 @@ FIRST_ROWS = 32
 WHOLE = 3
 """Where there are at most so many times more samples than landmarks at first, there may
 be as many of these as samples: refining starts another solve on a new stack, and breast
-cancer x 837 kernels took 2.2 s with two such rounds where whole factors take 1.5."""
+cancer x 837 kernels took 2.2 s with two such rounds where whole factors took 2.0."""
 
 COMPLETED = 5
 """A factor that may have as many columns as there are samples, and has a fifth of them,
