@@ -41,7 +41,7 @@ class StackTooLargeError(MemoryError):
 
     def __str__(self) -> str:
         """Return the message, and where to read on."""
-        page = 'The page "Large data" of the documentation compares storages.'
+        page = 'The page "Memory and storage" of the documentation compares storages.'
         return f"{super().__str__()} {page}"
 
 

@@ -23,6 +23,7 @@ from multikernel import (
 )
 from multikernel.inspection import Stability
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels.sequence import SpectrumKernel
 
 KERNELS = [
     ColumnKernel(GaussianKernel(0.7), 0),
@@ -130,6 +131,21 @@ def test_three_columns_and_idle_kernels_have_no_picture(data):
     out = int(np.setdiff1d(range(4), idle.active_kernels_)[0])
     with pytest.raises(ValueError, match="is not in use"):
         ContributionDisplay.from_estimator(idle, X, out)
+
+
+def test_columns_beside_sequences_keep_their_names(data):
+    X, y = data
+    texts = np.where(y > 0.0, "ACGTACGT", "CCCTGGGT")
+    kernels = [
+        ColumnKernel(SpectrumKernel(2), "text"),
+        ColumnKernel(GaussianKernel(0.7), "age"),
+    ]
+    X = X.assign(text=texts)[["text", "age"]]
+    model = SpicyMKLRegressor(kernels, 0.005).fit(X, y)
+    display = ContributionDisplay.from_estimator(model, X, kernel=1)
+    assert display.ax_.get_xlabel() == "age"
+    with pytest.raises(ValueError, match="reads sequences"):
+        ContributionDisplay.from_estimator(model, X, kernel=0)
 
 
 def test_an_explanation_adds_up(data, model):

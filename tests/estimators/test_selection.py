@@ -11,6 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from multikernel.display import ContributionDisplay, KernelWeightsDisplay
 from multikernel.estimators import (
     GroupOMPRegressor,
+    LocalRademacherMKLClassifier,
+    LocalRademacherMKLClassifierCV,
     LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressor,
@@ -166,6 +168,20 @@ def test_searches_take_labels_and_shared_classes(data):
     ):
         assert search.fit(X, labels).best_score_ > 0.3
         assert search.fit(X, classes).best_score_ > 0.6
+
+
+@pytest.mark.parametrize("method", ["conv", "dc"])
+def test_searches_of_cut_offs_share_a_selection(method, data):
+    X, classes = data[0], np.argmax(data[1], axis=1)
+    settings = {"method": method, "selection": "shared", "tol": 1e-2}
+    search = LocalRademacherMKLClassifierCV(
+        KERNELS, Cs=[1.0], thetas=[1], cv=2, **settings
+    ).fit(X, classes)
+    assert search.best_score_ > 0.6
+    assert search.kernel_weights_.shape == (4,)
+    alone = LocalRademacherMKLClassifier(KERNELS, **search.best_params_, **settings)
+    objective = alone.fit(X, classes).objective_
+    assert search.objective_ == pytest.approx(objective, rel=2e-2)
 
 
 def test_weights_are_copies_with_several_targets(data):

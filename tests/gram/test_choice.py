@@ -80,7 +80,9 @@ def test_fits_say_what_they_chose(capsys):
 def test_a_long_fit_says_so_first(monkeypatch):
     monkeypatch.setattr("multikernel.estimators.data.storage.LONG", 0.0)
     X = samples(60)
-    message = r"4 kernels on 60 samples, with storage 'dense'.* kB.* \"Large data\""
+    message = (
+        r"4 kernels on 60 samples, with storage 'dense'.* kB.* \"Memory and storage\""
+    )
     with pytest.warns(LongFitWarning, match=message):
         SpicyMKLClassifier(THIN, alpha=0.1).fit(X, np.sign(X[:, 0]))
 

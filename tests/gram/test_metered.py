@@ -9,7 +9,7 @@ from multikernel.gram import DenseStack, lazy_stack
 from multikernel.gram.lazy.normalized import normalize_lazily
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import empty_normalization
-from multikernel.gram.products import images_of_sparse, quadratic_forms_of
+from multikernel.gram.products import asked_once, images_of_sparse
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.testing import check_gram_stack
 
@@ -36,7 +36,7 @@ def test_it_is_the_stack_that_it_wraps():
         (lambda s: s.columns(np.arange(3)), 3 / N),
         (lambda s: s.take(np.arange(2)).matvec(np.ones(N)), 2 / M),
         (lambda s: s.restrict(np.arange(6), np.arange(4)).matvec(np.ones(4)), 1 / 6),
-        (lambda s: quadratic_forms_of(s, np.arange(2), np.ones(N)), 2 / M),
+        (lambda s: asked_once(s, np.arange(2)).quadratic_forms(np.ones(N)), 2 / M),
         (lambda s: images_of_sparse(s, np.arange(3), np.ones(3)), 3 / N),
         (lambda s: s.diagonals(), 0.0),
     ],

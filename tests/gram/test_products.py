@@ -15,9 +15,9 @@ from multikernel.gram import (
     traces,
 )
 from multikernel.gram.products import (
+    asked_once,
     combined_rows,
     images_of_sparse,
-    quadratic_forms_of,
 )
 from multikernel.kernels import random_subset_gaussians
 from multikernel.linalg.threads import (
@@ -43,7 +43,7 @@ def test_traces(make, array):
 def test_forms_of_some_kernels(make, array):
     v = np.linspace(-1.0, 2.0, 8)
     chosen = np.array([3, 0])
-    forms = quadratic_forms_of(make(array), chosen, v)
+    forms = asked_once(make(array), chosen).quadratic_forms(v)
     np.testing.assert_allclose(forms, (array @ v @ v)[chosen], rtol=1e-5)
 
 
@@ -68,7 +68,7 @@ def test_forms_of_some_gaussians(array):
     dictionary = random_subset_gaussians(50, 4, random_state=0)
     stack = lazy_stack(dictionary, np.random.default_rng(0).normal(size=(8, 4)))
     v, chosen = np.linspace(-1.0, 2.0, 8), np.array([40, 3, 17])
-    forms = quadratic_forms_of(stack, chosen, v)
+    forms = asked_once(stack, chosen).quadratic_forms(v)
     np.testing.assert_allclose(forms, stack.quadratic_forms(v)[chosen])
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import (
     DenseStack,
     LowRankStack,
@@ -106,3 +107,11 @@ def test_a_wrong_theta_is_refused(theta):
 def test_a_negative_theta_has_no_tails():
     with pytest.raises(ValueError, match="theta must be at least 0"):
         tail_sums(DenseStack(np.eye(3)[None]), -1)
+
+
+@pytest.mark.parametrize("size", [3.0, 1e155, 1e308])
+def test_eigenvalues_of_more_than_the_trace_are_no_kernels(size):
+    K = np.stack([np.eye(3), np.eye(3)])
+    K[1, 0, 1] = K[1, 1, 0] = size
+    with pytest.raises(IndefiniteKernelError, match=r"Gram matrix 1 .* its trace"):
+        tail_sums(DenseStack(K), 1)

@@ -8,9 +8,15 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel.estimators import SpicyMKLRegressor, stack_grams
+from multikernel.estimators import (
+    HKLRegressor,
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    stack_grams,
+)
 from multikernel.inspection import group_permutation_importance
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels.sequence import SpectrumKernel
 
 NAMES = ["a", "b", "c", "d"]
 KERNELS = [
@@ -111,3 +117,48 @@ def test_views_are_groups(fitted):
     falls = dict(zip(found.group_names, found.importances_mean, strict=True))
     assert set(falls) <= set(views)
     assert falls["signal"] > falls["other"] > 0.05
+
+
+def sequences(n=60):
+    random = np.random.default_rng(0)
+    y = np.tile([1, -1], n // 2)
+    words = random.choice(list("CGT"), size=(n, 20))
+    words[y > 0, :8] = "A"
+    return ["".join(word) for word in words], y
+
+
+@pytest.mark.parametrize("form", [list, np.array])
+def test_sequences_are_one_column(form):
+    texts, y = sequences()
+    X = form(texts)
+    model = SpicyMKLClassifier([SpectrumKernel(2)]).fit(X, y)
+    found = group_permutation_importance(model, X, y, random_state=0)
+    assert found.importances_mean[0] > 0.3
+
+
+def test_columns_of_text_are_found_beside_numbers():
+    texts, y = sequences()
+    random = np.random.default_rng(1)
+    a, b = random.standard_normal((2, y.size)) + 0.5 * y
+    X = pd.DataFrame({"text": texts, "a": a, "b": b})
+    kernels = [
+        ColumnKernel(SpectrumKernel(2), "text"),
+        ColumnKernel(LinearKernel(), "a"),
+        ColumnKernel(LinearKernel(), "b"),
+    ]
+    model = SpicyMKLClassifier(kernels, 1e-3).fit(X, y)
+    assert model.active_kernels_.tolist() == [0, 1, 2]
+    by_kernel = group_permutation_importance(model, X, y, random_state=0)
+    columns = {"text": ["text"], "a": ["a"], "b": ["b"]}
+    by_name = group_permutation_importance(model, X, y, columns, random_state=0)
+    np.testing.assert_array_equal(by_kernel.importances, by_name.importances)
+    assert by_kernel.importances_mean[0] > 0.1
+
+
+def test_nodes_of_a_graph_need_groups(fitted):
+    X, y, _ = fitted
+    model = HKLRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="nodes of a graph"):
+        group_permutation_importance(model, X, y)
+    found = group_permutation_importance(model, X, y, {"pair": [0, 1], "d": [3]})
+    assert found.importances_mean[0] > found.importances_mean[1]

@@ -266,3 +266,28 @@ def test_several_targets(monkeypatch, selection):
     assert fits.variance_shares.shape == (3, 3, len(KERNELS))
     low, high = fits.band(X[:7], [0], center=X)
     assert low.shape == high.shape == (7, 3)
+
+
+def test_a_selection_reads_as_a_table():
+    selections = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 1], [1, 0, 1]], dtype=bool)
+    names = "first", "second", "third"
+    head, *rows = repr(Stability(names, selections, np.array([0, 2]), 0.75)).split("\n")
+    # q = 2 kernels a half, and 4 / (0.5 * 3) by the formula.
+    assert "2 of 3 kernels chosen by 75% or more of 4 fits" in head
+    assert "by chance 2.7 at most" in head
+    assert [row.split() for row in rows] == [["1.00", "first"], ["0.75", "third"]]
+
+
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+def test_samples_of_several_labels_are_drawn(selection):
+    X = data()[0]
+    labels = np.column_stack([X[:, 0] > 0.0, X[:, 1] > 0.0]).astype(int)
+    model = SpicyMKLClassifier(KERNELS, selection=selection)
+    found = stability_selection(model, X, labels, 4, random_state=0)
+    # Kernels on the columns that decide are chosen, whatever the half.
+    assert found.frequencies.reshape(4, 2).max(axis=1)[:2].tolist() == [1.0, 1.0]
+    assert bootstrap(model, X, labels, 4).variance_shares.shape == (4, 2, 8)
+    labels[:, 1] = 0
+    labels[0, 1] = 1
+    with pytest.raises(ValueError, match=r"Label 1 .* too rare"):
+        stability_selection(model, X, labels, 4, random_state=0)

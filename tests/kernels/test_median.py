@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import DenseStack, build_stack
-from multikernel.gram.memorising import memorising_kernels
+from multikernel.gram.memorising import kernel_shapes
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -158,6 +158,15 @@ def test_widths_that_memorise_are_left_out():
     middle = np.median(pdist(Z))
     assert ratio_of(GaussianKernel(0.1 * middle)(Z)) < MEMORISES
     np.testing.assert_allclose(widths(dictionary), [middle], rtol=1e-2)
+
+
+def memorising_kernels(stack):
+    return np.flatnonzero(kernel_shapes(stack)[1] < MEMORISES)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_sample_has_nothing_beside_its_diagonal():
+    assert memorising_kernels(DenseStack(np.ones((2, 1, 1)))).size == 0
 
 
 @pytest.mark.parametrize("storage", ["dense", "dense32", "lazy"])

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multikernel.losses import LOSSES, EpsilonInsensitiveLoss, SquaredLoss, weighted
+from multikernel.losses import (
+    LOSSES,
+    EpsilonInsensitiveLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    weighted,
+)
 from multikernel.testing import check_loss
 
 CLASSIFICATION = ("hinge", "log_loss")
@@ -60,6 +66,18 @@ def test_margins_of_any_size_neither_overflow_nor_lose_digits(name):
 def test_logistic_tail_keeps_its_relative_precision():
     values = LOSSES["log_loss"]().value(np.ones(1), np.array([40.0]))
     np.testing.assert_allclose(values, np.exp(-40.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["logistic", "softmax"])
+@pytest.mark.parametrize("a", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_entropies_of_tiny_slopes_keep_their_digits(name, a):
+    # Times a weight of a million, rounding of 1 - a was more than a gap allows.
+    if name == "logistic":
+        found = LOSSES["log_loss"]().conjugate(np.array([1.0]), np.array([-a]))
+    else:
+        found = SoftmaxLoss().conjugate(np.array([[0.0, 1.0]]), np.array([[a, -a]]))
+    series = a * np.log(a) - a + a**2 / 2.0 + a**3 / 6.0 + a**4 / 12.0
+    assert found[0] == pytest.approx(series, rel=4e-15)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -15,6 +15,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
 )
+from multikernel.estimators.data import partitions
 from multikernel.gram import LowRank, LowRankStack
 from multikernel.gram.blocked import BlockedStack, RowBlocks
 from multikernel.gram.blocked.factors import FactorBlock
@@ -57,19 +58,15 @@ def _alone(number):
 
 
 def assert_same(model, expected, X):
-    assert model.duality_gap_ <= model.tol
-    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
+    assert model.tol == 1e-10
+    assert model.duality_gap_ <= 1e-10
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-10)
     np.testing.assert_array_equal(model.active_kernels_, expected.active_kernels_)
-    np.testing.assert_allclose(
-        model.kernel_weights_, expected.kernel_weights_, atol=1e-5
-    )
-    np.testing.assert_allclose(model.block_norms_, expected.block_norms_, atol=1e-5)
-    np.testing.assert_allclose(
-        model.variance_shares_, expected.variance_shares_, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        model._decision_values(X), expected._decision_values(X), atol=1e-5
-    )
+    for name in ("kernel_weights_", "block_norms_", "variance_shares_"):
+        found, asked = getattr(model, name), getattr(expected, name)
+        np.testing.assert_allclose(found, asked, rtol=0, atol=1e-8)
+    values = model._decision_values(X), expected._decision_values(X)
+    np.testing.assert_allclose(*values, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("normalize", ["variance", ["center", "trace"]])
@@ -98,6 +95,14 @@ def test_regression_with_weights(anywhere):
     expected = regressor().fit(X, y, sample_weight=weights)
     model = regressor().fit(*partitioned(X, y), sample_weight=weights)
     assert_same(model, expected, X)
+
+
+def test_weights_beside_a_sample_of_the_rows(monkeypatch):
+    monkeypatch.setattr(partitions, "SAMPLED", 100)
+    X, y = table()
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 400)
+    model = SpicyMKLRegressor().fit(*partitioned(X, y), sample_weight=weights)
+    assert model.duality_gap_ <= model.tol
 
 
 def test_constant_model():

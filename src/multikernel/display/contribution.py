@@ -16,6 +16,7 @@ from multikernel.display.fitted import (
 from multikernel.inspection import Bootstrap
 from multikernel.inspection.pipelines import (
     as_given,
+    held_columns,
     kernel_columns,
     last_step,
     reaching,
@@ -161,7 +162,10 @@ class ContributionDisplay:
         columns = _columns(model, kernels)
         place = output_place(model, output)
         fitted, data = model._model_and_data(reaching(before, X))
-        rows = _grid_rows(data, columns)
+        # Where the data that the model holds have these columns: text stands last.
+        held = held_columns(model).tolist()
+        places = [held.index(column) for column in columns]
+        rows = _grid_rows(data, places)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
         values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, place]
@@ -172,14 +176,14 @@ class ContributionDisplay:
         shape = (N_POINTS[len(columns)],) * len(columns)
         axes = [
             np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[0], -1)[:, 0]
-            for k, j in enumerate(columns)
+            for k, j in enumerate(places)
         ]
         names = [model.kernel_names_[m] for m in kernels]
         display = cls(
             axes,
             values.reshape(shape),
             _column_names(estimator, model, columns),
-            samples=as_given(before, data)[:, columns],
+            samples=as_given(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(map(_style.shorten, names)),
             value_name=value_name(model, place),
@@ -280,6 +284,10 @@ def _columns(model: Any, kernels: list[int]) -> list[int]:
         raise ValueError(
             "The kernels read different columns, so their sum has no picture: draw "
             "those of the same columns together."
+        )
+    if set(found[0]) & set(getattr(model, "sequence_features_", ())):
+        raise ValueError(
+            f"{model.kernel_names_[kernels[0]]} reads sequences, which have no axis."
         )
     if len(found[0]) not in N_POINTS:
         raise ValueError(

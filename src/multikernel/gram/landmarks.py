@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -40,7 +40,8 @@ class LowRank:
     tol : float, default=1e-8
         Trace of a residual that is small, as a share of the centred kernel's.
     first : int, default=200
-        Landmarks of a kernel at first, at most.
+        Landmarks of a kernel at first, at most; as many as samples may be, where these
+        are no more than three times as many.
     folder : str or path-like, default=None
         Where factors are held in files, block by block of rows, until they are no
         longer used. None holds them in memory.
@@ -74,6 +75,26 @@ class LowRank:
         check_parameter("LowRank", "dtype", self.dtype, PRECISION)
         if self.folder is None and self.dtype != "float64":
             raise ValueError("LowRank: dtype is for factors in files: name a folder.")
+
+
+def row_keys(table: Array) -> Any:
+    """Return one value for each row of a table, the same for the same numbers.
+
+    In their order rows stand as their numbers say, however they came in: landmarks,
+    of which the first is the first of many that are as good, are the same then.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+        The table.
+
+    Returns
+    -------
+    keys : ndarray of shape (n_rows,)
+    """
+    table = table.astype(np.float64) + 0.0  # there is one zero
+    # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
+    return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
 @runtime_checkable
@@ -133,6 +154,7 @@ class Landmarks:
     triangles: tuple[Array | None, ...] = ()
     scales: Array = field(default_factory=lambda: np.empty(0))
     shifts: tuple[Array | None, ...] = ()
+    _shared: dict[int, Array] = field(default_factory=dict, init=False)
 
     @property
     def samples(self) -> Array:
@@ -171,6 +193,12 @@ class Landmarks:
         values = stack.left[self.positions(m), part] / np.sqrt(self.scales[m])
         shift = self.shifts[m]
         return np.tril(values if shift is None else values + shift)
+
+    def shared_triangle(self, stack: "FactoredStack", m: int) -> Array:
+        """Return the same array whenever asked: parts of a stack have it in common."""
+        if m not in self._shared:
+            self._shared[m] = self.triangle(stack, m)
+        return self._shared[m]
 
     def coefficients(
         self, stack: "FactoredStack", m: int, coefs: Array

@@ -8,7 +8,7 @@ from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.scaled import ScaledStack
-from multikernel.kernels.memorising import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.memorising import off_diagonal_ratio
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
@@ -28,22 +28,6 @@ NUMBERS_PER_TASK = 2**22
 FAR = 0.01
 """Where a factor lacks more than this share of its trace, its columns are not those of
 its kernel."""
-
-
-def memorising_kernels(stack: GramStack) -> Indices:
-    """Return the kernels under which samples say next to nothing about one another.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Training Gram matrices, normalised or not.
-
-    Returns
-    -------
-    kernels : ndarray of shape (n_memorising,)
-        Those whose `off_diagonal_ratio` is below `MEMORISES`.
-    """
-    return np.flatnonzero(kernel_shapes(stack)[1] < MEMORISES)
 
 
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
@@ -88,7 +72,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
         write(array, places, rows, sums[chosen[0] : chosen[-1] + 1])
 
     run_blocks(work, range(0, n_kernels, step))
-    means, squares = sums.T / (rows.size * (n_samples - 1))
+    means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
     spans = np.maximum(np.abs(means), spreads)
     return spans, off_diagonal_ratio(means, spreads, n_samples)

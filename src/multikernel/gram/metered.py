@@ -15,13 +15,11 @@ from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.part import viewed
 from multikernel.gram.products import (
     TermProducts,
-    block_products,
+    asked_once,
     combined_rows,
-    diagonals_of,
     full_forms,
     held_numbers,
     images_of_sparse,
-    quadratic_forms_of,
     residual_bounds,
     term_products,
     traces,
@@ -207,23 +205,6 @@ def _(stack: MeteredStack) -> Array:
     return held_numbers(stack.stack)
 
 
-@diagonals_of.register
-def _(stack: MeteredStack, kernels: Indices) -> Array:
-    return diagonals_of(stack.stack, kernels)
-
-
-@quadratic_forms_of.register
-def _(stack: MeteredStack, kernels: Indices, v: Array) -> Array:
-    stack.count(len(kernels), stack.shape[1], _vectors(v, 1))
-    return quadratic_forms_of(stack.stack, kernels, v)
-
-
-@block_products.register
-def _(stack: MeteredStack, kernels: Indices, coefs: Array) -> Array:
-    stack.count(len(kernels), stack.shape[1], _vectors(coefs, 2))
-    return block_products(stack.stack, kernels, coefs)
-
-
 @term_products.register
 def _(stack: MeteredStack, kernels: Indices | None, coefs: Array) -> TermProducts:
     stack.count(len(coefs), stack.shape[1], _vectors(coefs, 2))
@@ -247,6 +228,11 @@ def _(stack: MeteredStack, weights: Array, rows: Indices) -> Array:
 @viewed.register
 def _(stack: MeteredStack, kernels: Indices) -> MeteredStack:
     return MeteredStack(viewed(stack.stack, kernels), stack.meter)
+
+
+@asked_once.register
+def _(stack: MeteredStack, kernels: Indices) -> MeteredStack:
+    return MeteredStack(asked_once(stack.stack, kernels), stack.meter)
 
 
 @resident_products.register

@@ -13,7 +13,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.lazy.stack import LazyStack
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.part import PartStack
+from multikernel.gram.part import PartStack, viewed
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.threads import run_blocks
 
@@ -145,114 +145,38 @@ def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
 
 
 @singledispatch
-def quadratic_forms_of(stack: GramStack, kernels: Indices, v: Array) -> Array:
-    """Return v^T K_m v for the chosen kernels only.
+def asked_once(stack: GramStack, kernels: Indices) -> GramStack:
+    """Return the stack of the chosen kernels for a single product.
 
     Parameters
     ----------
     stack : GramStack
-        Square matrices.
+        The matrices, square and symmetric.
     kernels : ndarray of shape (n_chosen,)
-        Indices of kernels.
-    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The vector; forms are summed over outputs.
+        Which of them.
 
     Returns
     -------
-    forms : ndarray of shape (n_chosen,)
+    chosen : GramStack
+        Without what only pays for several products: a copy, or whole matrices where
+        forms need a triangle.
     """
-    return stack.take(kernels).quadratic_forms(v)
+    return stack.take(kernels)
 
 
-@quadratic_forms_of.register
-def _(stack: DenseStack, kernels: Indices, v: Array) -> Array:
-    # Kernel by kernel, because `take` would copy them for a single product.
-    forms = np.empty(len(kernels))
-
-    def evaluate(k: int) -> None:
-        matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
-        forms[k] = np.vdot(v, matrix @ v)
-
-    run_blocks(evaluate, range(len(kernels)))
-    return forms
+@asked_once.register
+def _(stack: DenseStack, kernels: Indices) -> GramStack:
+    return viewed(stack, kernels)
 
 
-@quadratic_forms_of.register
-def _(stack: LazyStack, kernels: Indices, v: Array) -> Array:
-    # Lazily, because `take` would compute whole matrices, and forms need a triangle.
-    return stack.part(np.asarray(kernels)).quadratic_forms(v)
+@asked_once.register
+def _(stack: LazyStack, kernels: Indices) -> GramStack:
+    return stack.part(np.asarray(kernels))
 
 
-@quadratic_forms_of.register
-def _(stack: ScaledStack, kernels: Indices, v: Array) -> Array:
-    return stack.scales[kernels] * quadratic_forms_of(stack.stack, kernels, v)
-
-
-@singledispatch
-def diagonals_of(stack: GramStack, kernels: Indices) -> Array:
-    """Return the diagonals of the chosen kernels, shape (n_chosen, n_samples)."""
-    return stack.take(kernels).diagonals()
-
-
-@diagonals_of.register
-def _(stack: DenseStack, kernels: Indices) -> Array:
-    every = np.arange(stack.shape[1])
-    chosen = stack.array[np.asarray(kernels)[:, None], every, every]
-    return np.asarray(chosen, dtype=np.float64)
-
-
-@diagonals_of.register
-def _(stack: LazyStack, kernels: Indices) -> Array:
-    return stack.part(np.asarray(kernels)).diagonals()
-
-
-@diagonals_of.register
-def _(stack: ScaledStack, kernels: Indices) -> Array:
-    return stack.scales[kernels][:, None] * diagonals_of(stack.stack, kernels)
-
-
-@singledispatch
-def block_products(stack: GramStack, kernels: Indices, coefs: Array) -> Array:
-    """Return K_m coefs[k] for the chosen kernels m = kernels[k] only.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square matrices.
-    kernels : ndarray of shape (n_chosen,)
-        Indices of kernels.
-    coefs : ndarray of shape (n_chosen, n_samples[, n_outputs])
-        A vector, or some, for each of them.
-
-    Returns
-    -------
-    images : ndarray of the shape of `coefs`
-    """
-    return stack.take(kernels).block_matvec(coefs)
-
-
-@block_products.register
-def _(stack: DenseStack, kernels: Indices, coefs: Array) -> Array:
-    # Kernel by kernel, because `take` would copy them for a single product.
-    images = np.empty(coefs.shape)
-
-    def multiply(k: int) -> None:
-        matrix = stack.array[kernels[k]].astype(np.float64, copy=False)
-        images[k] = matrix @ coefs[k]
-
-    run_blocks(multiply, range(len(kernels)))
-    return images
-
-
-@block_products.register
-def _(stack: LazyStack, kernels: Indices, coefs: Array) -> Array:
-    return stack.part(np.asarray(kernels)).block_matvec(coefs)
-
-
-@block_products.register
-def _(stack: ScaledStack, kernels: Indices, coefs: Array) -> Array:
-    scales = stack.scales[kernels].reshape((-1,) + (1,) * (coefs.ndim - 1))
-    return scales * block_products(stack.stack, kernels, coefs)
+@asked_once.register
+def _(stack: ScaledStack, kernels: Indices) -> GramStack:
+    return ScaledStack(asked_once(stack.stack, kernels), stack.scales[kernels])
 
 
 class TermProducts(Protocol):
@@ -356,8 +280,7 @@ def term_products(
     """
     if kernels is None:
         return ImageProducts(coefs, stack.block_matvec(coefs), stack.diagonals())
-    images = block_products(stack, kernels, coefs)
-    return ImageProducts(coefs, images, diagonals_of(stack, kernels))
+    return term_products(asked_once(stack, kernels), None, coefs)
 
 
 @singledispatch

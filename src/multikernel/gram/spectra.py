@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 
 from multikernel._typing import Array, Indices
+from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
@@ -22,8 +23,14 @@ CROWDED = 4
 are asked for, or more. At n = 1000 Lanczos takes 0.06 s for 16, 0.9 s for 250 and 4 s
 for 500, LAPACK 0.4 s."""
 
+BEYOND = 1e-3
+"""Leading eigenvalues that add up to more than the trace, by this share of it, are
+those of no kernel: single precision leaves 1e-7 of each."""
+
 VANISHES = 1e-6
 """Share of the trace below which a tail counts as none: that is how exact it is."""
+
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +203,8 @@ def tail_sums(
     ------
     ValueError
         If theta is negative.
+    IndefiniteKernelError
+        If a matrix has leading eigenvalues of more than its trace.
 
     Examples
     --------
@@ -219,7 +228,26 @@ def tail_sums(
     if theta > 0:
         run_blocks(search, range(n_kernels))
     totals, residuals = stack.diagonals() @ shares, residual_traces(stack, shares)
+    _check_definite(leading, totals)
     return TailSums(leading, totals, errors, residuals, products)
+
+
+def _check_definite(leading: Array, totals: Array) -> None:
+    """Raise if a matrix has eigenvalues of more than its trace, as others are below 0.
+
+    It would be divided by a tail that is next to nothing.
+    """
+    sums = np.maximum(leading, 0.0).sum(axis=1)
+    wrong = np.flatnonzero(~(sums <= (1.0 + BEYOND) * totals))
+    if wrong.size:
+        m = int(wrong[0])
+        raise IndefiniteKernelError(
+            f"Gram matrix {m} is not positive semidefinite: its largest eigenvalues "
+            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace. Shift "
+            "its diagonal by minus its smallest eigenvalue, clip its negative "
+            "eigenvalues, or leave it out.",
+            kernel=m,
+        )
 
 
 def _symmetric_product(matrix: GramMatrix) -> Callable[[Array], Array]:

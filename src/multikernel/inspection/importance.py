@@ -191,6 +191,8 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
         names = [X.columns[column] for column in columns.tolist()]
         return X.with_columns(**{name: X[name][order] for name in names})
     mixed = np.array(X)
+    if mixed.ndim == 1:
+        return mixed[order]  # one column of sequences
     # Precomputed kernels are the last axis as well.
     mixed[..., columns] = mixed[order][..., columns]
     return mixed

@@ -69,6 +69,24 @@ def as_given(before: Any, X: Array) -> Array:
     return given if given.shape == X.shape else X
 
 
+def held_columns(model: Any) -> Indices:
+    """Return the columns of the data in the order in which a model holds them.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted multiple kernel model on columns.
+
+    Returns
+    -------
+    columns : ndarray of int
+        Positions in the data, those of sequences last, each once.
+    """
+    sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
+    everything = np.arange(model.n_features_in_)
+    return np.concatenate([np.setdiff1d(everything, sequences), sequences])
+
+
 def kernel_columns(model: Any, kernel: int) -> Indices:
     """Return the columns that an active kernel of a fitted model reads.
 
@@ -82,14 +100,13 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
     Returns
     -------
     columns : ndarray of int
-        Positions, ascending.
+        Positions in the data, ascending.
 
     Raises
     ------
     ValueError
-        If the kernel is not in use, or its matrices were given.
+        If the kernel is not in use, its matrix was given, or it is a node of a graph.
     """
-    everything = np.arange(model.n_features_in_)
     if model._state.precomputed:
         raise ValueError(
             f"{type(model).__name__} was fitted with precomputed matrices, which have "
@@ -101,9 +118,13 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
             f"Kernel {kernel} ({model.kernel_names_[kernel]}) is not in use: choose "
             "among active_kernels_."
         )
-    columns = model._state.model.grams.columns_of(int(places[0]))
-    if columns is None:
-        return everything
-    return np.unique(select_columns(everything[None].astype(float), columns)).astype(
-        int
-    )
+    grams = getattr(model._state.model, "grams", None)
+    if grams is None:
+        raise ValueError(
+            f"The kernels of {type(model).__name__} are nodes of a graph, which have "
+            "no list of columns: give groups as a mapping from names to columns."
+        )
+    held, columns = held_columns(model), grams.columns_of(int(places[0]))
+    if columns is not None:
+        held = select_columns(held[None].astype(float), columns)[0].astype(np.intp)
+    return np.unique(held)

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -195,6 +194,7 @@ class Resamples:
         raw = replace(self._raw, samples=samples)
         merge = self.estimator._merges_copies
         part, chosen = part_of(raw, np.flatnonzero(counts), merge, n_copies)
+        _check_labels(part.samples)
         part = replace(part, starts=self._starts(part.samples, chosen))
         recipe = self.estimator._build(part.samples.total_weight)
         attributes = self.estimator._solve(recipe, part, self.watch)
@@ -206,6 +206,8 @@ class Resamples:
         A dual variable is in proportion to its sample's weight, and functions keep
         their size where fewer samples carry them.
         """
+        if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
+            return ()  # over columns of factors that parts have others of
         owners, weights = self._owners[chosen], _weights_of(samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
@@ -234,20 +236,18 @@ def halves(n_resamples: int, random: np.random.RandomState) -> Draw:
     draw : callable
         Of two classes and more every half holds its share.
     """
-    return partial(_halves, n_resamples, random)
 
+    def draw(samples: Samples) -> Indices:
+        counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+        for group in strata(samples, "halves"):
+            size = group.size // 2
+            for pair in range(0, n_resamples, 2):
+                order = random.permutation(group)
+                counts[pair, order[:size]] = 1
+                counts[pair + 1, order[size : 2 * size]] = 1
+        return counts
 
-def _halves(
-    n_resamples: int, random: np.random.RandomState, samples: Samples
-) -> Indices:
-    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-    for group in strata(samples, "halves"):
-        size = group.size // 2
-        for pair in range(0, n_resamples, 2):
-            order = random.permutation(group)
-            counts[pair, order[:size]] = 1
-            counts[pair + 1, order[size : 2 * size]] = 1
-    return counts
+    return draw
 
 
 def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> Draw:
@@ -265,21 +265,19 @@ def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> D
     draw : callable
         Every class keeps its number of samples.
     """
-    return partial(_with_replacement, n_resamples, random)
 
+    def draw(samples: Samples) -> Indices:
+        counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+        for group in strata(samples, "resamples"):
+            even = np.full(group.size, 1.0 / group.size)
+            counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
+        return counts
 
-def _with_replacement(
-    n_resamples: int, random: np.random.RandomState, samples: Samples
-) -> Indices:
-    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-    for group in strata(samples, "resamples"):
-        even = np.full(group.size, 1.0 / group.size)
-        counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
-    return counts
+    return draw
 
 
 def strata(samples: Samples, what: str) -> list[Indices]:
-    """Return the samples of every class, or all of them where there are none.
+    """Return the samples of every class, or all where there are none, or several each.
 
     Parameters
     ----------
@@ -297,21 +295,31 @@ def strata(samples: Samples, what: str) -> list[Indices]:
     ValueError
         If one holds less than two.
     """
-    if samples.classes is None:
-        groups = [np.arange(samples.rows.size)]
-    else:
-        codes = range(samples.classes.size)
-        groups = [np.flatnonzero(samples.labels == code) for code in codes]
     # In the order of the input: that of the fit depends on the last digits of the data.
-    groups = [group[np.argsort(samples.rows[group])] for group in groups]
-    if samples.classes is not None:
-        for code, group in enumerate(groups):
-            if group.size < 2:
-                raise ValueError(
-                    f"Class {samples.classes.tolist()[code]!r} has one sample, and "
-                    f"{what} need two of every class at least."
-                )
+    order = np.argsort(samples.rows)
+    if samples.classes is None or samples.several:
+        return [order]
+    groups = []
+    for code, label in enumerate(samples.classes.tolist()):
+        groups.append(order[samples.labels[order] == code])
+        if groups[-1].size < 2:
+            raise ValueError(
+                f"Class {label!r} has one sample, and {what} need two of every class "
+                "at least."
+            )
     return groups
+
+
+def _check_labels(samples: Samples) -> None:
+    """Raise where one of several labels is the same for a whole resample."""
+    if samples.classes is None or not samples.several:
+        return
+    constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
+    if constant.size:
+        raise ValueError(
+            f"Label {constant[0]} (counted from 0) is the same for all samples of a "
+            "resample: it is too rare, leave it out."
+        )
 
 
 def _given_weights(samples: Samples) -> Array:

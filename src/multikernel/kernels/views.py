@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._validation import OneOf, check_parameter
-from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.base import Kernel
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -16,7 +16,7 @@ from multikernel.kernels.columns import (
     resolve_indices,
     resolved_label,
 )
-from multikernel.kernels.dictionary import ListDictionary, told_apart
+from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.function import as_kernels
 from multikernel.kernels.optional import OptionalKernel
 
@@ -251,8 +251,3 @@ class ViewDictionary(ListDictionary):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "views", tuple(self.views))
-
-
-def view_names(kernels: Sequence[Kernel]) -> tuple[str, ...]:
-    """Return names of kernels, with numbers behind those that are there twice."""
-    return told_apart([kernel_name(kernel) for kernel in kernels])

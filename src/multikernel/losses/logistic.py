@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_expit, xlogy
+from scipy.special import expit, log_expit, xlog1py, xlogy
 
 from multikernel._typing import Array
 
@@ -32,7 +32,8 @@ class LogisticLoss:
         a = -y * u
         inside = (a >= 0.0) & (a <= 1.0)
         a = np.where(inside, a, 0.5)
-        entropy = np.asarray(xlogy(a, a) + xlogy(1.0 - a, 1.0 - a), dtype=np.float64)
+        # Large weights multiply what 1 - a would lose of a small a.
+        entropy = np.asarray(xlogy(a, a) + xlog1py(1.0 - a, -a), dtype=np.float64)
         return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:

@@ -8,7 +8,11 @@ import numpy as np
 
 from multikernel._typing import Array, Mask
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
-from multikernel.losses.coupled.base import CoupledLoss, SmoothCoupledLoss
+from multikernel.losses.coupled.base import (
+    CoupledLoss,
+    PolyhedralCoupledLoss,
+    SmoothCoupledLoss,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +133,19 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
         return loss.conjugate_gradient(y, u / self._like(y))
 
 
+class _WeightedPolyhedralCoupled(_WeightedCoupled):
+    """Adds the conjugate at the corners of the simplices."""
+
+    def corner_costs(self, y: Array) -> Array:
+        """Return those of the loss, as masses are weights times as large."""
+        return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
+
+
 _MIXINS: tuple[tuple[type, type[WeightedLoss]], ...] = (
     (SmoothConjugateLoss, _WeightedSmoothConjugate),
     (PolyhedralLoss, _WeightedPolyhedral),
     (SmoothCoupledLoss, _WeightedSmoothCoupled),
+    (PolyhedralCoupledLoss, _WeightedPolyhedralCoupled),
     (CoupledLoss, _WeightedCoupled),
 )
 

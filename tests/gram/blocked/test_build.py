@@ -5,8 +5,9 @@ import gc
 import numpy as np
 import pytest
 
-import multikernel.gram.blocked.build as build
+import multikernel.gram.blocked.files as files
 import multikernel.gram.blocked.plan as plan
+import multikernel.gram.blocked.search as search
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
 from multikernel.gram.blocked import (
@@ -17,6 +18,7 @@ from multikernel.gram.blocked import (
     refine_blocked,
 )
 from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.landmarks import row_keys
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.products import residual_bounds, traces
 from multikernel.kernels import (
@@ -55,6 +57,8 @@ def draw(n_samples=60):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_whole_sample_gives_the_factors_of_memory(normalize, weighted):
     X, weights = draw(), np.random.default_rng(1).uniform(0.5, 2.0, 60)
+    # Landmarks of blocks are chosen in the order that the numbers have.
+    X = X[np.argsort(row_keys(X))]
     weights = weights if weighted else None
     options = LowRank(tol=1e-6)
     given = {"normalize": normalize, "options": options}
@@ -107,6 +111,23 @@ def test_rows_that_the_sample_lacks_join_it():
     assert 9.0 in built.landmarks.X[built.landmarks.chosen[0], 0]
 
 
+def test_landmarks_do_not_depend_on_the_order_of_the_sample():
+    X = draw()
+    one = build_blocked(KERNELS, in_blocks(X)).landmarks
+    other = build_blocked(KERNELS, in_blocks(X, sample=X[::-1])).landmarks
+    for own, others in zip(one.chosen, other.chosen, strict=True):
+        np.testing.assert_array_equal(one.X[own], other.X[others])
+
+
+def test_rounding_is_no_reason_for_landmarks():
+    X = draw(300)
+    options = LowRank(tol=0.0)
+    stack = build_blocked(KERNELS, in_blocks(X), options=options).stack
+    whole = build_low_rank(KERNELS, X, options=options).stack
+    # Rows that join the sample may bring one that it has already.
+    assert np.all(stack.ranks <= 1.1 * whole.ranks + 2)
+
+
 @pytest.mark.parametrize("normalize", ["trace", ("center", "variance")])
 def test_refinement_keeps_scales_and_lowers_bounds(normalize):
     X = draw(200)
@@ -150,13 +171,29 @@ def test_refusals():
 
 def test_factors_before_normalisation_are_given_back(monkeypatch):
     seen = []
-    assembled = build._Search.assembled
+    assembled = search.Search.assembled
 
     def looking(self, blocks, scalings):
         gc.collect()
         seen.append(sum(isinstance(o, plan.RawBlock) for o in gc.get_objects()))
         return assembled(self, blocks, scalings)
 
-    monkeypatch.setattr(build._Search, "assembled", looking)
+    monkeypatch.setattr(search.Search, "assembled", looking)
     build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
     assert seen == [0]
+
+
+def test_factors_in_files_are_computed_twice(monkeypatch, tmp_path):
+    calls, compute = [], plan.KernelPlan.__call__
+
+    def counting(self, X, weights):
+        calls.append(X.shape[0])
+        return compute(self, X, weights)
+
+    monkeypatch.setattr(plan.KernelPlan, "__call__", counting)
+    monkeypatch.setattr(files, "BLOCK_ROWS", 20)
+    options = LowRank(folder=tmp_path)
+    rows = files.rows_for_files(draw(), options)
+    build_blocked(KERNELS, rows, normalize="trace", options=options)
+    # For the sums that scales are learnt from, and to be written.
+    assert sum(calls) == 2 * 60 * len(KERNELS)

@@ -14,6 +14,7 @@ import numpy as np
 from multikernel._typing import Indices
 from multikernel.estimators.data.samples import Copies, Samples
 from multikernel.gram.files import backing
+from multikernel.gram.landmarks import row_keys
 
 
 def in_order(samples: Samples) -> Samples:
@@ -78,10 +79,7 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 def _keys(samples: Samples) -> Any:
     """Return one value per sample, the same for the same data and label."""
-    table = np.column_stack([samples.X, samples.labels]).astype(np.float64)
-    table += 0.0  # there is one zero
-    # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
-    return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
+    return row_keys(np.column_stack([samples.X, samples.labels]))
 
 
 def distinct(samples: Samples) -> Samples:

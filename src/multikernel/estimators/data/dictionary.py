@@ -135,11 +135,11 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
         If the kernels are of another type.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
+    # Of rows in partitions a sample is seen, which the weights are not of.
     weights = weights if X is samples.X else None
     kernels, views = table.kernels, None
     if is_precomputed(kernels):
         return None
-    weights = samples.sample_weight
     if backing(X) is not None:
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)

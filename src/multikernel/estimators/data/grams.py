@@ -96,7 +96,9 @@ class Grams:
         -------
         grams : Grams
         """
-        X = self.X[chosen] if self.dictionary is not None else self.X
+        # A table in a file stays there where all of it is asked for.
+        every = np.array_equal(chosen, np.arange(self.rows.size))
+        X = self.X if every or self.dictionary is None else self.X[chosen]
         built = _build(self.dictionary, X, self.options, weights)
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
 
@@ -387,6 +389,9 @@ def build_raw_grams(
     # Factors are those of divided kernels, which learn nothing from the samples.
     early = "cosine" if thin and "cosine" in check_steps(options.normalize) else None
     plain = replace(options, normalize=early)
+    if isinstance(options.storage, LowRank) and options.storage.folder is not None:
+        # Parts have files of their own, so that nothing has to be held for all.
+        plain = replace(plain, storage="lazy")
     built = _build(dictionary, samples.X, plain, samples.weights)
     return Grams(built, samples.X, samples.rows, dictionary, options)
 

@@ -80,8 +80,8 @@ def settle_storage(
             f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
             f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
             f"{readable_seconds(choice.seconds)} and {readable_bytes(choice.n_bytes)}. "
-            'The page "Large data" of the documentation says what is quicker when; '
-            "verbose=1 shows progress.",
+            'The page "Memory and storage" of the documentation says what is quicker '
+            "when; verbose=1 shows progress.",
             LongFitWarning,
             stacklevel=5,
         )

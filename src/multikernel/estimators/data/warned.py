@@ -142,7 +142,7 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
     Warns
     -----
     DictionaryWarning
-        If kernels can only memorise (see `memorising_kernels`), if they are nearly
+        If kernels can only memorise (see `kernel_shapes`), if they are nearly
         constant, or if they stand on columns of which one hides the others.
     """
     said = [] if default else _useless(grams)

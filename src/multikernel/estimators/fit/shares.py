@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.blocked import BlockedStack
-from multikernel.gram.products import block_products
+from multikernel.gram.products import asked_once
 from multikernel.solvers import GreedyPath
 
 IMAGE_BYTES = 2**26
@@ -91,7 +91,7 @@ def described_terms(
     step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
     for start in range(0, active.size, step):
         part = slice(start, start + step)
-        images[part] = block_products(stack, active[part], coefs[part])
+        images[part] = asked_once(stack, active[part]).block_matvec(coefs[part])
     squares = np.einsum("mik,mik->km", coefs, images)
     shares = variance_shares(np.moveaxis(images, 0, 2), sample_weight)
     norms = np.sqrt(np.maximum(squares, 0.0))

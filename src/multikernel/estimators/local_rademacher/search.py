@@ -72,7 +72,7 @@ class TailCandidates:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
         recipe = self.build(training.samples.total_weight)
         sums = self._sums(training)
-        starts: Sequence[Solution | None] = [None] * len(training.samples.targets)
+        starts: Sequence[Solution | None] = [None] * len(training.problems(recipe))
         for j, theta in enumerate(self.thetas.tolist()):
             known = with_tails(recipe, sums, theta)
             for i, found in enumerate(self._path(known, training, watch, starts)):
@@ -94,7 +94,7 @@ class TailCandidates:
         i, j = divmod(best, self.thetas.size)
         sums, theta = self._sums(training), int(self.thetas[j])
         recipe = with_tails(self.build(training.samples.total_weight), sums, theta)
-        starts: Sequence[Solution | None] = [None] * len(training.samples.targets)
+        starts: Sequence[Solution | None] = [None] * len(training.problems(recipe))
         found, Cs = list(self._path(recipe, training, watch, starts)), self.Cs
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.

@@ -1,6 +1,11 @@
 """Losses of a whole row of decision values: their domains couple the classes."""
 
-from multikernel.losses.coupled.base import CoupledLoss, SmoothCoupledLoss, is_coupled
+from multikernel.losses.coupled.base import (
+    CoupledLoss,
+    PolyhedralCoupledLoss,
+    SmoothCoupledLoss,
+    is_coupled,
+)
 from multikernel.losses.coupled.crammer_singer import CrammerSingerLoss
 from multikernel.losses.coupled.domain import project_coupled
 from multikernel.losses.coupled.softmax import SoftmaxLoss
@@ -15,6 +20,7 @@ __all__ = [
     "COUPLED_LOSSES",
     "CoupledLoss",
     "CrammerSingerLoss",
+    "PolyhedralCoupledLoss",
     "SmoothCoupledLoss",
     "SoftmaxLoss",
     "is_coupled",

@@ -69,6 +69,15 @@ class SmoothCoupledLoss(CoupledLoss, Protocol):
         ...
 
 
+@runtime_checkable
+class PolyhedralCoupledLoss(CoupledLoss, Protocol):
+    """A coupled loss whose conjugate is linear on the simplex."""
+
+    def corner_costs(self, y: Array) -> Array:
+        """Return the conjugate at the corners, for each unit of p there."""
+        ...
+
+
 def is_coupled(loss: Loss) -> TypeGuard[CoupledLoss]:
     """Return whether a loss is a `CoupledLoss`.
 

@@ -52,6 +52,10 @@ class CrammerSingerLoss(SimplexDomain):
         p, inside = self._point(y, u)
         return np.where(inside, own_values(y, p)[:, 0] - 1.0, np.inf)
 
+    def corner_costs(self, y: Array) -> Array:
+        """Return zero at the corner of the own class, and minus one at others."""
+        return y - 1.0
+
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:

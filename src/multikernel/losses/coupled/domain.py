@@ -67,6 +67,18 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Ar
     return point[1]
 
 
+def centre_of_simplices(loss: CoupledLoss, y: Array, centre: bool) -> Array:
+    """Return a dual point strictly inside the domain; its classes sum to zero if asked.
+
+    Every sample has the masses that the classes have of all samples.
+    """
+    masses = loss.masses(y)
+    shares = (
+        masses @ y / masses.sum() if centre else np.full(y.shape[1], 1.0 / y.shape[1])
+    )
+    return np.asarray(masses[:, None] * (y - shares))
+
+
 def _distance(rho: Array, shift: Array, projected: Array) -> float:
     """Return the concave function of the shift, whose slope is the excess."""
     away = projected - rho

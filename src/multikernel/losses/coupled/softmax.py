@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax, xlogy
+from scipy.special import softmax, xlog1py, xlogy
 
 from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import smoothed_intercept
@@ -54,11 +54,14 @@ class SoftmaxLoss(SimplexDomain):
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy of the rows, infinity outside the simplex."""
         p, inside = self._point(y, u)
-        return np.where(inside, np.asarray(xlogy(p, p)).sum(axis=1), np.inf)
+        # Large weights multiply what p = 1 + u would lose of a small u.
+        own = xlog1py(p, np.clip(u, -1.0, 0.0))
+        entropy = np.where(y > 0.0, own, xlogy(p, p)).sum(axis=1)
+        return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log p, decision values whose probabilities these are."""
-        return np.asarray(np.log(y + u))
+        return np.where(y > 0.0, np.log1p(np.minimum(u, 0.0)), np.log(y + u))
 
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None

@@ -8,20 +8,28 @@ holds. Both go by elimination: with the blocks :math:`K_c` the changes are
 .. math:: \delta_c = K_c^{-1} (s_c - r + b_c 1),
 
 and the multipliers r, b solve a system of as many equations as there are such samples
-and classes.
+and classes. Where that leads through walls of the simplices the path bends there, as a
+projection on them does: all masses that vanish on the way do so at once.
 """
 
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
+from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.simplex_system import SimplexSystem
 
 SHIFT = 1e-12
 """This share of the trace is added to diagonals, which is above the rounding of their
 factorisations."""
 
 MOST_FACES = 10
-"""Systems of one call: each but the last ends where a mass vanishes."""
+"""Systems of one call: each but the last ends where masses vanish."""
+
+LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+"""Shares of a step that are tried where it leads through walls."""
+
+PROJECT = "multikernel.linalg.simplex", "project_simplex"
 
 
 def torn_samples(masses: Array) -> Indices:
@@ -60,88 +68,46 @@ def minimise_on_face(
             change, b = _direction(K, scores, free, left)
         except np.linalg.LinAlgError:
             break
-        falling = change < 0.0
-        room = np.full_like(masses, np.inf)
-        room[falling] = -masses[falling] / change[falling]
-        step = min(1.0, float(room.min()))
-        masses = np.where(room <= step, 0.0, np.maximum(masses + step * change, 0.0))
-        scores = scores - (step * change) @ K
-        left = (1.0 - step) * left
-        if step == 1.0:
-            return masses, shift + b, True
+        if np.all(masses + change >= 0.0):
+            return masses + change, shift + b, True
+        moved = _bent(masses, change, scores + b[:, None], K)
+        if moved is None:
+            break
+        scores = scores - (moved - masses) @ K
+        left = left - (moved - masses).sum(axis=1)[: left.size]
+        masses = moved
         free &= masses > 0.0
         if not np.any(free.sum(axis=0) > 1):
             break
     return masses, shift, False
 
 
+def _bent(masses: Array, change: Array, scores: Array, K: Array) -> Array | None:
+    """Return the best masses on a path that bends at the walls, None if none is better.
+
+    Of the objective for fixed intercepts, which the whole change minimises.
+    """
+    totals, best, least = masses.sum(axis=0), None, 0.0
+    for length in LENGTHS:
+        rows = np.ascontiguousarray((masses + length * change).T)
+        moved = compiled(*PROJECT)(rows, totals).T
+        way = moved - masses
+        value = 0.5 * float(np.vdot(way @ K, way)) - float(np.vdot(scores, way))
+        if value < least:
+            best, least = moved, value
+    return best
+
+
 def _direction(
     K: Array, scores: Array, free: Mask, excess: Array
 ) -> tuple[Array, Array]:
     """Return the changes of the free masses to the minimum, and of the intercepts."""
-    changes, shifts = respond(K, scores[None], free, excess[None])
-    return changes[0], shifts[0]
-
-
-def respond(K: Array, scores: Array, free: Mask, excess: Array) -> tuple[Array, Array]:
-    """Return what free masses, and the intercepts, do where scores change.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_rows, n_rows)
-        The Gram matrix of samples with mass on several classes.
-    scores : ndarray of shape (n_changes, n_classes, n_rows)
-        Several changes, each for itself.
-    free : ndarray of bool, shape (n_classes, n_rows)
-        The positive masses.
-    excess : ndarray of shape (n_changes, n_classes) or (n_changes, 0)
-        What the masses of each class are to take up; empty without an intercept.
-
-    Returns
-    -------
-    changes : ndarray of shape (n_changes, n_classes, n_rows)
-    shifts : ndarray of shape (n_changes, n_classes)
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a system has no factor.
-    """
-    n_changes, n_classes, n_rows = scores.shape
-    size = n_rows + excess.shape[1]
-    system, sides = np.zeros((size, size)), np.zeros((size, n_changes))
-    sides[n_rows:] = excess.T
     members = [np.flatnonzero(own) for own in free]
     inverses = [_inverse(K[np.ix_(own, own)]) for own in members]
-    for c, (own, inverse) in enumerate(zip(members, inverses, strict=True)):
-        response = inverse @ scores[:, c, own].T
-        system[np.ix_(own, own)] += inverse
-        sides[own] += response
-        if excess.size:
-            sums = inverse.sum(axis=1)
-            system[own, n_rows + c] -= sums
-            system[n_rows + c, own] -= sums
-            system[n_rows + c, n_rows + c] = sums.sum()
-            sides[n_rows + c] -= response.sum(axis=0)
-    # Rows without a free mass, and classes that no sample can leave, stay.
-    alone = np.flatnonzero(system.diagonal() == 0.0)
-    system[alone, alone], sides[alone] = 1.0, 0.0
-    if excess.size:
-        # One constant for all rows and classes changes nothing.
-        corner = system[n_rows:, n_rows:]
-        corner += float(corner.diagonal().mean()) / n_classes
-    ridge = np.full(size, SHIFT * float(system.diagonal().mean()))
-    found = solve_shifted(system, sides, ridge, None).T
-    rows, shifts = found[:, :n_rows], np.zeros((n_changes, n_classes))
-    shifts[:, : excess.shape[1]] = found[:, n_rows:]
-    changes = np.zeros_like(scores)
-    for c, (own, inverse) in enumerate(zip(members, inverses, strict=True)):
-        moved = scores[:, c, own] - rows[:, own] + shifts[:, [c]]
-        changes[:, c, own] = moved @ inverse
-    # Rounding must not move what rows sum to.
-    counts = np.maximum(free.sum(axis=0), 1)
-    changes -= np.where(free, changes.sum(axis=1, keepdims=True) / counts, 0.0)
-    return changes, shifts
+    stays = np.zeros((len(K), len(members)))
+    system = SimplexSystem(stays, members, inverses, centred=excess.size > 0)
+    changes, shifts = system.solve(scores.T[None], excess if excess.size else None)
+    return np.ascontiguousarray(changes[0].T), -shifts[0]
 
 
 def _inverse(K: Array) -> Array:

@@ -13,7 +13,9 @@ from multikernel.gram.expansions import expansion_length, own_expansions
 from multikernel.gram.part import viewed
 from multikernel.gram.products import held_numbers
 from multikernel.linalg.threads import with_one_blas_thread
+from multikernel.losses import is_coupled
 from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.coupled.domain import centre_of_simplices
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.incumbent import Incumbent, Model, evaluated
@@ -184,9 +186,12 @@ class WorkingSet:
         start there Newton's steps were as short as from a corner.
         """
         problem = self.problem
-        middle = constant_model(problem).dual
-        if not isinstance(problem.loss, SmoothConjugateLoss):
-            middle *= 0.5
+        if is_coupled(problem.loss):
+            middle = centre_of_simplices(problem.loss, problem.y, problem.fit_intercept)
+        else:
+            middle = constant_model(problem).dual
+            if not isinstance(problem.loss, SmoothConjugateLoss):
+                middle *= 0.5
         share = min(SHRINK, self.incumbent.gap)
         return (1.0 - share) * project_dual(problem, self.rho) + share * middle
 

@@ -27,9 +27,9 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
 from multikernel.gram.products import (
+    asked_once,
     held_numbers,
     images_of_sparse,
-    quadratic_forms_of,
 )
 from multikernel.problem import Problem
 from multikernel.solvers.spicy.remembered import Span
@@ -116,7 +116,7 @@ class DualNorms:
         # After a whole pass this removes rounding only, so it is left to the few
         # kernels that decide a late certificate.
         if 0 < doubtful.size <= SUBSET * forms.size:
-            exact = quadratic_forms_of(self.gram, doubtful, rho)
+            exact = asked_once(self.gram, doubtful).quadratic_forms(rho)
             if exact.min() < 0.0:
                 check_forms(self.gram.take(doubtful), exact, rho, doubtful)
             forms[doubtful] = exact

@@ -21,11 +21,11 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.losses import SmoothCoupledLoss
+from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel, newton_step
-from multikernel.solvers.spicy.simplex_side import SimplexSide
+from multikernel.solvers.spicy.simplex_side import BarrierSimplexSide, SmoothSimplexSide
 from multikernel.solvers.spicy.tuning import (
     CLOSE,
     INTERIOR,
@@ -428,7 +428,9 @@ class CornerSide:
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
     """Return the side for a loss, starting strictly inside at `rho`."""
     if isinstance(loss, SmoothCoupledLoss):
-        return SimplexSide(loss, y, rho)
+        return SmoothSimplexSide(loss, y, rho)
+    if isinstance(loss, PolyhedralCoupledLoss):
+        return BarrierSimplexSide(loss, y, rho, gap)
     if isinstance(loss, SmoothConjugateLoss):
         if np.isfinite(walls(loss, y)).any():
             return BoundedSide(loss, y, rho, gap)

@@ -1,46 +1,36 @@
-r"""The side of a loss of all classes at once, whose dual points lie on simplices.
+r"""The sides of losses of all classes at once, whose dual points lie on simplices.
 
-With :math:`p_i = w_i e_{y_i} - \rho_i`, positive and of sum :math:`w_i`, Newton's step
-d minimises
-
-.. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{p_{ic}} + g^\top d
-
-over the d whose rows sum to zero, and whose columns do what an intercept asks for. The
-Hessian of the softmax, :math:`W_i = \operatorname{diag}(p_i) - p_i p_i^\top / w_i`, has
-the root :math:`R_i = \operatorname{diag}(p_i)^{1/2} (I - q_i q_i^\top)` with
-:math:`q_i = (p_i / w_i)^{1/2}`, so that d = R z turns the system into
-
-.. math:: (I + R^\top H R) z = -R^\top g ,
-
-whose eigenvalues are at least one, however small a probability is. Conjugate gradients
-solve it by products of H with a matrix of a column per class [1]_: no system over all
-samples and classes is set up, and none is factorised.
-
-References
-----------
-.. [1] Böhning (1992). Multinomial logistic regression algorithm. Annals of the
-   Institute of Statistical Mathematics 44, 197-200.
+A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
+conjugate of the softmax keeps off the boundary by itself. That of Crammer and Singer's
+hinge is linear, so that multipliers :math:`\zeta` do, on the central path
+:math:`\zeta p = \mu` with a :math:`\mu` that vanishes with the duality gap, as those of
+`BarrierSide` do for boxes.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.losses.coupled import SmoothCoupledLoss
-from multikernel.solvers.spicy.quadratic_model import JointHessian, QuadraticModel
-from multikernel.solvers.spicy.tuning import FORCING, INTERIOR, MOST_PRODUCTS
+from multikernel.losses import CoupledLoss, PolyhedralCoupledLoss, SmoothCoupledLoss
+from multikernel.solvers.spicy.constrained_step import constrained_step
+from multikernel.solvers.spicy.quadratic_model import QuadraticModel
+from multikernel.solvers.spicy.tuning import (
+    FORCING,
+    INTERIOR,
+    LOOSE,
+    TIGHT_FORCING,
+    TIGHT_LOOSE,
+)
 
 SMALLEST = 1e-15
-"""Share of a row's mass that a probability has at least: rounding of the others."""
+"""Share of a row's mass that an entry of p has at least: rounding of the others."""
 
 
 class SimplexSide:
-    """The side of a coupled loss with a differentiable conjugate.
+    """A point of simplices, and steps inside them.
 
     Parameters
     ----------
-    loss : SmoothCoupledLoss
+    loss : CoupledLoss
         The loss.
     y : ndarray of shape (n_samples, n_classes)
         Targets, one-hot.
@@ -48,16 +38,55 @@ class SimplexSide:
         A point of the domain; it is moved off the boundary.
     """
 
-    def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
-        self.loss, self.y = loss, y
-        self.masses = loss.masses(y)[:, None]
+    def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
+        self.y, self.masses = y, loss.masses(y)[:, None]
         self.step = np.zeros_like(rho)
-        self._p = self._kept(self.masses * y - rho)
+        self.p = self.kept(self.masses * y - rho)
 
     @property
     def rho(self) -> Array:
         """Return the point."""
-        return np.asarray(self.masses * self.y - self._p)
+        return np.asarray(self.masses * self.y - self.p)
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        self.step = step
+        return min(1.0, INTERIOR * _reach(self.p, -step))
+
+    def move(self, length: float) -> None:
+        """Go along the direction."""
+        self.p = self.moved(length)
+
+    def again(self) -> None:
+        """Return None: a scaled dual point is the better start."""
+
+    def sturdier(self) -> None:
+        """Return None."""
+
+    def moved(self, length: float) -> Array:
+        """Return the p of the point `length` times the direction away."""
+        return self.kept(self.p - length * self.step)
+
+    def kept(self, p: Array) -> Array:
+        """Return the point with rows of the right sums, off the boundary."""
+        p = np.maximum(p, SMALLEST * self.masses)
+        return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
+
+
+class SmoothSimplexSide(SimplexSide):
+    """The side of a coupled loss with a differentiable conjugate.
+
+    Parameters
+    ----------
+    loss : SmoothCoupledLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples, n_classes)
+        See `SimplexSide`.
+    """
+
+    def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
+        super().__init__(loss, y, rho)
+        self.loss = loss
 
     def center(self, gap: float) -> None:
         """Do nothing: the conjugate is exact."""
@@ -69,116 +98,82 @@ class SimplexSide:
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step, but for a share of the residual."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
-        root = _Root(np.sqrt(self._p), np.sqrt(self._p / self.masses))
-        step, shift = _constrained_step(root, model, pull + model.gradient)
+        step, shift = constrained_step(self.p, model, pull, LOOSE, FORCING)
         return self._off_the_wall(step), shift
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        u = self.moved(length) - self.masses * self.y
+        return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
 
     def _off_the_wall(self, step: Array) -> Array:
         """Return the step, which must not stop at what is next to nothing already."""
-        small = self._p <= np.sqrt(SMALLEST) * self.masses
-        bounded = np.where(small, np.minimum(step, INTERIOR * self._p), step)
-        largest = np.argmax(self._p, axis=1)[:, None]
+        small = self.p <= np.sqrt(SMALLEST) * self.masses
+        bounded = np.where(small, np.minimum(step, INTERIOR * self.p), step)
+        largest = np.argmax(self.p, axis=1)[:, None]
         excess = bounded.sum(axis=1, keepdims=True)
         own = np.take_along_axis(bounded, largest, axis=1) - excess
         np.put_along_axis(bounded, largest, own, axis=1)
         return np.asarray(bounded)
 
-    def aim(self, step: Array) -> float:
-        """Set the direction; return the longest multiple of it, at most 1, allowed."""
-        self.step = step
-        falling = step > 0.0
-        if not falling.any():
-            return 1.0
-        return min(1.0, INTERIOR * float(np.min(self._p[falling] / step[falling])))
 
-    def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
-        u = self._kept(self._p - length * self.step) - self.masses * self.y
-        return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
-
-    def move(self, length: float) -> None:
-        """Go along the direction."""
-        self._p = self._kept(self._p - length * self.step)
-
-    def again(self) -> None:
-        """Return None: a scaled dual point is the better start."""
-
-    def sturdier(self) -> None:
-        """Return None."""
-
-    def _kept(self, p: Array) -> Array:
-        """Return the point with rows of the right sums, off the boundary."""
-        p = np.maximum(p, SMALLEST * self.masses)
-        return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Root:
-    """The roots R of the Hessians of all rows.
+class BarrierSimplexSide(SimplexSide):
+    """The side of a coupled loss whose conjugate is linear: kept off the boundary.
 
     Parameters
     ----------
-    roots : ndarray of shape (n_samples, n_classes)
-        Of the probabilities.
-    unit : ndarray of shape (n_samples, n_classes)
-        The unit vectors q.
+    loss : PolyhedralCoupledLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples, n_classes)
+        Targets, and a point strictly inside the domain.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first barrier.
     """
 
-    roots: Array
-    unit: Array
+    def __init__(
+        self, loss: PolyhedralCoupledLoss, y: Array, rho: Array, gap: float
+    ) -> None:
+        super().__init__(loss, y, rho)
+        self.costs = loss.corner_costs(y)
+        self.barrier = gap / self.p.size
+        self.zeta = self.barrier / self.p
+        self.dual_direction = np.zeros_like(self.zeta)
+        self.dual_reach = 1.0
 
-    def times(self, z: Array) -> Array:
-        """Return R z."""
-        return np.asarray(self.roots * self._off(z))
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.barrier = min(self.barrier, gap / self.p.size)
 
-    def transposed(self, v: Array) -> Array:
-        """Return R^T v."""
-        return self._off(self.roots * v)
+    def slack(self) -> float:
+        """Return the complementarity on the central path, mu for every entry of p."""
+        return self.barrier * self.p.size
 
-    def _off(self, z: Array) -> Array:
-        inner = np.einsum("ic,ic->i", self.unit, z)
-        return np.asarray(z - self.unit * inner[:, None])
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return Newton's step after eliminating the multipliers."""
+        pull = self.barrier / self.p - self.costs
+        softness = self.p / self.zeta
+        return constrained_step(softness, model, pull, TIGHT_LOOSE, TIGHT_FORCING)
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of the point and the multipliers; stay inside."""
+        self.dual_direction = (self.barrier + self.zeta * step) / self.p - self.zeta
+        self.dual_reach = INTERIOR * _reach(self.zeta, self.dual_direction)
+        return super().aim(step)
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        slopes = self.barrier / self.moved(length) - self.costs
+        return float(np.vdot(slopes, self.step))
+
+    def move(self, length: float) -> None:
+        """Go along the directions; multipliers keep near the central path."""
+        super().move(length)
+        share = min(1.0, self.dual_reach)
+        moved, centered = self.zeta + share * self.dual_direction, self.barrier / self.p
+        self.zeta = np.clip(moved, 1e-4 * centered, 1e4 * centered)
 
 
-def _constrained_step(
-    root: _Root, model: QuadraticModel, gradient: Array
-) -> tuple[Array, Array]:
-    """Return the step of projected conjugate gradients, and the intercepts' change."""
-    hessian, n_classes = model.hessian, gradient.shape[1]
-    assert isinstance(hessian, JointHessian)
-    inverse: Array = np.zeros((n_classes, n_classes), dtype=np.float64)
-    if model.excess is not None:
-        diagonal = np.diag((root.roots**2).sum(axis=0))
-        shares = root.roots * root.unit
-        inverse = np.asarray(np.linalg.pinv(diagonal - shares.T @ shares))
-
-    def multipliers(z: Array) -> Array:
-        """Return what all rows of a vector have in common, as a constant each class."""
-        return np.asarray(inverse @ root.times(z).sum(axis=0))
-
-    def projected(z: Array) -> Array:
-        """Return a vector whose step leaves the sums of the classes."""
-        return np.asarray(z - root.transposed(multipliers(z)[None]))
-
-    z, image = np.zeros_like(gradient), np.zeros_like(gradient)
-    if model.excess is not None:
-        z = root.transposed(-(inverse @ model.excess)[None])
-        image = hessian.times(root.times(z))
-    residual = projected(-root.transposed(gradient + image) - z)
-    way, square = residual, float(np.vdot(residual, residual))
-    least = FORCING**2 * square
-    for _ in range(MOST_PRODUCTS):
-        if not square > least:
-            break
-        own = hessian.times(root.times(way))
-        bend = projected(way + root.transposed(own))
-        curvature = float(np.vdot(way, bend))
-        if not curvature > 0.0:
-            raise np.linalg.LinAlgError("The Hessian is not positive definite.")
-        length = square / curvature
-        z, image = z + length * way, image + length * own
-        residual = residual - length * bend
-        before, square = square, float(np.vdot(residual, residual))
-        way = residual + (square / before) * way
-    shift = -multipliers(root.transposed(gradient + image) + z)
-    return root.times(z), shift
+def _reach(point: Array, step: Array) -> float:
+    """Return the multiple of a step at which the first entry is zero."""
+    falling = step < 0.0
+    return float(np.min(-point[falling] / step[falling], initial=np.inf))

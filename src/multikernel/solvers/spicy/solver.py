@@ -5,18 +5,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from multikernel.losses import SmoothCoupledLoss
+from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.base import Walk, check_supported
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.recorder import Recorder, metered
-from multikernel.solvers.spicy.joint import JointWalk, JointWeights, is_joint_hinge
 from multikernel.solvers.spicy.outer import WorkingSet
 from multikernel.solvers.spicy.screening import screening
 from multikernel.solvers.spicy.steps import StepByStep
 from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
+
+TREATED = (
+    SmoothConjugateLoss | PolyhedralLoss | SmoothCoupledLoss | PolyhedralCoupledLoss
+)
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,7 @@ class SpicyMKL:
 
     Minimises :math:`\sum_i \ell(y_i, f(x_i)) + \Omega(\|f_1\|, \dots, \|f_M\|)` for a
     regulariser with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
-    conjugate is twice differentiable or piecewise linear. The hinge of all classes at
-    once has a way of its own, see `JointWeights`. Outer steps pass over all
+    conjugate is twice differentiable or piecewise linear. Outer steps pass over all
     kernels, certify the duality gap of the whole problem and add violators to the
     working set; on the working set the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
@@ -75,10 +77,7 @@ class SpicyMKL:
                 "SpicyMKL needs a regulariser with a separable prox, such as BlockL1 "
                 f"or BlockElasticNet, got {type(problem.regularizer).__name__}."
             )
-        if is_joint_hinge(problem.loss):
-            return self._joint.unsupported(problem)
-        kinds = SmoothConjugateLoss | PolyhedralLoss | SmoothCoupledLoss
-        if not isinstance(problem.loss, kinds):
+        if not isinstance(problem.loss, TREATED):
             return (
                 "SpicyMKL needs a loss whose conjugate is twice differentiable or "
                 f"piecewise linear, got {type(problem.loss).__name__}."
@@ -114,8 +113,6 @@ class SpicyMKL:
             If a negative quadratic form is met.
         """
         check_supported(self, problem)
-        if is_joint_hinge(problem.loss):
-            return self._joint.solve(problem, init, callback)
         incumbent = Incumbent(*metered(problem, callback), PATIENCE, PROGRESS)
         search = WorkingSet(incumbent, screening(incumbent.problem))
         search.start(init)
@@ -146,8 +143,6 @@ class SpicyMKL:
         -------
         solutions : list of Solution
         """
-        if is_joint_hinge(problem.loss):
-            return self._joint.solve_path(problem, regularizers, callback)
         problem, recorder = metered(problem, callback)
         bounds = screening(problem)
         solutions: list[Solution] = []
@@ -184,13 +179,7 @@ class SpicyMKL:
         walk : Walk
             Its steps are certified for their regulariser, as in `solve`.
         """
-        if is_joint_hinge(problem.loss):
-            return JointWalk(problem, init)
         return StepByStep(problem, init)
-
-    @property
-    def _joint(self) -> JointWeights:
-        return JointWeights(self.tol, self.max_iter)
 
     def _run(self, search: WorkingSet) -> Solution:
         """Step until there is a reason to stop."""

@@ -1,0 +1,89 @@
+"""What the pages of the benchmarks say about four questions, as one picture."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+# Sphinx runs this from its folder, and tells no name.
+HERE = Path(globals().get("__file__", "choosing.py")).resolve()
+BENCHMARKS = HERE.parents[2] / "benchmarks"
+
+
+def table(page, heading, first):
+    """Return the rows of the first table after a heading with a first column."""
+    text = (BENCHMARKS / page).read_text(encoding="utf-8").split(heading, 1)[1]
+    text = text[text.index(f"| {first} |") :].split("\n\n", 1)[0]
+    lines = [line.split("|")[1:-1] for line in text.splitlines()]
+    columns, _, *rows = [[cell.strip(" *") for cell in line] for line in lines]
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def number(cell):
+    """Return the first number of a cell."""
+    return float(re.findall(r"\d+\.?\d*", cell)[0])
+
+
+figure, axes = plt.subplots(2, 2, figsize=(9.5, 7.0), layout="constrained")
+(mixed, inputs), (spectra, tables) = axes
+
+rows = table("papers/group_omp/RESULTS.md", "## Figure 1", "noise kernels")
+noise = [number(row["noise kernels"]) for row in rows]
+for name, label in {
+    "MKL-GOMP": "MKL-GOMP",
+    "p = 1": "lp-norm, p = 1",
+    "p = 2": "lp-norm, p = 2",
+    "p = inf": "unweighted sum",
+}.items():
+    mixed.plot(noise, [number(row[name]) for row in rows], "o-", label=label)
+mixed.set(
+    title="One linear kernel a feature, 50 samples",
+    xlabel="noise kernels, %",
+    ylabel="test error, %",
+)
+mixed.legend(fontsize="small")
+
+rows = table("papers/hkl/RESULTS.md", "## Table 1", "set")
+rows = [row for row in rows if row["kernel"] == "pol4" and row["MKL"]]
+places = np.arange(len(rows))
+for shift, name, label in ((-0.2, "MKL", "a kernel a column"), (0.2, "HKL", "HKL")):
+    errors = [number(row[name]) / number(row["MKL"]) for row in rows]
+    inputs.bar(places + shift, errors, 0.4, label=label)
+names = [row["set"].replace("pumadyn-32", "pumadyn ") for row in rows]
+inputs.set_xticks(places, names, rotation=30, ha="right")
+inputs.set(
+    title="Interactions of inputs", ylabel="squared error, relative", ylim=(0.0, 1.25)
+)
+inputs.legend(fontsize="small", ncols=2, loc="upper center")
+
+rows = table("papers/local_rademacher/RESULTS.md", "### generated", "n")
+sizes = [number(row["n"]) for row in rows]
+for name, label in {
+    "conv": "local Rademacher",
+    "unif": "unweighted sum",
+    "l2": "lp-norm, p = 2",
+    "l1": "lp-norm, p = 1",
+}.items():
+    spectra.plot(sizes, [number(row[name]) for row in rows], "o-", label=label)
+spectra.set(
+    title="Informative kernels with short spectra",
+    xlabel="training samples",
+    ylabel="AUC, %",
+    xscale="log",
+)
+spectra.legend(fontsize="small")
+
+rows = table("defaults/RESULTS.md", "## Dictionaries", "dictionary")
+rows = {row["dictionary"]: row for row in rows}
+methods = ("SpicyMKL", "MKL-GOMP", "LpMKL 4/3", "sum")
+places = np.arange(len(methods))
+for shift, name, label in (
+    (-0.2, "linear", "a linear kernel"),
+    (0.2, "all: 1/2 1 2, columns: 1", "the default dictionary"),
+):
+    accuracy = [100.0 * number(rows[name][method]) for method in methods]
+    tables.bar(places + shift, accuracy, 0.4, label=label)
+tables.set_xticks(places, methods)
+tables.set(title="Nine small tables", ylabel="mean test accuracy, %", ylim=(70.0, 85.0))
+tables.legend(fontsize="small", ncols=2, loc="upper center")

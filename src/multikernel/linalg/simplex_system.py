@@ -1,0 +1,169 @@
+r"""Quadratic programs over directions within simplices, by elimination.
+
+Rows of a direction z sum to zero, and columns to given numbers where there is an
+intercept. With a matrix M that has a block for some entries of every column, and a
+diagonal for all others, the least of :math:`\tfrac12 z^\top M z - r^\top z` is
+
+.. math:: z = M^{-1} (r - \lambda 1^\top - 1 b^\top)
+
+with multipliers of the rows and columns. Those of rows that are in no block follow from
+b, so that the system is of the size of the others and of the columns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from multikernel._typing import Array, Indices
+
+SOLVES = 2
+"""Multipliers are found, and found again for what rounding has left of the sums."""
+
+RIDGE = 1e-14
+"""This share is added to the scaled diagonal of the multipliers' system: its
+rounding."""
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexSystem:
+    """A matrix M, and what rows and columns of its solutions sum to.
+
+    Parameters
+    ----------
+    softness : ndarray of shape (n_rows, n_columns)
+        The inverse of the diagonal; zero in blocks, and for entries that stay.
+    members : sequence of ndarray of int
+        The rows of the block of every column.
+    inverses : sequence of ndarray of shape (n_members, n_members)
+        The inverse of the block of every column.
+    centred : bool
+        Whether the sums of columns are given.
+    """
+
+    softness: Array
+    members: Sequence[Indices]
+    inverses: Sequence[Array]
+    centred: bool
+
+    def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
+        """Return minima for some right-hand sides, and the columns' multipliers.
+
+        Parameters
+        ----------
+        sides : ndarray of shape (n_sides, n_rows, n_columns)
+            The right-hand sides r.
+        sums : ndarray of shape (n_columns,), optional
+            What columns of the minima sum to; zero by default.
+
+        Returns
+        -------
+        minima : ndarray of shape (n_sides, n_rows, n_columns)
+        shifts : ndarray of shape (n_sides, n_columns)
+            The multipliers b.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the system of the multipliers has no factor.
+        """
+        # Near an optimum the entries of a row are alike; what they share has no effect
+        # but to drown the rest in rounding.
+        left = sides - (sides * self._shares).sum(axis=2, keepdims=True)
+        shifts = np.zeros((len(sides), sides.shape[2]))
+        for _ in range(SOLVES):
+            z = self._times(left)
+            excess = z.sum(axis=1) - (0.0 if sums is None else sums)
+            rows, columns = self._multipliers(z.sum(axis=2), excess)
+            left -= rows[:, :, None] + columns[:, None]
+            shifts += columns
+        z = self._times(left)
+        return z - self._shares * z.sum(axis=2, keepdims=True), shifts
+
+    def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
+        """Return those that take off what rows and columns sum to."""
+        together, alone = self._rows
+        s, totals, count = self.softness[alone], self._totals, together.size
+        target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
+        factor, scale = self._factor
+        target = target[:, : scale.size]  # of rows only where columns are free
+        found = np.zeros((len(rows), count + columns.shape[1]))
+        found[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
+        multipliers, shifts = np.empty(rows.shape), found[:, count:]
+        multipliers[:, together] = found[:, :count]
+        multipliers[:, alone] = (rows[:, alone] - shifts @ s.T) / totals
+        return multipliers, shifts
+
+    def _times(self, sides: Array) -> Array:
+        """Return M^-1 times right-hand sides."""
+        product = self.softness * sides
+        for c, own, inverse in self._blocks():
+            product[:, own, c] = sides[:, own, c] @ inverse
+        return np.asarray(product)
+
+    def _blocks(self) -> Iterator[tuple[int, Indices, Array]]:
+        """Return column, rows and inverse of every block."""
+        columns = range(len(self.members))
+        return zip(columns, self.members, self.inverses, strict=True)
+
+    @cached_property
+    def _shares(self) -> Array:
+        """Return how soft entries are, as shares of their rows."""
+        soft = self.softness.copy()
+        for c, own, inverse in self._blocks():
+            soft[own, c] = inverse.diagonal()
+        return np.asarray(soft / np.maximum(soft.sum(axis=1, keepdims=True), TINY))
+
+    @cached_property
+    def _rows(self) -> tuple[Indices, Indices]:
+        """Return the rows that are in a block, and the others."""
+        inside = np.zeros(len(self.softness), dtype=bool)
+        for own in self.members:
+            inside[own] = True
+        return np.flatnonzero(inside), np.flatnonzero(~inside)
+
+    @cached_property
+    def _totals(self) -> Array:
+        """Return the softness of every row that is in no block."""
+        return np.asarray(np.maximum(self.softness[self._rows[1]].sum(axis=1), TINY))
+
+    @cached_property
+    def _factor(self) -> tuple[tuple[Array, bool], Array]:
+        """Return the factor of the multipliers' scaled system, and the scale."""
+        system = self._system()
+        # Rows without an entry that moves, and columns that no row can leave, stay.
+        diagonal = system.diagonal()
+        roots = np.sqrt(np.maximum(diagonal, TINY))
+        scale = np.where(diagonal > 0.0, 1.0 / roots, 0.0)
+        system *= scale[:, None] * scale
+        system[np.diag_indices(scale.size)] = 1.0 + RIDGE
+        return cho_factor(system, lower=True, overwrite_a=True), scale
+
+    def _system(self) -> Array:
+        """Return the matrix of the multipliers, of rows in blocks and of columns."""
+        together, alone = self._rows
+        n_rows, n_columns = together.size, self.softness.shape[1]
+        places = np.zeros(len(self.softness), dtype=np.intp)
+        places[together] = np.arange(n_rows)
+        s, lone = self.softness[together], self.softness[alone]
+        system = np.zeros((n_rows + n_columns, n_rows + n_columns))
+        system[np.arange(n_rows), np.arange(n_rows)] = s.sum(axis=1)
+        system[:n_rows, n_rows:] = s
+        system[n_rows:, n_rows:] = np.diag(self.softness.sum(axis=0))
+        system[n_rows:, n_rows:] -= (lone / self._totals[:, None]).T @ lone
+        for c, own, inverse in self._blocks():
+            sums = inverse.sum(axis=0)
+            system[np.ix_(places[own], places[own])] += inverse
+            system[places[own], n_rows + c] += sums
+            system[n_rows + c, n_rows + c] += sums.sum()
+        if not self.centred:
+            return np.asarray(system[:n_rows, :n_rows])
+        system[n_rows:, :n_rows] = system[:n_rows, n_rows:].T
+        # One constant for all rows and columns changes nothing.
+        corner = system[n_rows:, n_rows:]
+        corner += float(corner.diagonal().mean()) / n_columns
+        return system
