@@ -17,6 +17,7 @@ for several classes, macro Matthews correlation for several labels per sample.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -228,7 +229,7 @@ def main() -> None:
     task = options(__doc__)
     makers = list(SETS.values())[-1:] if task.smoke else list(SETS.values())
     rows = task.load("figure2")
-    kernel_sets = [make() for make in makers]
+    kernel_sets = [] if task.draw else [make() for make in makers]
     for number in range(1 if task.smoke else N_SPLITS):
         for kernels in kernel_sets:
             done = {
@@ -239,8 +240,18 @@ def main() -> None:
             for row in one_split(kernels, number, done):
                 rows.append(row)
                 task.save("figure2", rows)
-    print_markdown(list(table(rows)))
-    plot(task, rows)
+    whole = complete(rows)
+    if whole:
+        print_markdown(list(table(whole)))
+        plot(task, whole)
+
+
+def complete(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the splits that all methods have been run on."""
+    counts = Counter((row["data"], row["split"]) for row in rows)
+    order = list(SETS)
+    whole = [r for r in rows if counts[r["data"], r["split"]] == len(METHODS)]
+    return sorted(whole, key=lambda row: (order.index(row["data"]), row["split"]))
 
 
 def one_split(
@@ -301,7 +312,8 @@ def table(rows: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
         line = {"data": data, "splits": str(n_splits), "measure": first["measure"]}
         for method in METHODS:
             scores = 100.0 * column(rows, data, method, "score")
-            line[method] = f"{scores.mean():.1f} ± {scores.std():.1f}"
+            spread = f" ± {scores.std():.1f}" * (n_splits > 1)
+            line[method] = f"{scores.mean():.1f}{spread}"
         line["candidates"] = str(first["n_candidates"])
         greedy_kernels = column(rows, data, "MKL-GOMP", "n_kernels")
         line["kernels GOMP"] = f"{greedy_kernels.mean():.1f}"

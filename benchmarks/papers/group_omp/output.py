@@ -44,6 +44,7 @@ class Options:
 
     smoke: bool
     output: Path
+    draw: bool = False
 
     def save(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write rows, and what they were measured with, to results/NAME.json."""
@@ -90,10 +91,11 @@ def options(description: str) -> Options:
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, seconds")
     parser.add_argument("--output", type=Path, help="folder for results and figures")
+    parser.add_argument("--draw", action="store_true", help="only what is saved")
     found = parser.parse_args()
     # Smoke figures must not overwrite measurements.
     default = HERE / "smoke" if found.smoke else HERE
-    return Options(found.smoke, found.output or default)
+    return Options(found.smoke, found.output or default, found.draw)
 
 
 def print_markdown(rows: Sequence[Mapping[str, str]]) -> None:

@@ -138,15 +138,15 @@ def test_a_warm_start_goes_on():
 def test_it_is_the_closed_form_of_dual_averaging():
     """A literal epoch with explicit features, the update as the paper has it."""
     rng = np.random.default_rng(5)
-    features = rng.standard_normal((6, 27, 3))
-    penalty = SparseBlockNorm(3.0, 0.2, ufo_exponent(6))
+    penalty = SparseBlockNorm(12.0, 0.6, ufo_exponent(6))
+    labels, n = the_problem(penalty).y.argmax(axis=1), 27
+    features = rng.standard_normal((6, n, 3))
+    features[:3] += np.eye(3)[labels]
     grams = features @ features.transpose(0, 2, 1)
-    problem = the_problem(penalty, grams=grams)
-    found = UFOMKL(1e-9, 1).solve(problem)
+    found = UFOMKL(1e-9, 1).solve(the_problem(penalty, grams=grams))
 
-    labels, n = problem.y.argmax(axis=1), 27
     q = 2.0 * np.log(6)
-    strength, threshold = 0.8 * 3.0 / n, 0.2 * 3.0 / n  # beside the mean loss
+    strength, threshold = 0.4 * 12.0 / n, 0.6 * 12.0 / n  # beside the mean loss
     theta, dual = np.zeros((6, 3, 3)), np.zeros((n, 3))
 
     def model(t):
@@ -165,7 +165,7 @@ def test_it_is_the_closed_form_of_dual_averaging():
         dual[i] += change
     scale = (found.dual * dual).sum() / (dual**2).sum()  # the best for the gap
     np.testing.assert_allclose(found.dual, scale * dual, atol=1e-9)
-    assert found.norms.any()
+    assert 0 < found.active.size < 6
     norms = np.sqrt((model(n) ** 2).sum(axis=(1, 2)))
     np.testing.assert_allclose(found.norms, norms, atol=1e-9)
 
