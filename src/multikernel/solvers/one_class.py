@@ -256,7 +256,7 @@ class _Search:
     def _machine(self, K: Array) -> Array:
         """Return the dual point of the machine, as exact as the gap deserves."""
         shares, tol = self.shares, self.settings.tol
-        if self.settings.nu == 1.0:
+        if self.settings.nu == 1.0 or shares.size == 1:
             return shares  # the only feasible point, whose offset LIBSVM finds infinite
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
         finest = max(BLUR * float(K.trace()) / shares.size, TINY)
