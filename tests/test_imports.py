@@ -25,6 +25,7 @@ def loaded():
         "import sys, sklearn, sklearn.base, sklearn.utils.validation\n"
         "before = set(sys.modules)\n"
         "import multikernel\n"
+        "multikernel.SpicyMKLClassifier\n"
         "print(*(set(sys.modules) - before))"
     )
     run = subprocess.run(

@@ -163,3 +163,28 @@ def test_a_tolerance_below_rounding_ends():
 def test_nothing_is_no_sample():
     with pytest.raises(ValueError, match="needs samples X, got None"):
         OneClassMKL().fit(None)
+
+
+@pytest.mark.parametrize("nu", [1e-20, 1e-300])
+def test_any_share_below_one_sample_is_the_same(nu):
+    X, _ = data()
+    found = [OneClassMKL(KERNELS, share).fit(X) for share in (0.01, nu)]
+    assert found[1].duality_gap_ <= found[1].tol
+    np.testing.assert_allclose(found[1].objective_, found[0].objective_, rtol=1e-12)
+    np.testing.assert_allclose(found[1].dual_coef_, found[0].dual_coef_, atol=1e-12)
+
+
+def test_equal_samples_are_inside():
+    X = np.ones((20, 3))
+    model = OneClassMKL([GaussianKernel(1.0), LinearKernel()], normalize=None).fit(X)
+    assert (model.predict(X) == 1).all()
+
+
+def test_batches_need_no_targets():
+    X, _ = data()
+    model = OneClassMKL(KERNELS, tol=1e-7).fit(iter([X[:20], X[20:]]))
+    np.testing.assert_allclose(
+        model.decision_function(X),
+        OneClassMKL(KERNELS, tol=1e-7).fit(X).decision_function(X),
+        atol=1e-3,
+    )

@@ -171,8 +171,13 @@ class _Search:
     master: Master | None = None
     bound: float = -np.inf
     floor: float = TINY
+    caps: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        # No variable is above one, their sum: with these LIBSVM's are as large, however
+        # small nu is (it did not come back from 1e-300).
+        with np.errstate(over="ignore"):
+            self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
         nothing = np.zeros(self.gram.shape[0])
         self.dual = np.zeros_like(self.shares)
         self.best = OneClassPoint(nothing, self.dual, nothing, 0.0, np.inf)
@@ -250,21 +255,21 @@ class _Search:
 
     def _machine(self, K: Array) -> Array:
         """Return the dual point of the machine, as exact as the gap deserves."""
-        nu, shares, tol = self.settings.nu, self.shares, self.settings.tol
-        if nu == 1.0:
+        shares, tol = self.shares, self.settings.tol
+        if self.settings.nu == 1.0 or shares.size == 1:
             return shares  # the only feasible point, whose offset LIBSVM finds infinite
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
-        # The machine's variables are those of the problem times this.
-        size = nu * shares.size
         finest = max(BLUR * float(K.trace()) / shares.size, TINY)
         exact = max(MACHINE_SHARE * gap, FINEST) * float(shares @ K @ shares)
         machine = OneClassSVM(
-            kernel="precomputed", nu=nu, tol=max(exact, finest) * size
-        ).fit(K, sample_weight=shares * shares.size)
+            kernel="precomputed",
+            nu=min(1.0, 1.0 / float(self.caps.sum())),
+            tol=max(exact, finest),
+        ).fit(K, sample_weight=self.caps)
         self.recorder.inner_steps += int(machine.n_iter_)
         a = np.zeros(shares.size)
         a[machine.support_] = machine.dual_coef_[0]
-        return capped_simplex(a / size, shares / nu)
+        return capped_simplex(a, self.caps)
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
         """Keep a dual point if it is the best."""
@@ -292,7 +297,7 @@ class _Search:
         gap = (self.best.objective - self.master.lower_bound) / size
         if gap <= max(self.settings.tol, PROOF * self.gap):
             mixed = self.master.multipliers @ np.stack(self.points)
-            a = capped_simplex(mixed, self.shares / self.settings.nu)
+            a = capped_simplex(mixed, self.caps)
             self._offer_dual(a, np.maximum(self.gram.quadratic_forms(a), 0.0))
         return self.master.weights
 

@@ -1,6 +1,7 @@
 """One-class learning: what most samples have in common, with many kernels."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
+from multikernel.estimators.data.batches import is_stream, spool
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import publish
 from multikernel.estimators.fit.parameters import NORMALIZE, store
@@ -217,7 +219,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         """
         if X is None:
             raise ValueError("OneClassMKL needs samples X, got None.")
-        nothing = np.zeros(_num_samples(X))
+        nothing: Array | None = None
+        if is_stream(X):
+            table = spool(X)
+            X = replace(table, y=np.zeros(len(table.X)))
+        else:
+            nothing = np.zeros(_num_samples(X))
         publish(self, self._learn(X, nothing, sample_weight, callback))
         return self
 
