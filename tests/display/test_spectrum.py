@@ -36,6 +36,14 @@ def test_it_is_drawn_from_a_fitted_model_only_if_that_has_tails():
         TailSpectrumDisplay.from_estimator(LpMKLRegressor(KERNELS).fit(X, y))
 
 
+def test_few_cut_offs_have_whole_numbers_on_their_axis():
+    tails = np.array([[1.0, 0.5, 0.2], [1.0, 0.9, 0.8]])
+    display = TailSpectrumDisplay(tails, ["a", "b"]).plot()
+    ticks = display.ax_.get_xticks()
+    assert np.array_equal(ticks, ticks.round())
+    plt.close(display.figure_)
+
+
 def test_tails_of_zero_end_a_line_and_many_kernels_are_thinned():
     tails = np.column_stack([np.ones(30), np.linspace(0.0, 0.5, 30)])
     display = TailSpectrumDisplay(tails, [f"k{m}" for m in range(30)]).plot()

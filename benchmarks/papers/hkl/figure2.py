@@ -63,14 +63,19 @@ def main() -> None:
                         {**key, "method": method},
                         partial(best_of_path, method, task, target),
                     )
+    show(records)
+    if not options.quick:
+        plot(records)
+
+
+def show(records: Records) -> None:
+    """Print mean, deviation and number of draws."""
     cells = records.cells(("rotated", "n_inputs", "method"), "error")
     print("| inputs | rotated | " + " | ".join(COMPARED) + " |")
     print("|---" * (len(COMPARED) + 2) + "|")
     for rotated, n_inputs in sorted({key[:2] for key in cells}):
         row = [cells.get((rotated, n_inputs, method), "") for method in COMPARED]
         print(f"| {n_inputs} | {rotated} | " + " | ".join(row) + " |")
-    if not options.quick:
-        plot(records)
 
 
 def plot(records: Records) -> None:

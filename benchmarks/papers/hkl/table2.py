@@ -96,6 +96,11 @@ def main() -> None:
                         {**key, "method": method},
                         partial(best_of_path, method, task, target),
                     )
+    show(records)
+
+
+def show(records: Records) -> None:
+    """Print mean, deviation and number of draws, beside what the paper prints."""
     cells = records.cells(("set", "kernel", "scaling", "method"), "error")
     print("| set | kernel | scaled by | " + " | ".join(COMPARED) + " | printed |")
     print("|---" * (len(COMPARED) + 4) + "|")

@@ -177,6 +177,7 @@ class TailSpectrumDisplay:
         ax = self.ax_
         _style.tidy(ax, grid="y")
         ax.set_xlabel("eigenvalues left out, theta")
+        ax.locator_params(axis="x", integer=True)
         ax.set_ylabel("log10 of the tail sum")
         if len(chosen) < len(self.kernel_names):
             title = f"{len(chosen)} of {len(self.kernel_names)} kernels shown"
