@@ -30,6 +30,9 @@ PACKAGES = (
         for found in pkgutil.iter_modules(multikernel.__path__)
         if found.ispkg and not found.name.startswith("_") and found.name != "cli"
     ),
+    "multikernel.kernels.graph",
+    "multikernel.kernels.sequence",
+    "multikernel.solvers.hull",
 )
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+# Sphinx runs this from its folder, and tells no name.
+HERE = Path(globals().get("__file__", "choosing.py")).resolve()
+BENCHMARKS = HERE.parents[2] / "benchmarks"
 
 
 def table(page, heading, first):

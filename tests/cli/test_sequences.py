@@ -116,3 +116,22 @@ def test_damaged_fasta_is_one_sentence(run, tmp_path):
     result = run("fit", path, "--target", "kind")
     assert result.exit_code == 1
     assert "no FASTA file" in " ".join(result.stderr.split())
+
+
+def test_predictions_for_fasta_are_named(run, fasta, tmp_path):
+    model, written = tmp_path / "model.skops", tmp_path / "written.csv"
+    options = ("--target", "kind", "--drop", "depth", "--method", "uniform")
+    assert run("fit", fasta, *options, "-o", model).exit_code == 0
+    assert run("predict", model, fasta, "-o", written).exit_code == 0
+    names = pd.read_csv(written)["name"]
+    assert list(names) == [f"s{i}" for i in range(len(names))]
+
+
+def test_what_newcomers_do_with_fasta(run, tmp_path):
+    path = tmp_path / "plain.fa"
+    path.write_text(">s1 from the gel\nACGT\n>s2\nACGA\n")
+    result = run("fit", path, "-t", "class")
+    assert "'>name class=promoter'" in " ".join(result.stderr.split())
+    path.write_text(">s1 class=a\nacgt\n>s2 class=b\nacga\n")
+    result = run("fit", path, "-t", "class")
+    assert "--ignore-case reads them as upper case" in " ".join(result.stderr.split())

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import GroupKFold
+from typer.testing import CliRunner
 
+from multikernel.cli.app import app
 from multikernel.persistence import load
 
 VIEWS = ("--view", "expression=expr_*", "--view", "clinic=age, site")
@@ -105,5 +107,24 @@ def test_sentences(run, mixed, options, message):
     assert message in " ".join(result.stderr.split())
 
 
-def test_shells_complete(run):
-    assert "--show-completion" in run("--help").stdout
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("fi", ["fit"]),
+        ("fit a.csv --drop-", []),
+        ("fit a.csv --sto", ["--storage"]),
+        ("fit a.csv --method al", ["alignment"]),
+        ("fit a.csv --loss ", ["log_loss", "hinge", "squared_error", "epsilon_insens"]),
+    ],
+)
+def test_shells_complete(typed, completed):
+    words = f"multikernel {typed}"
+    asked = {
+        "_MULTIKERNEL_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    result = CliRunner().invoke(app, [], env=asked, prog_name="multikernel")
+    found = result.stdout.split()
+    assert len(found) == len(completed)
+    assert all(a.startswith(b) for a, b in zip(found, completed, strict=True))

@@ -268,6 +268,16 @@ def test_several_targets(monkeypatch, selection):
     assert low.shape == high.shape == (7, 3)
 
 
+def test_a_selection_reads_as_a_table():
+    selections = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 1], [1, 0, 1]], dtype=bool)
+    names = "first", "second", "third"
+    head, *rows = repr(Stability(names, selections, np.array([0, 2]), 0.75)).split("\n")
+    # q = 2 kernels a half, and 4 / (0.5 * 3) by the formula.
+    assert "2 of 3 kernels chosen by 75% or more of 4 fits" in head
+    assert "by chance 2.7 at most" in head
+    assert [row.split() for row in rows] == [["1.00", "first"], ["0.75", "third"]]
+
+
 @pytest.mark.parametrize("selection", ["shared", "separate"])
 def test_samples_of_several_labels_are_drawn(selection):
     X = data()[0]

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from multikernel.cli._methods import LOSS_TASKS, METHODS, TASKS
 from multikernel.persistence import MAX_BYTES as MAX_BYTES
 
 ModelFile = Annotated[
@@ -33,6 +34,7 @@ MethodName = Annotated[
         "--method",
         help="Method: spicy, gomp, hkl, lp, rademacher or uniform; alignment, easy or "
         "single (the best kernel alone) to compare with; one-class without a target.",
+        autocompletion=lambda: list(METHODS),
     ),
 ]
 TaskName = Annotated[
@@ -40,6 +42,7 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         help="classification or regression; read off the targets if not given.",
+        autocompletion=lambda: list(TASKS),
     ),
 ]
 LossName = Annotated[
@@ -47,6 +50,7 @@ LossName = Annotated[
     typer.Option(
         "--loss",
         help="log_loss, hinge, squared_error or epsilon_insensitive.",
+        autocompletion=lambda: list(LOSS_TASKS),
         metavar="NAME",
     ),
 ]

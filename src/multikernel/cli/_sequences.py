@@ -24,6 +24,9 @@ from multikernel.kernels.sequence.alphabet import KNOWN
 COLUMN = "sequence"
 """What the letters of a FASTA file are called as a column."""
 
+NAME = "name"
+"""What the names of its records are called, beside predictions."""
+
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
 """Words of the longest spectrum: some thousand of them, as many as memory allows."""
 
@@ -105,6 +108,11 @@ class SequenceChoice:
         for name, known in KNOWN.items():
             if letters <= set(known):
                 return name
+        if any({each.upper() for each in letters} <= set(k) for k in KNOWN.values()):
+            raise ValueError(
+                f"Column {column!r} has lower-case letters, which often mark repeats: "
+                "--ignore-case reads them as upper case."
+            )
         raise ValueError(
             f"The letters of column {column!r}, {''.join(sorted(letters))}, are those "
             "of no alphabet: name one with --alphabet dna, rna or protein, and use "
@@ -117,11 +125,15 @@ SPECTRA = SequenceChoice()
 
 
 def read_fasta_frame(path: Path) -> pd.DataFrame:
-    """Return the records of a FASTA file: a column of sequences, and one a field."""
+    """Return the records of a FASTA file: a column of sequences, and one a field.
+
+    The index holds their names.
+    """
     records = read_fasta(path)
-    frame = pd.DataFrame({COLUMN: records.sequences})
+    index = pd.Index(records.names, name=NAME)
+    frame = pd.DataFrame({COLUMN: records.sequences}, index=index)
     for key, values in records.fields.items():
-        numbers = pd.to_numeric(pd.Series(values), errors="coerce")
+        numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
         frame[key] = values if numbers.isna().any() else numbers
     return frame
 

@@ -26,6 +26,10 @@ SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
 NUMBERS = "biuf"
 """Kinds of arrays that hold real numbers, as numpy writes them."""
+HEADERS = (
+    " Columns of a FASTA file beside the sequence are what every header has, such as "
+    "class in '>name class=promoter'."
+)
 WORDS = (str, bool, int, float)
 
 
@@ -306,7 +310,7 @@ def check_columns(path: Path, present: Any, wanted: list[str]) -> None:
         more = ", ..." if len(present) > len(some) else ""
         raise ValueError(
             f"{path} has no {', '.join(map(repr, missing))}; it has "
-            f"{', '.join(some)}{more}."
+            f"{', '.join(some)}{more}.{HEADERS * (path.suffix in FASTA)}"
         )
 
 

@@ -13,7 +13,7 @@ from sklearn.base import is_outlier_detector
 from multikernel.cli import _options as options
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._report import print_json
-from multikernel.cli._sequences import known_columns, known_features
+from multikernel.cli._sequences import NAME, known_columns, known_features
 from multikernel.cli._streams import by_batches, predict_stream, score_of
 from multikernel.cli._tables import (
     features_of,
@@ -87,6 +87,8 @@ def predict(
         only = known_features(estimator)
         table = read_table(data, target or [], drop or [], sequences, choice, only)
         frame = _answers(estimator, table.X, proba)
+        if getattr(table.X, "index", pd.Index([])).name == NAME:
+            frame.insert(0, NAME, table.X.index)
         score = None if not target else float(estimator.score(table.X, table.y))
     if json:
         print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})

@@ -15,7 +15,7 @@ from multikernel.inspection.resampling import halves, refit
 THRESHOLD = Number(0.5, 1.0, above=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stability:
     r"""How often every kernel was chosen on halves of the samples.
 
@@ -41,6 +41,18 @@ class Stability:
     selections: NDArray[np.bool_]
     active_kernels: Indices
     threshold: float
+
+    def __repr__(self) -> str:
+        """Return what came out: arrays of hundreds of halves say nothing to readers."""
+        stable, (n_fits, n_kernels) = self.stable_kernels, self.selections.shape
+        head = (
+            f"{stable.size} of {n_kernels} kernels chosen by {self.threshold:.0%} or "
+            f"more of {n_fits} fits on halves; by chance {self.expected_false:.2g} at "
+            "most, in expectation"
+        )
+        frequencies = self.frequencies
+        found = [f"{frequencies[m]:7.2f}  {self.kernel_names[m]}" for m in stable]
+        return "\n".join([head, *found])
 
     @property
     def frequencies(self) -> Array:

@@ -73,8 +73,12 @@ def motif_dictionary(
 
     Parameters
     ----------
-    compare_by, sigma, alphabet
-        As in `MotifKernel`.
+    compare_by : {"linear", "intersection", "jensen_shannon"}, default="jensen_shannon"
+        How histograms are compared.
+    sigma : float, default=0.5
+        Width of the Gaussian, see `MotifKernel`.
+    alphabet : str or Alphabet, default="protein"
+        The letters.
 
     Returns
     -------
