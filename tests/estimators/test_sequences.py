@@ -429,10 +429,26 @@ def test_text_that_may_be_categories_gets_no_default(text, reason):
         assert LpMKLClassifier(kernels).fit(data, y).score(data, y) > 0.5
 
 
-def test_categories_of_pandas_are_never_sequences():
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda X: pd.DataFrame({"site": X, "place": pd.Categorical(X)}),
+        lambda X: pl.DataFrame(
+            {"site": X, "place": pl.Series(X, dtype=pl.Categorical)}
+        ),
+    ],
+    ids=["pandas", "polars"],
+)
+def test_categories_of_frames_are_never_sequences(data):
     X, y = splice_sites(60)
-    data = pd.DataFrame({"site": X, "place": pd.Categorical(X)})
     with pytest.raises(ValueError, match=r"column 'place' the values are categories"):
+        LpMKLClassifier().fit(data(X), y)
+
+
+def test_columns_of_one_name_are_no_sequences():
+    X, y = splice_sites(60)
+    data = pd.DataFrame({"site": X, "same": X}).set_axis(["site", "site"], axis=1)
+    with pytest.raises(ValueError, match="site"):
         LpMKLClassifier().fit(data, y)
 
 

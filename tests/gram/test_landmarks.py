@@ -209,7 +209,7 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     how = {"normalize": normalize, "sample_weight": weights}
     options = LowRank(first=60, tol=tol)
     at_once = build_low_rank(DICTIONARY, X, **how, options=options)
-    monkeypatch.setattr("multikernel.gram.growth.WHOLE", 0)
+    monkeypatch.setattr("multikernel.gram.growth.COMPLETED", 0)
     one_by_one = build_low_rank(DICTIONARY, X, **how, options=options)
     monkeypatch.undo()
     # Pivots that are equal but for rounding may be taken in another order.
@@ -241,6 +241,8 @@ def test_parts_are_completed_beside_landmarks_of_others():
     X, chosen = samples(), np.arange(0, 40, 2)
     few = capped(X, rank=10)
     part = cut_low_rank(few, chosen, normalize="trace")
+    other = cut_low_rank(few, chosen + 1)
+    assert part.landmarks.triangles[1] is other.landmarks.triangles[1]
     options = LowRank(first=10, max_rank=40)
     part = replace(part, landmarks=replace(part.landmarks, options=options))
     v = np.ones(20)

@@ -3,13 +3,14 @@
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import distributed
 import numpy as np
 import pytest
 from workers.problems import classifier, partitioned, table
+
+from multikernel.gram.blocked.workers import OnWorkers
 
 
 def problem():
@@ -49,30 +50,42 @@ def test_worker_that_is_gone():
     assert_equal(model, expected)
 
 
+def started(client):
+    """Return the processes of two workers that are up: one that only starts is lost."""
+    pids = {}
+    while len(pids) < 2:
+        client.wait_for_workers(2, timeout=120)
+        pids = client.run(os.getpid, on_error="ignore")
+    return list(pids.values())
+
+
 @pytest.mark.slow
-def test_workers_killed_at_random_moments():
+def test_workers_killed_at_random_moments(monkeypatch):
     X, y = problem()
-    rng, killed = np.random.default_rng(0), 0
+    rng, calls, deaths = np.random.default_rng(0), [0], {}
+    plain = OnWorkers.map
+
+    def counting(self, task, *each):
+        calls[0] += 1
+        if calls[0] in deaths:
+            # Some milliseconds later, so that it dies in the middle of its tasks.
+            victim, moment = deaths.pop(calls[0]), rng.uniform(0.0, 0.02)
+            threading.Timer(moment, os.kill, (victim, signal.SIGKILL)).start()
+        return plain(self, task, *each)
+
+    monkeypatch.setattr(OnWorkers, "map", counting)
     settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
         distributed.LocalCluster(**settings, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
-        classifier(tol=1e-2).fit(X, y)  # compiles
-        start = time.perf_counter()
         expected = classifier(tol=1e-6).fit(X, y)
-        seconds = time.perf_counter() - start
+        most = calls[0] - 5
         for _ in range(20):
-            client.wait_for_workers(2)
-            pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
-            victim = pids[int(rng.integers(len(pids)))]
-            moment = rng.uniform(0.0, 0.9 * seconds)
-            timer = threading.Timer(moment, os.kill, (victim, signal.SIGKILL))
-            timer.start()
+            victim = started(client)[int(rng.integers(2))]
+            calls[0] = 0
+            deaths[int(rng.integers(1, most))] = victim
             model = classifier(tol=1e-6).fit(X, y)
-            timer.cancel()
-            timer.join()
-            killed += not Path(f"/proc/{victim}").exists()
+            assert not deaths
+            assert not Path(f"/proc/{victim}").exists()
             assert_equal(model, expected)
-    # On a busy machine a fit may end before its moment has come.
-    assert killed >= 5

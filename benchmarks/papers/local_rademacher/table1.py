@@ -169,7 +169,8 @@ def saved(folder: Path, name: str) -> tuple[Path, list[dict]]:
 
 def report(folder: Path) -> None:
     """Print means and standard errors beside what the paper prints."""
-    print("| set | method | printed | measured | splits | theta |\n|---|---|---|---|---|---|")
+    print("| set | method | printed | measured | splits | theta |")
+    print("|---" * 6 + "|")
     for name, printed in PRINTED.items():
         lines = saved(folder, name)[1]
         shared = {f"{name}, shared": printed[name] for name in ("MKL", "conv")}

@@ -52,42 +52,6 @@ from multikernel.estimators.uniform.estimators import (
     UniformMKLRegressor,
 )
 
-ESTIMATORS: tuple[type[BaseEstimator], ...] = (
-    AlignmentMKLClassifier,
-    AlignmentMKLRegressor,
-    EasyMKLClassifier,
-    OneClassMKL,
-    SingleKernelClassifier,
-    SingleKernelRegressor,
-    GroupOMPClassifier,
-    GroupOMPClassifierCV,
-    GroupOMPRegressor,
-    GroupOMPRegressorCV,
-    HKLClassifier,
-    HKLClassifierCV,
-    HKLRegressor,
-    HKLRegressorCV,
-    LocalRademacherMKLClassifier,
-    LocalRademacherMKLClassifierCV,
-    LocalRademacherMKLRegressor,
-    LocalRademacherMKLRegressorCV,
-    LpMKLClassifier,
-    LpMKLClassifierCV,
-    LpMKLRegressor,
-    LpMKLRegressorCV,
-    MKLClassifier,
-    MKLRegressor,
-    SpicyMKLClassifier,
-    SpicyMKLClassifierCV,
-    SpicyMKLRegressor,
-    SpicyMKLRegressorCV,
-    UniformMKLClassifier,
-    UniformMKLClassifierCV,
-    UniformMKLRegressor,
-    UniformMKLRegressorCV,
-)
-"""Every estimator, read by the conformance tests."""
-
 __all__ = [
     "ESTIMATORS",
     "AlignmentMKLClassifier",
@@ -130,3 +94,10 @@ __all__ = [
     "stack_grams",
     "variance_shares",
 ]
+
+ESTIMATORS: tuple[type[BaseEstimator], ...] = tuple(
+    found
+    for found in (globals()[name] for name in __all__ if name != "ESTIMATORS")
+    if isinstance(found, type) and issubclass(found, BaseEstimator)
+)
+"""Every estimator, read by the conformance tests."""

@@ -1,8 +1,8 @@
-"""What a function in the space of a kernel is given by: samples' numbers, or columns'.
+r"""What a function in the space of a kernel is given by: samples' numbers, or columns'.
 
 A function :math:`f = K c` is given by one number per sample. That of a factor,
-:math:`K = Z Z^\\top`, is given by :math:`u = Z^\\top c` as well, :math:`f = Z u` with
-:math:`\\|f\\| = |u|`, as many numbers as the factor has columns. Where samples are so
+:math:`K = Z Z^\top`, is given by :math:`u = Z^\top c` as well, :math:`f = Z u` with
+:math:`\|f\| = |u|`, as many numbers as the factor has columns. Where samples are so
 many that one number for each and every kernel would be too much, stacks take the
 latter: an array (n_kernels, length[, n_outputs]), rows filled up with zeros. Its length
 is never the number of samples, by which the two are told apart.

@@ -161,7 +161,7 @@ def cut_low_rank(
     pieces = Pieces(landmarks, normalization, max_bytes, array)
 
     def work(m: int) -> None:
-        known = old.triangle(stack, m) if old.chosen[m].size else None
+        known = old.shared_triangle(stack, m) if old.chosen[m].size else None
         pieces.add(m, cut(m), known)
 
     run_blocks(work, range(stack.shape[0]))

@@ -129,8 +129,7 @@ def write_stack(
         If the folder holds a stack already, or the disk has no room. What was begun
         is removed.
     """
-    made = Path(tempfile.mkdtemp("", "multikernel-")) if folder is None else None
-    place = Path(folder) if made is None else made  # type: ignore[arg-type]
+    place = Path(tempfile.mkdtemp("", "multikernel-") if folder is None else folder)
     place.mkdir(parents=True, exist_ok=True)
     try:
         array = new_file(place / MATRICES, header.shape, header.dtype)
@@ -142,11 +141,11 @@ def write_stack(
             raise
         mapped = _mapped(place / MATRICES)
     except BaseException:
-        if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
+        if folder is None:
+            shutil.rmtree(place, ignore_errors=True)
         raise
-    if made is not None:
-        weakref.finalize(backing(mapped), shutil.rmtree, made, ignore_errors=True)
+    if folder is None:
+        weakref.finalize(backing(mapped), shutil.rmtree, place, ignore_errors=True)
     return mapped
 
 
@@ -254,7 +253,7 @@ def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
     with np.load(Path(folder) / LEARNT, allow_pickle=False) as arrays:
         steps = [
             replace(
-                step,  # type: ignore[type-var]
+                step,
                 **{
                     name.partition(".")[2]: values
                     for name, values in arrays.items()
@@ -271,7 +270,7 @@ def _arrays(learnt: Normalization) -> dict[str, Any]:
     return {
         f"{place}.{f.name}": getattr(step, f.name)
         for place, step in enumerate(learnt.steps)
-        for f in fields(step)  # type: ignore[arg-type]
+        for f in fields(step)
         if isinstance(getattr(step, f.name), np.ndarray)
     }
 

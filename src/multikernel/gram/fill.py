@@ -44,50 +44,30 @@ def fill(
         If a kernel returns an array of a wrong shape or values that are not finite,
         or that single precision does not hold where the array has that.
     """
-    if array.dtype == np.float64:
-        _fill_double(np.asarray(array, np.float64), plan, samples, normalization)
-    else:
-        _fill_single(array, plan, samples, normalization)
-
-
-def _fill_double(
-    array: Array, plan: Plan, samples: Samples, normalization: Normalization
-) -> None:
-    """Compute and normalise every matrix where it is stored."""
+    n_rows, n_cols = array.shape[1:]
+    double, size = array.dtype == np.float64, BATCH
+    if not double:
+        size = max(1, min(BATCH, SCRATCH_NUMBERS // (n_rows * n_cols)))
 
     def radial(batch: RadialPlan) -> None:
-        fill_radial(batch, samples, array, batch.kernels)
-        for m in batch.kernels:
-            normalization.learn(m, array[m])
+        # Computed where they are stored, or in double precision and then rounded.
+        shape = (batch.kernels.size, n_rows, n_cols)
+        target = np.asarray(array, np.float64) if double else np.empty(shape)
+        places = batch.kernels if double else np.arange(batch.kernels.size)
+        fill_radial(batch, samples, target, places)
+        for m, place in zip(batch.kernels.tolist(), places, strict=True):
+            normalization.learn(m, target[place])
+            if not double:
+                _round_into(array, m, target[place], plan)
 
     def other(place: int) -> None:
-        m = plan.others[place]
-        array[m] = evaluate_other(plan, place, samples)
-        normalization.learn(m, array[m])
-
-    run_blocks(radial, plan.radial.batches(BATCH))
-    run_blocks(other, range(plan.others.size))
-
-
-def _fill_single(
-    array: Stored, plan: Plan, samples: Samples, normalization: Normalization
-) -> None:
-    """Compute and normalise a few matrices in float64, then round them."""
-    matrix = array.shape[1:]
-    size = max(1, min(BATCH, SCRATCH_NUMBERS // (matrix[0] * matrix[1])))
-
-    def radial(batch: RadialPlan) -> None:
-        scratch = np.empty((batch.kernels.size, *matrix))
-        fill_radial(batch, samples, scratch, np.arange(batch.kernels.size))
-        for m, K in zip(batch.kernels, scratch, strict=True):
-            normalization.learn(m, K)
-            _round_into(array, int(m), K, plan)
-
-    def other(place: int) -> None:
-        m = plan.others[place]
+        m = int(plan.others[place])
         K = np.array(evaluate_other(plan, place, samples))
         normalization.learn(m, K)
-        _round_into(array, int(m), K, plan)
+        if double:
+            array[m] = K
+        else:
+            _round_into(array, m, K, plan)
 
     run_blocks(radial, plan.radial.batches(size))
     run_blocks(other, range(plan.others.size))

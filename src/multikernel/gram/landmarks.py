@@ -40,7 +40,8 @@ class LowRank:
     tol : float, default=1e-8
         Trace of a residual that is small, as a share of the centred kernel's.
     first : int, default=200
-        Landmarks of a kernel at first, at most.
+        Landmarks of a kernel at first, at most; as many as samples may be, where these
+        are no more than three times as many.
     folder : str or path-like, default=None
         Where factors are held in files, block by block of rows, until they are no
         longer used. None holds them in memory.
@@ -153,6 +154,7 @@ class Landmarks:
     triangles: tuple[Array | None, ...] = ()
     scales: Array = field(default_factory=lambda: np.empty(0))
     shifts: tuple[Array | None, ...] = ()
+    _shared: dict[int, Array] = field(default_factory=dict, init=False)
 
     @property
     def samples(self) -> Array:
@@ -191,6 +193,12 @@ class Landmarks:
         values = stack.left[self.positions(m), part] / np.sqrt(self.scales[m])
         shift = self.shifts[m]
         return np.tril(values if shift is None else values + shift)
+
+    def shared_triangle(self, stack: "FactoredStack", m: int) -> Array:
+        """Return the same array whenever asked: parts of a stack have it in common."""
+        if m not in self._shared:
+            self._shared[m] = self.triangle(stack, m)
+        return self._shared[m]
 
     def coefficients(
         self, stack: "FactoredStack", m: int, coefs: Array

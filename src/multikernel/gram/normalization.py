@@ -7,8 +7,8 @@ equal repeated samples.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol, Self, runtime_checkable
+from dataclasses import Field, dataclass, replace
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -35,7 +35,9 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 class Step(Protocol):
-    """One normalisation of every kernel of a stack."""
+    """One normalisation of every kernel of a stack: a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def learn(self, kernels: slice, stack: GramStack) -> None:
         """Store what training matrices say.

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -237,20 +236,18 @@ def halves(n_resamples: int, random: np.random.RandomState) -> Draw:
     draw : callable
         Of two classes and more every half holds its share.
     """
-    return partial(_halves, n_resamples, random)
 
+    def draw(samples: Samples) -> Indices:
+        counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+        for group in strata(samples, "halves"):
+            size = group.size // 2
+            for pair in range(0, n_resamples, 2):
+                order = random.permutation(group)
+                counts[pair, order[:size]] = 1
+                counts[pair + 1, order[size : 2 * size]] = 1
+        return counts
 
-def _halves(
-    n_resamples: int, random: np.random.RandomState, samples: Samples
-) -> Indices:
-    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-    for group in strata(samples, "halves"):
-        size = group.size // 2
-        for pair in range(0, n_resamples, 2):
-            order = random.permutation(group)
-            counts[pair, order[:size]] = 1
-            counts[pair + 1, order[size : 2 * size]] = 1
-    return counts
+    return draw
 
 
 def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> Draw:
@@ -268,17 +265,15 @@ def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> D
     draw : callable
         Every class keeps its number of samples.
     """
-    return partial(_with_replacement, n_resamples, random)
 
+    def draw(samples: Samples) -> Indices:
+        counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+        for group in strata(samples, "resamples"):
+            even = np.full(group.size, 1.0 / group.size)
+            counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
+        return counts
 
-def _with_replacement(
-    n_resamples: int, random: np.random.RandomState, samples: Samples
-) -> Indices:
-    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-    for group in strata(samples, "resamples"):
-        even = np.full(group.size, 1.0 / group.size)
-        counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
-    return counts
+    return draw
 
 
 def strata(samples: Samples, what: str) -> list[Indices]:

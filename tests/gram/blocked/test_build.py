@@ -5,8 +5,9 @@ import gc
 import numpy as np
 import pytest
 
-import multikernel.gram.blocked.build as build
+import multikernel.gram.blocked.files as files
 import multikernel.gram.blocked.plan as plan
+import multikernel.gram.blocked.search as search
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
 from multikernel.gram.blocked import (
@@ -170,13 +171,29 @@ def test_refusals():
 
 def test_factors_before_normalisation_are_given_back(monkeypatch):
     seen = []
-    assembled = build._Search.assembled
+    assembled = search.Search.assembled
 
     def looking(self, blocks, scalings):
         gc.collect()
         seen.append(sum(isinstance(o, plan.RawBlock) for o in gc.get_objects()))
         return assembled(self, blocks, scalings)
 
-    monkeypatch.setattr(build._Search, "assembled", looking)
+    monkeypatch.setattr(search.Search, "assembled", looking)
     build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
     assert seen == [0]
+
+
+def test_factors_in_files_are_computed_twice(monkeypatch, tmp_path):
+    calls, compute = [], plan.KernelPlan.__call__
+
+    def counting(self, X, weights):
+        calls.append(X.shape[0])
+        return compute(self, X, weights)
+
+    monkeypatch.setattr(plan.KernelPlan, "__call__", counting)
+    monkeypatch.setattr(files, "BLOCK_ROWS", 20)
+    options = LowRank(folder=tmp_path)
+    rows = files.rows_for_files(draw(), options)
+    build_blocked(KERNELS, rows, normalize="trace", options=options)
+    # For the sums that scales are learnt from, and to be written.
+    assert sum(calls) == 2 * 60 * len(KERNELS)

@@ -1,5 +1,6 @@
 """Factors in blocks of rows: everything equals the factors in one array."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -134,3 +135,26 @@ def test_solution_is_that_of_one_array(loss, offsets, residual):
     np.testing.assert_allclose(values[1:], values[:2], rtol=0, atol=1e-5)
     np.testing.assert_allclose(one.objective, other.objective, rtol=1e-9)
     np.testing.assert_allclose(one.norms, other.norms, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss()])
+def test_memory_does_not_grow_with_the_kernels(loss):
+    few, many = problem_of_rows(200, loss), problem_of_rows(10_000, loss)
+    SpicyMKL(tol=1e-3).solve(few)  # imports and compiles
+    tracemalloc.start()
+    solution = SpicyMKL(tol=1e-3).solve(many)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert solution.active.size > 50
+    # Less than one number for each kernel and row.
+    assert peak < 640 * 10_000
+
+
+def problem_of_rows(n_samples, loss):
+    """Return a problem of eighty kernels, each a feature."""
+    ends = np.linspace(0, n_samples, 41).astype(int)
+    _, stack = pair(n_samples, ends, offsets=np.arange(81))
+    rng = np.random.default_rng(3)
+    f = stack.factors.times(rng.standard_normal(80))
+    y = np.where(f > 0.1 * rng.standard_normal(n_samples), 1.0, -1.0)
+    return Problem(stack, y, loss, BlockL1(0.1))

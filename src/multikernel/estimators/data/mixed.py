@@ -62,15 +62,18 @@ def default_sequences(X: Any) -> tuple[int, ...]:
     ValueError
         If some columns of text are, and others may be categories.
     """
-    texts = text_columns(X)
-    if not texts:
-        return ()
-    table = X if is_frame(X) else _as_table(X)
-    names = list(X.columns) if is_frame(X) else list(range(table.shape[1]))
-    reasons = {
-        c: _why_no_sequences(table[names[c]] if is_frame(X) else table[:, c])
-        for c in texts
-    }
+    if is_frame(X):
+        names = list(X.columns)
+        # Thousands of columns of numbers are not looked at one by one.
+        numbers = all(map(_is_numeric, X.dtypes))
+        texts = () if numbers or len({*names}) < len(names) else text_columns(X)
+        columns = [X[names[c]] for c in texts]
+    else:
+        texts = text_columns(X)
+        table = _as_table(X) if texts else np.empty((0, 0))
+        names = list(range(table.shape[1]))
+        columns = [table[:, c] for c in texts]
+    reasons = dict(zip(texts, map(_why_no_sequences, columns), strict=True))
     others = [c for c in texts if reasons[c] is not None]
     if others and len(others) < len(texts):
         wrong, right = (names[c] for c in (others[0], min({*texts} - {*others})))
@@ -84,9 +87,16 @@ def default_sequences(X: Any) -> tuple[int, ...]:
     return () if others else texts
 
 
+def _is_numeric(kind: Any) -> bool:
+    """Return whether a type of a column, of pandas or polars, is one of numbers."""
+    if hasattr(kind, "is_numeric"):
+        return bool(kind.is_numeric())
+    return getattr(kind, "kind", "O") in "biufc"
+
+
 def _why_no_sequences(column: Any) -> str | None:
     """Return why a column of text is not surely one of sequences, or None."""
-    if getattr(column.dtype, "name", "") == "category":
+    if type(column.dtype).__name__.startswith(("Categorical", "Enum")):
         return "the values are categories"
     values = np.asarray(column, dtype=object).tolist()
     if not all(isinstance(value, str | bytes) for value in values):

@@ -7,9 +7,11 @@ from multikernel.gram.blocked.build import (
     refine_blocked,
 )
 from multikernel.gram.blocked.stack import BlockedStack
+from multikernel.gram.blocked.terms import BlockedTerms
 
 __all__ = [
     "BlockedStack",
+    "BlockedTerms",
     "Engine",
     "InProcess",
     "RowBlocks",

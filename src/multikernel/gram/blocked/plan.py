@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -123,7 +124,8 @@ class KernelPlan:
             part = slice(start, start + ROWS_AT_ONCE)
             some = columns.X[part]
             shape = self.rank, some.shape[0]
-            K = checked_values(lambda: kernel(self.landmarks, some), shape, self.owner)  # noqa: B023
+            compute = partial(kernel, self.landmarks, some)
+            K = checked_values(compute, shape, self.owner)
             if columns.roots is not None:
                 K = own[:, None] * K * columns.roots[part]
             rows[:, part] = solve_triangular(

@@ -5,129 +5,22 @@ with R the total rank. Vectors of one entry per sample, and arrays of one row fo
 kernel of a model, are the caller's: their parts travel to the blocks and back.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.blocked.blocks import RowBlocks
+from multikernel.gram.blocked.columns import BlockedColumns
 from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.expansions import (
-    expansion_length,
-    own_expansions,
-    padded,
-    unpadded,
-)
-from multikernel.gram.factors import tall_form
+from multikernel.gram.expansions import unpadded
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, readable_bytes
-from multikernel.gram.products import (
-    combined_rows,
-    held_numbers,
-    images_of_sparse,
-    residual_bounds,
-    term_products,
-    traces,
-)
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallMatrix
-
-
-@dataclass(frozen=True, eq=False)
-class BlockedColumns:
-    """Some columns of a tall matrix whose rows are in blocks: a `TallMatrix`.
-
-    Parameters
-    ----------
-    blocks : RowBlocks
-        Of `FactorBlock`.
-    columns : ndarray of shape (n_columns,)
-        The columns.
-    """
-
-    blocks: RowBlocks
-    columns: Indices
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_columns)."""
-        return self.blocks.n_rows, self.columns.size
-
-    def inner(self, v: Array) -> Array:
-        """Return Z^T v."""
-        if not self.columns.size:
-            return np.zeros((0, *v.shape[1:]))
-        parts = self.blocks.split(v)
-        (total,) = self.blocks.sum(FactorBlock.inner, parts, columns=self.columns)
-        return total
-
-    def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
-        """Return for every part of the columns their products with its own vector."""
-        products = np.zeros((self.columns.size, *vectors.shape[2:]))
-        used = np.flatnonzero(vectors.reshape(len(parts), -1).any(axis=1))
-        if not used.size:
-            return products
-        # The columns of a part are neighbours, here as in the whole matrix.
-        own = [self.columns[parts[m]] for m in used.tolist()]
-        # A view where all are used: vectors are as many as kernels of a model.
-        some = vectors if used.size == len(parts) else vectors[used]
-        (total,) = self.blocks.sum(
-            FactorBlock.inner_of_each,
-            self.blocks.split(np.moveaxis(some, 1, 0)),
-            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
-        )
-        every = np.arange(self.columns.size)
-        products[np.concatenate([every[parts[m]] for m in used.tolist()])] = total
-        return products
-
-    def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for some parts."""
-        if not parts:
-            return np.empty((0, self.shape[0], *u.shape[1:]))
-        own = [self.columns[part] for part in parts]
-        images = self.blocks.joined(
-            FactorBlock.images,
-            u=np.concatenate([u[part] for part in parts]),
-            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
-        )
-        return np.ascontiguousarray(np.moveaxis(images, 0, 1))
-
-    def times(self, u: Array) -> Array:
-        """Return Z u."""
-        used = np.flatnonzero(u.any(axis=tuple(range(1, u.ndim))))
-        if not used.size:
-            return np.zeros((self.shape[0], *u.shape[1:]))
-        return self.blocks.joined(
-            FactorBlock.times, u=u[used], columns=self.columns[used]
-        )
-
-    def squares(self, weights: Array) -> Array:
-        """Return the diagonal of Z^T diag(w) Z."""
-        parts = self.blocks.split(weights)
-        (total,) = self.blocks.sum(FactorBlock.squares, parts, columns=self.columns)
-        return total
-
-    def gram(
-        self, weights: Array, columns: Indices, sides: Array
-    ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B."""
-        gram, inner = self.blocks.sum(
-            FactorBlock.gram,
-            self.blocks.split(weights),
-            self.blocks.split(sides),
-            columns=self.columns[columns],
-        )
-        return gram, inner
-
-    def rows(self, indices: Indices) -> Array:
-        """Return some rows."""
-        return self.blocks.rows(FactorBlock.rows, indices, columns=self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,109 +290,3 @@ class BlockedMatrix:
         c = solve_shifted(system, right, np.ones(rank + k), None)
         x = sides[:, k:] - Z.times(roots[:, None] * c[:rank]) - U @ c[rank:]
         return np.asarray((inverse[:, None] * x).reshape(rhs.shape))
-
-
-@dataclass(frozen=True, eq=False)
-class BlockedTerms:
-    """What images of kernels' own vectors say, by their coordinates: `TermProducts`.
-
-    Parameters
-    ----------
-    stack : BlockedStack
-        The kernels.
-    coordinates : ndarray of shape (total_rank[, n_outputs])
-        Z_m^T c_m, one after another.
-    given : bool
-        Whether these are what the vectors are given by. Then norms are theirs to the
-        last digit, whatever the kernels: as if kernels had a trace of one.
-    """
-
-    stack: BlockedStack
-    coordinates: Array
-    given: bool
-
-    def _split(self) -> list[Array]:
-        return np.split(self.coordinates, self.stack.places[1:-1])
-
-    @property
-    def forms(self) -> Array:
-        """Return the squared lengths of the coordinates."""
-        return np.array([np.vdot(u, u) for u in self._split()])
-
-    @property
-    def lengths(self) -> Array:
-        """Return the squared lengths of the images, or of the coordinates if given."""
-        if self.given:
-            return self.forms
-        pairs = zip(self._split(), self.stack.own_products, strict=True)
-        return np.array([np.vdot(u, G @ u) for u, G in pairs])
-
-    @property
-    def traces(self) -> Array:
-        """Return the traces of the kernels."""
-        return np.ones(self.stack.shape[0]) if self.given else traces(self.stack)
-
-    def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the kernels in use, both in one round trip."""
-        stack = self.stack
-        each = np.repeat(used, stack.ranks)
-        both = stack.blocks.joined(
-            FactorBlock.sums,
-            u=self.coordinates[each],
-            units=units[used],
-            columns=stack.columns_of_all[each],
-            parts=[stack.parts[m] for m in np.flatnonzero(used)],
-        )
-        total = both[:, :-1]
-        return (total[:, 0] if self.coordinates.ndim == 1 else total), both[:, -1]
-
-
-@traces.register
-def _(stack: BlockedStack) -> Array:
-    return stack.traces[stack.kernels]
-
-
-@held_numbers.register
-def _(stack: BlockedStack) -> Array:
-    return np.asarray(float(stack.shape[1]) * stack.ranks)
-
-
-@residual_bounds.register
-def _(stack: BlockedStack, v: Array) -> Array:
-    if stack.means is None:
-        return np.zeros(stack.shape[0])
-    return np.array(stack.forms_and_bounds(v)[1])
-
-
-@term_products.register
-def _(stack: BlockedStack, kernels: Indices | None, coefs: Array) -> BlockedTerms:
-    chosen = stack if kernels is None else stack.take(kernels)
-    given = coefs.shape[1] != stack.shape[1]
-    return BlockedTerms(chosen, chosen.coordinates(coefs), given)
-
-
-@expansion_length.register
-def _(stack: BlockedStack) -> int:
-    return stack.length
-
-
-@own_expansions.register
-def _(stack: BlockedStack, coefs: Array) -> Array:
-    return padded(stack.coordinates(coefs), stack.ranks, stack.length)
-
-
-@images_of_sparse.register
-def _(stack: BlockedStack, support: Indices, values: Array) -> Array:
-    v = np.zeros((stack.shape[1], *values.shape[1:]))
-    v[support] = values
-    return stack.matvec(v)
-
-
-@combined_rows.register
-def _(stack: BlockedStack, weights: Array, rows: Indices) -> Array:
-    return stack.combine(weights).columns(rows).T
-
-
-@tall_form.register
-def _(stack: BlockedStack) -> tuple[TallMatrix, Indices]:
-    return stack.factors, stack.places

@@ -242,7 +242,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the sums, or the images where these are what functions are given by."""
+        """Return the sums, or the images where functions are given by these."""
         length = expansion_length(self.gram)
         if length == self.Z.shape[0]:
             return coefs + v
