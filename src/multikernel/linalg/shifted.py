@@ -1,11 +1,12 @@
 """Shifted positive definite systems by Cholesky factorisation."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dposv
+from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.lapack import dposv, dpotrf
 
 from multikernel._typing import Array
 from multikernel.linalg.interrupts import compiled
@@ -68,6 +69,66 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
             "positive semidefinite and a zero shift needs it positive definite."
         )
     return solution
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedRoot:
+    r"""A root of a shifted matrix: :math:`K + \operatorname{diag}(d) = R R^\top`.
+
+    For many right-hand sides of which products alone are asked half a solution is
+    enough, :math:`R^{-1} r`.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (n_samples,)
+        The shift to the power of minus one half.
+    factor : ndarray of shape (n_samples, n_samples)
+        The factor of the scaled system, lower, in Fortran's order.
+    """
+
+    scale: Array
+    factor: Array
+
+    def half(self, rhs: Array) -> Array:
+        """Return R^-1 times a matrix."""
+        return self._triangular(self.scale[:, None] * rhs, 1)
+
+    def rest(self, halves: Array) -> Array:
+        """Return R^-T times a matrix."""
+        return np.asarray(self.scale[:, None] * self._triangular(halves, 0))
+
+    def _triangular(self, rhs: Array, transposed: int) -> Array:
+        # Transposed, a matrix in C's order is one in Fortran's and needs no copy.
+        rows = np.ascontiguousarray(rhs).T
+        solve = partial(
+            dtrsm, 1.0, self.factor, rows, side=1, lower=1, trans_a=transposed
+        )
+        small = len(rhs) < ONE_THREAD_BELOW
+        return np.asarray(with_one_blas_thread(solve) if small else solve()).T
+
+
+def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
+    """Return a root of K + diag(shift), None where rounding leaves it indefinite.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Symmetric positive semidefinite; not changed.
+    shift : ndarray of shape (n_samples,)
+        Positive.
+
+    Returns
+    -------
+    root : ShiftedRoot or None
+    """
+    scale = 1.0 / np.sqrt(shift)
+    system = np.empty((scale.size, scale.size))
+    compiled(LOOPS, "scale_triangle")(K, scale, system)
+    system.reshape(-1)[:: scale.size + 1] += 1.0
+    factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
+    small = scale.size < ONE_THREAD_BELOW
+    factor, info = with_one_blas_thread(factorise) if small else factorise()
+    return ShiftedRoot(scale, factor) if info == 0 else None
 
 
 def _try_shifted(

@@ -8,7 +8,8 @@ holds. Both go by elimination: with the blocks :math:`K_c` the changes are
 .. math:: \delta_c = K_c^{-1} (s_c - r + b_c 1),
 
 and the multipliers r, b solve a system of as many equations as there are such samples
-and classes.
+and classes. Where that leads through walls of the simplices the path bends there, as a
+projection on them does: all masses that vanish on the way do so at once.
 """
 
 import numpy as np

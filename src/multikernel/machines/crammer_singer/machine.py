@@ -48,10 +48,6 @@ larger one shortens the steps of samples, a smaller one those of the intercepts.
 MOST_TORN = 1500
 """Samples of a Newton step on the face, whose system takes a tenth of a second."""
 
-LONGEST_WAIT = 8
-"""Rounds between two such steps at most: the first ones end at once where a mass of
-many vanishes, and wait twice as long each."""
-
 PATIENCE = 20
 """Proofs in a row that are no better, after which rounding is to blame."""
 
@@ -202,8 +198,6 @@ class _Search:
     source: RowSource
     rounds: int = 0
     steps: int = 0
-    due: int = 1  # the round of the next step on the face
-    wait: int = 1
     masses: Array = field(init=False)  # (n_classes, n_samples), as all here
     scores: Array = field(init=False)  # 1[c != y] + K rho, without intercepts
     shift: Array = field(init=False)
@@ -247,7 +241,10 @@ class _Search:
                 break
 
     def _round(self, allowed: float) -> bool:
-        """Sweep until little is left or often enough, then take a step on the face."""
+        """Sweep until little is left or often enough, then take a step on the face.
+
+        Returns whether nothing is left, as far as that step tells.
+        """
         self.rounds += 1
         n = self.weights.size
         for _ in range(SWEEPS):
@@ -255,12 +252,7 @@ class _Search:
             self.mean_gap = gap / n
             if gap <= SMALL * allowed:
                 break
-        if self.rounds < self.due:
-            return False
-        reached = self._face_step()
-        self.wait = 1 if reached else min(2 * self.wait, LONGEST_WAIT)
-        self.due = self.rounds + self.wait
-        return reached
+        return self._face_step()
 
     def _sweep(self, least: float) -> float:
         """Visit every sample once; return the sum of their gaps."""

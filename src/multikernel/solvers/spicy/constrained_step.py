@@ -22,7 +22,10 @@ from multikernel._typing import Array
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem
 from multikernel.solvers.spicy.quadratic_model import JointHessian, QuadraticModel
-from multikernel.solvers.spicy.tuning import MOST_PRODUCTS
+from multikernel.solvers.spicy.tuning import MOST_LOOSE, MOST_PRODUCTS
+
+ROWS = 512
+"""Rows of H that are looked at together, of all samples."""
 
 
 def constrained_step(
@@ -116,6 +119,9 @@ def _nearby(
     # A product with random signs is the sum of the diagonal, on average.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)
+    if softness.size > MOST_LOOSE:
+        last = np.partition(softness.ravel(), -MOST_LOOSE)[-MOST_LOOSE]
+        loose = max(loose, mean * float(last))
     inside = softness * mean > loose
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(own) for own in inside.T]
@@ -123,10 +129,12 @@ def _nearby(
         nothing = [np.zeros((0, 0))] * len(members)
         system = SimplexSystem(softness, members, nothing, centred)
         return _Nearby(system, hessian.low_rank[:0])
-    H = hessian.each.rows(rows)
+    parts = np.array_split(rows, 1 + rows.size // ROWS)
+    H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
     inverses = []
     for c, own in enumerate(members):
-        block = H[np.ix_(np.searchsorted(rows, own), own)]
+        places = np.searchsorted(rows, own)
+        block = H[np.ix_(places, places)]
         shift = 1.0 / softness[own, c]
         inverses.append(solve_shifted(block, np.eye(own.size), shift, None))
     outside = np.where(inside, 0.0, softness)

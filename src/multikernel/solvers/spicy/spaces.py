@@ -21,11 +21,12 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.expansions import expansion_length, padded, unpadded
 from multikernel.gram.factors import tall_form
 from multikernel.gram.metered import MeteredStack
 from multikernel.gram.products import combined_rows, images_of_sparse
-from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.shifted import ShiftedRoot, shifted_root, solve_shifted
 from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import gathered, weighted_gram
 from multikernel.solvers.spicy.quadratic_model import AnyHessian, JointHessian
@@ -186,6 +187,13 @@ class SummedHessian:
     def solve(self, rhs: Array, shift: Array) -> Array:
         """Solve (H + diag(shift)) x = rhs."""
         return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
+
+    def root(self, shift: Array) -> ShiftedRoot | None:
+        """Return a root of H + diag(shift) where the sum is held as an array."""
+        matrix = self._matrix
+        if isinstance(matrix, DenseMatrix) and bool(np.all(shift > 0.0)):
+            return shifted_root(matrix.array, shift)
+        return None
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
@@ -399,6 +407,9 @@ class ProductHessian:
         x = sides - self._expanded(columns, blocks.root_times(solved))
         x *= inverse[:, None]
         return np.asarray(x.reshape(rhs.shape))
+
+    def root(self, shift: Array) -> None:
+        """Return None: what is solved is another system."""
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""

@@ -142,6 +142,10 @@ digits (400 samples, gap 1e-5, alpha = 0.003) took 1.7 s, with 100 0.69, with 10
 What a hinge leaves free is soft by all orders of magnitude: alpha = 0.03 and a gap of
 1e-6 took 418 products and 1.8 s with 1, 882 and 2.2 s with 10."""
 
+MOST_LOOSE = 6000
+"""The softest entries at most, so that neither matrices over them nor their cubes
+outgrow the rest: 300 MB and a few seconds at the very worst."""
+
 # Screening: images of earlier dual points.
 
 MAX_BYTES, SHARE = 2**28, 0.1
