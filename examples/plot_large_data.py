@@ -44,10 +44,11 @@ print(f"{n_rows} rows, {file.stat().st_size / 1e6:.1f} MB")
 
 table = pd.read_csv(file)
 X, y = table.drop(columns="fault"), table["fault"]
-kernels = ParameterGrid([GaussianKernel(0.5), GaussianKernel(2.0)], list(X.columns))
+widths = [GaussianKernel(0.5), GaussianKernel(2.0)]
+kernels = ParameterGrid(widths, list(X.columns))
 start = perf_counter()
 model = SpicyMKLClassifier(kernels, alpha=0.02, storage="low_rank").fit(X, y)
-print(f"{perf_counter() - start:.1f} s, {len(model.active_kernels_)} kernels in use")
+print(f"{perf_counter() - start:.1f} s, {model.active_kernels_.size} kernels in use")
 print(f"the objective can be lowered by {model.duality_gap_:.3%} at most")
 
 # %%
@@ -62,8 +63,8 @@ print(SpicyMKLClassifier(kernels, alpha=0.02).fit(X, y).storage_reason_)
 # On a command line these are two lines. The second one applies the model to another
 # file; here it is the same one.
 
-words = "fit sensors.csv -t fault --kernels columns --alpha 0.02 -o model.skops"
-again = "predict model.skops sensors.csv -t fault -o predictions.csv"
+words = "fit sensors.csv -t fault --kernels columns --alpha 0.02 -o m.skops"
+again = "predict m.skops sensors.csv -t fault -o predictions.csv"
 for line in (words, again):
     command = [sys.executable, "-m", "multikernel.cli", *line.split()]
     done = subprocess.run(

@@ -4,6 +4,7 @@ import base64
 import html
 import importlib
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -238,7 +239,9 @@ def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
-    code = html.escape(f"model = {model!r}\nmodel.fit(X, y)")
+    # Nesting by spaces would fill a phone with them.
+    plain = re.sub(r"\n +", "\n  ", repr(model))
+    code = html.escape(f"model = {plain}\nmodel.fit(X, y)")
     return (
         _facts({**found, **stored, **versions})
         + f"<p>To repeat it:</p><pre>{code}</pre>"

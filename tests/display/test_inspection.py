@@ -242,3 +242,23 @@ def test_every_alpha_is_labelled():
     texts = [text.get_text() for text in display.ax_.texts]
     assert texts == ["alpha = 0.01", "alpha = 0.1", "alpha = 0.001"]
     plt.close("all")
+
+
+def test_categories_are_points_with_names():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"age": random.standard_normal(90)})
+    X["site"] = random.choice(["colon", "lung", "skin"], 90)
+    y = np.sin(X["age"]) + 2.0 * (X["site"] == "lung")
+    model = SpicyMKLRegressor({"a": ("age", [LinearKernel()]), "site": "site"})
+    fits = bootstrap(model.set_params(alpha=0.01).fit(X, y), X, y, n_resamples=6)
+    kernel = next(m for m, name in enumerate(model.kernel_names_) if "cat" in name)
+    display = ContributionDisplay.from_estimator(model, X, kernel, bootstrap=fits)
+    plt.close("all")
+    ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert ticks == ["colon", "lung", "skin"]
+    values = model.contributions(X)[:, list(model.active_kernels_).index(kernel)]
+    for place, site in enumerate(ticks):
+        own = values[X["site"] == site][0] - values.mean()
+        assert display.values[place] == pytest.approx(own)
+    assert display.artist_.get_linestyle() == "None"
+    assert (display.band[0] <= display.band[1]).all()

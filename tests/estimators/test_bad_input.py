@@ -2,6 +2,7 @@
 
 import warnings
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -55,6 +56,10 @@ PARAMETERS = [
     ({"alpha": True}, "alpha must be a finite number above 0, got True"),
     ({"l1_ratio": 1.5}, r"l1_ratio must be a finite number in \[0, 1\], got 1.5"),
     ({"l1_ratio": -0.1}, r"l1_ratio must be a finite number in \[0, 1\]"),
+    (
+        {"loss": SimpleNamespace(value=None, gradient=None)},
+        "or a loss object, which needs conjugate, dual_bounds too, got namespace",
+    ),
     ({"loss": "log"}, "loss must be one of '.*', or a loss object, got 'log'"),
     ({"loss": None}, "loss must be one of"),
     ({"normalize": "norm"}, "normalize must be None, one of 'trace', .*, got 'norm'"),

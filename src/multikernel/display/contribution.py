@@ -34,6 +34,8 @@ and a heat map of 60 x 60 costs no more than the kernel of as many samples."""
 class ContributionDisplay:
     """A function of one column as a line with its rug, of two columns as a heat map.
 
+    A function of a column of categories is a point for each of them.
+
     Parameters
     ----------
     grid : sequence of one or two array-likes
@@ -52,6 +54,9 @@ class ContributionDisplay:
         What `values` holds, for the axis.
     band_name : str, default="band"
         What `band` is, for the legend.
+    categories : sequence of (sequence of str or None), default=None
+        For each column what its values 0, 1, ... are called, where these are
+        categories.
 
     Attributes
     ----------
@@ -90,6 +95,7 @@ class ContributionDisplay:
         title: str = "",
         value_name: str = "contribution to f, mean zero",
         band_name: str = "band",
+        categories: Sequence[Sequence[str] | None] | None = None,
     ) -> None:
         self.grid = tuple(np.asarray(axis, dtype=float) for axis in grid)
         self.values = np.asarray(values, dtype=float)
@@ -97,6 +103,7 @@ class ContributionDisplay:
         self.samples = None if samples is None else np.asarray(samples, dtype=float)
         self.band = None if band is None else np.asarray(band, dtype=float)
         self.title, self.value_name, self.band_name = title, value_name, band_name
+        self.categories = tuple(categories or [None] * len(self.grid))
         shape = tuple(axis.size for axis in self.grid)
         if len(shape) not in N_POINTS or self.values.shape != shape:
             raise ValueError(
@@ -165,7 +172,12 @@ class ContributionDisplay:
         # Where the data that the model holds have these columns: text stands last.
         held = held_columns(model).tolist()
         places = [held.index(column) for column in columns]
-        rows = _grid_rows(data, places)
+        labels = _category_labels(model, columns)
+        lines = [
+            _axis(data[:, place], len(columns), known)
+            for place, known in zip(places, labels, strict=True)
+        ]
+        rows = _grid_rows(data, places, lines)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
         values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, place]
@@ -173,7 +185,7 @@ class ContributionDisplay:
         if bootstrap is not None and len(columns) == 1:
             band = [e[:, place] for e in bootstrap.band(rows, kernels, level, data)]
         given = as_given(before, rows)
-        shape = (N_POINTS[len(columns)],) * len(columns)
+        shape = tuple(line.size for line in lines)
         axes = [
             np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[0], -1)[:, 0]
             for k, j in enumerate(places)
@@ -188,6 +200,7 @@ class ContributionDisplay:
             title=" + ".join(map(_style.shorten, names)),
             value_name=value_name(model, place),
             band_name=f"{level:.0%} of bootstrap fits",
+            categories=labels,
         )
         return display.plot(ax, **kwargs)
 
@@ -218,21 +231,30 @@ class ContributionDisplay:
             self._draw_line(panel, kwargs)
         else:
             self._draw_map(panel, kwargs)
+        for axis, names in zip(
+            (panel.xaxis, panel.yaxis), self.categories, strict=False
+        ):
+            if names is not None:
+                axis.set_ticks(range(len(names)), list(map(_style.shorten, names)))
         _style.headline(panel, self.title)
         return self
 
     def _draw_line(self, ax: "Axes", kwargs: dict[str, Any]) -> None:
         """Draw a function of one column, its band and the rug."""
-        x = self.grid[0]
+        x, points = self.grid[0], self.categories[0] is not None
         if self.band is not None:
             low, high = self.band
             tint, name = _style.BAND, self.band_name
-            ax.fill_between(x, low, high, color=tint, linewidth=0, label=name)
+            if points:
+                ax.vlines(x, low, high, color=tint, linewidth=9, label=name)
+            else:
+                ax.fill_between(x, low, high, color=tint, linewidth=0, label=name)
             ax.legend(frameon=False, fontsize="small")
         ax.axhline(0.0, color=_style.INK, linewidth=0.8)
         style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
+        style |= {"linestyle": "none", "marker": "o"} if points else {}
         (self.artist_,) = ax.plot(x, self.values, **(style | kwargs))
-        if self.samples is not None:
+        if self.samples is not None and not points:
             # The rug stands on the axis, in its units from the bottom.
             at = np.zeros(len(self.samples))
             rug: dict[str, Any] = {"marker": "|", "color": _style.INK, "alpha": 0.5}
@@ -330,13 +352,28 @@ def _column_names(estimator: Any, model: Any, columns: list[int]) -> list[str]:
     return [f"x{column}" for column in columns]
 
 
-def _grid_rows(data: Array, columns: list[int]) -> Array:
+def _category_labels(model: Any, columns: list[int]) -> list[list[str] | None]:
+    """Return the names of each column's categories, None where it holds numbers."""
+    known = list(getattr(model, "category_features_", ()))
+    return [
+        [str(name) for name in model.categories_[known.index(column)]]
+        if column in known
+        else None
+        for column in columns
+    ]
+
+
+def _axis(values: Array, n_columns: int, categories: list[str] | None) -> Array:
+    """Return the values of a column at which to look."""
+    if categories is not None:
+        return np.arange(float(len(categories)))
+    return np.linspace(values.min(), values.max(), N_POINTS[n_columns])
+
+
+def _grid_rows(data: Array, columns: list[int], axes: list[Array]) -> Array:
     """Return samples on a grid of some columns, the others at their medians."""
-    n_points = N_POINTS[len(columns)]
-    ends = [(data[:, j].min(), data[:, j].max()) for j in columns]
-    axes = [np.linspace(low, high, n_points) for low, high in ends]
-    mesh = np.meshgrid(*axes, indexing="ij")
-    rows = np.tile(np.median(data, axis=0), (mesh[0].size, 1))
-    for column, values in zip(columns, mesh, strict=True):
-        rows[:, column] = values.ravel()
+    grid = np.meshgrid(*axes, indexing="ij")
+    rows = np.tile(np.median(data, axis=0), (grid[0].size, 1))
+    for column, values in zip(columns, grid, strict=True):
+        rows[:, column] = values.reshape(-1)
     return rows

@@ -18,6 +18,8 @@ from multikernel.losses import (
 
 CLASSIFIER_LOSSES = ("log_loss", "hinge", "squared_error")
 REGRESSOR_LOSSES = ("squared_error", "epsilon_insensitive")
+MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
+"""What a `Loss` has."""
 
 
 def is_loss(value: object) -> bool:
@@ -40,7 +42,14 @@ class LossChoice:
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
         expected = None if is_loss(value) else OneOf(self.names)(value)
-        return None if expected is None else f"{expected}, or a loss object"
+        if expected is None:
+            return None
+        lacks = [name for name in MEMBERS if not hasattr(value, name)]
+        # Something with a part of a loss was meant to be one.
+        missing = f", which needs {', '.join(lacks)} too" * (
+            0 < len(lacks) < len(MEMBERS)
+        )
+        return f"{expected}, or a loss object{missing}"
 
 
 def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:

@@ -223,7 +223,7 @@ def _sentence(found: Mapping[str, Any]) -> str:
 
 def html_table(columns: Mapping[str, list[Any]]) -> str:
     """Return columns as a table in HTML, its first rows if it is long."""
-    heads = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
+    heads = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
     body = "".join(
         "<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[:MOST_ROWS]
