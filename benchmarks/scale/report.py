@@ -231,6 +231,53 @@ def steps(found: Any) -> str:
     return f"Commit {found['commit']}.\n\n" + table(heads, lines)
 
 
+def memory(found: Any) -> str:
+    """Return what files larger than memory took."""
+    lines = [
+        [
+            row.get("kernels_in") or f"{row['rows']} rows, streamed",
+            cell(row, "file_gigabytes", ".1f"),
+            cell(row, "seconds", ".0f"),
+            cell(row, "processor_seconds", ".0f"),
+            cell(row, "peak_anonymous_gigabytes", ".2f"),
+            cell(row, "gap", ".1e"),
+        ]
+        for row in found["rows"]
+    ]
+    heads = ["", "GB of file", "seconds", "CPU", "GB of anonymous memory", "gap"]
+    return f"Commit {found['commit']}.\n\n" + table(heads, lines)
+
+
+def workers(found: Any) -> str:
+    """Return what a cluster of processes on this machine took, and what it moved."""
+    lines = [
+        [
+            str(row["n"]),
+            f"{row['workers']} workers" if row["workers"] else "one process",
+            str(row["client_threads"]),
+            cell(row, "seconds", ".1f"),
+            cell(row, "client_gigabytes", ".2f"),
+            cell(row, "worker_gigabytes", ".2f"),
+            cell(row, "bytes_per_outer_step", ".0f", 1e-6),
+            cell(row, "gap", ".1e"),
+        ]
+        for row in found["rows"]
+    ]
+    heads = ["rows", "where", "threads", "seconds", "GB", "GB a worker"]
+    return f"Commit {found['commit']}.\n\n" + table(
+        [*heads, "MB an outer step", "gap"], lines
+    )
+
+
+OTHERS = {
+    "solver_steps": ("SpicyMKL alone (`solver_steps.py`)", steps),
+    "memmap_maps": ("250 kernels of 2000 rows in a file (`memmap.py maps`)", memory),
+    "memmap_stream": ("Parquet larger than memory (`memmap.py stream`)", memory),
+    "workers": ("Dask workers beside one process (`workers.py`)", workers),
+}
+"""Files with one commit for all rows, their titles, and who makes their tables."""
+
+
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -246,9 +293,10 @@ def main() -> None:
     if grown:
         text += "\n## Against rows, beside what users would take\n"
         text += growth(grown, folder)
-    found = read(folder / "results" / "solver_steps.json")
-    if found:
-        text += "\n## SpicyMKL alone (`solver_steps.py`)\n\n" + steps(found)
+    for name, (title, made) in OTHERS.items():
+        found = read(folder / "results" / f"{name}.json")
+        if found:
+            text += f"\n## {title}\n\n" + made(found)
     (folder / "RESULTS.md").write_text(text, encoding="utf-8")
 
 
