@@ -70,7 +70,7 @@ def _ringnorm(n_samples: int, seed: int) -> tuple[Array, Array]:
 
 def _held_out(data: str, n_samples: int | None) -> tuple[Array, ...]:
     """Return rows of a stored set, a fifth of all (or what is left) for the test."""
-    bunch = load(data)
+    bunch = load("uci_magic04" if data == "magic04" else data)
     X = np.asarray(bunch.X, dtype=float)
     if data == "mnist":
         y = np.where(np.asarray(bunch.y, dtype=float) % 2 == 1, 1.0, -1.0)
