@@ -15,7 +15,8 @@ def table(page, heading, first):
     """Return the rows of the first table after a heading with a first column."""
     text = (BENCHMARKS / page).read_text(encoding="utf-8").split(heading, 1)[1]
     text = text[text.index(f"| {first} |") :].split("\n\n", 1)[0]
-    lines = [line.split("|")[1:-1] for line in text.splitlines()]
+    kept = (line for line in text.splitlines() if line.startswith("|"))
+    lines = [line.split("|")[1:-1] for line in kept]
     columns, _, *rows = [[cell.strip(" *") for cell in line] for line in lines]
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
