@@ -28,5 +28,16 @@ def test_example_runs(path, size, monkeypatch, tmp_path):
     plt.close("all")
 
 
+@pytest.mark.parametrize(
+    "path",
+    sorted((Path(__file__).parents[1] / "docs" / "charts").glob("*.py")),
+    ids=lambda path: path.stem,
+)
+def test_charts_read_the_pages_of_the_benchmarks(path):
+    drawn = runpy.run_path(str(path))["figure"]
+    assert all(ax.lines or ax.patches for ax in drawn.axes)
+    plt.close("all")
+
+
 def test_there_are_examples():
     assert len(EXAMPLES) >= 8
