@@ -24,6 +24,7 @@ from multikernel._typing import Array
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
+from multikernel.solvers.spicy.multipliers import advanced, reach_of_zero
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel, newton_step
 from multikernel.solvers.spicy.simplex_side import BarrierSimplexSide, SmoothSimplexSide
 from multikernel.solvers.spicy.tuning import (
@@ -213,9 +214,8 @@ class BoundedSide(SmoothSide):
         d_xi = (self.barrier + self.xi * step) / above - self.xi
         d_zeta = (self.barrier - self.zeta * step) / below - self.zeta
         self.dual_direction = (d_xi, d_zeta)
-        zero, top = np.zeros_like(step), np.full_like(step, np.inf)
         self.dual_reach = INTERIOR * min(
-            _reach(self.xi, d_xi, zero, top), _reach(self.zeta, d_zeta, zero, top)
+            reach_of_zero(self.xi, d_xi), reach_of_zero(self.zeta, d_zeta)
         )
         return longest
 
@@ -228,10 +228,9 @@ class BoundedSide(SmoothSide):
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
         super().move(length)
-        share = min(1.0, self.dual_reach)
-        xi, zeta = self._centered()
-        self.xi = _near(self.xi + share * self.dual_direction[0], xi)
-        self.zeta = _near(self.zeta + share * self.dual_direction[1], zeta)
+        (d_xi, d_zeta), (xi, zeta) = self.dual_direction, self._centered()
+        self.xi = advanced(self.xi, d_xi, self.dual_reach, xi)
+        self.zeta = advanced(self.zeta, d_zeta, self.dual_reach, zeta)
 
 
 def walls(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
@@ -313,11 +312,10 @@ class BarrierSide:
         d_xi = (self.barrier + self.xi * direction) / above - self.xi
         d_zeta = (self.barrier - self.zeta * direction) / self.pieces - self.zeta
         self.dual_direction = (d_xi, d_zeta)
-        zero, top = np.zeros_like(self.xi), np.full_like(self.xi, np.inf)
         self.dual_reach = INTERIOR * min(
-            _reach(self.xi, d_xi, zero, top), _reach(self.zeta, d_zeta, zero, top)
+            reach_of_zero(self.xi, d_xi), reach_of_zero(self.zeta, d_zeta)
         )
-        reach = _reach(self.pieces, direction, zero, self.sizes)
+        reach = _reach(self.pieces, direction, np.zeros_like(self.sizes), self.sizes)
         return min(1.0, INTERIOR * reach)
 
     def slope(self, length: float) -> float:
@@ -328,11 +326,11 @@ class BarrierSide:
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
         self.pieces = self._moved(length)
-        share = min(1.0, self.dual_reach)
-        centered_xi = self.barrier / (self.sizes - self.pieces)
-        centered_zeta = self.barrier / self.pieces
-        self.xi = _near(self.xi + share * self.dual_direction[0], centered_xi)
-        self.zeta = _near(self.zeta + share * self.dual_direction[1], centered_zeta)
+        d_xi, d_zeta = self.dual_direction
+        above = self.barrier / (self.sizes - self.pieces)
+        below = self.barrier / self.pieces
+        self.xi = advanced(self.xi, d_xi, self.dual_reach, above)
+        self.zeta = advanced(self.zeta, d_zeta, self.dual_reach, below)
 
     def again(self) -> "CornerSide | None":
         """Return the side at the corners that this one has come near.
@@ -465,9 +463,3 @@ def _reach(point: Array, step: Array, lower: Array, upper: Array) -> float:
     if not moving.any():
         return float(np.inf)
     return float(np.min((bound[moving] - point[moving]) / step[moving]))
-
-
-def _near(multiplier: Array, centered: Array) -> Array:
-    """Keep a multiplier within four orders of magnitude of the central path."""
-    kept: Array = np.clip(multiplier, 1e-4 * centered, 1e4 * centered)
-    return kept

@@ -12,6 +12,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.losses import CoupledLoss, PolyhedralCoupledLoss, SmoothCoupledLoss
 from multikernel.solvers.spicy.constrained_step import constrained_step
+from multikernel.solvers.spicy.multipliers import advanced, reach_of_zero
 from multikernel.solvers.spicy.quadratic_model import QuadraticModel
 from multikernel.solvers.spicy.tuning import (
     FORCING,
@@ -51,7 +52,7 @@ class SimplexSide:
     def aim(self, step: Array) -> float:
         """Set the direction; return the longest multiple of it, at most 1, allowed."""
         self.step = step
-        return min(1.0, INTERIOR * _reach(self.p, -step))
+        return min(1.0, INTERIOR * reach_of_zero(self.p, -step))
 
     def move(self, length: float) -> None:
         """Go along the direction."""
@@ -157,7 +158,7 @@ class BarrierSimplexSide(SimplexSide):
     def aim(self, step: Array) -> float:
         """Set the directions of the point and the multipliers; stay inside."""
         self.dual_direction = (self.barrier + self.zeta * step) / self.p - self.zeta
-        self.dual_reach = INTERIOR * _reach(self.zeta, self.dual_direction)
+        self.dual_reach = INTERIOR * reach_of_zero(self.zeta, self.dual_direction)
         return super().aim(step)
 
     def slope(self, length: float) -> float:
@@ -168,12 +169,5 @@ class BarrierSimplexSide(SimplexSide):
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
         super().move(length)
-        share = min(1.0, self.dual_reach)
-        moved, centered = self.zeta + share * self.dual_direction, self.barrier / self.p
-        self.zeta = np.clip(moved, 1e-4 * centered, 1e4 * centered)
-
-
-def _reach(point: Array, step: Array) -> float:
-    """Return the multiple of a step at which the first entry is zero."""
-    falling = step < 0.0
-    return float(np.min(-point[falling] / step[falling], initial=np.inf))
+        centered = self.barrier / self.p
+        self.zeta = advanced(self.zeta, self.dual_direction, self.dual_reach, centered)
