@@ -78,12 +78,31 @@ def test_a_pass_needs_little_memory(dtype):
     assert peak < 0.1 * 8 * array.size
 
 
-def test_a_pass_with_many_outputs_is_cut(monkeypatch):
-    array = np.ones((50, 30, 30))
-    V = np.random.default_rng(0).normal(size=(30, 4))
-    whole = DenseStack(array).quadratic_forms(V)
-    monkeypatch.setattr("multikernel.gram.dense.IMAGE_BYTES", 8 * 30 * 4 * 7)
-    np.testing.assert_allclose(DenseStack(array).quadratic_forms(V), whole)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_pass_is_cut(dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=(50, 30, 30)).astype(dtype)
+    v = rng.normal(size=30)
+    monkeypatch.setattr("multikernel.gram.dense.IMAGE_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr("multikernel.gram.dense.ENTRIES_PER_TASK", 400)
+    monkeypatch.setattr("multikernel.gram.dense.ROWS_PER_TASK", 7)
+    stack = DenseStack(array)
+    images = array.astype(np.float64) @ v
+    np.testing.assert_allclose(stack.quadratic_forms(v), images @ v)
+    np.testing.assert_allclose(stack.matvec(v), images)
+    weights = rng.normal(size=50) * (rng.random(50) < 0.7)
+    expected = np.tensordot(weights, array.astype(np.float64), axes=1)
+    total = stack.combine(weights).columns(np.arange(30))
+    np.testing.assert_allclose(total, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_forms_of_several_outputs(dtype):
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=(5, 30, 30)).astype(dtype)
+    V = rng.normal(size=(30, 4))
+    expected = np.einsum("ik,mij,jk->m", V, array.astype(np.float64), V)
+    np.testing.assert_allclose(DenseStack(array).quadratic_forms(V), expected)
 
 
 def test_solve_with_shifts_of_many_sizes(array):

@@ -167,28 +167,22 @@ def greedy(task: Task) -> Path:
     For two classes the squared loss selects, on targets of minus and plus one.
     """
     graph = task.graph
-    samples, new = graph.sample(task.X), graph.sample(task.new)
+    pooled = Pooled(graph.sample(task.X), graph.sample(task.new))
     n, y = len(task.y), task.y - task.y.mean()
     for ridge in RIDGES[::3]:
         inside: set[Any] = set(graph.roots())
-        pool: dict[Any, tuple[Array, Array]] = {}
+        pool = Pool(n)
+        for root in graph.roots():
+            pool.add({v: pooled[v][0] for v in _sources(graph, root, inside)})
         chosen: list[Array] = []
         others: list[Array] = []
         residual = y
         for size in range(1, MOST_GREEDY + 1):
-            for node in _sources(graph, inside):
-                if node not in pool:
-                    Z = samples.features(node)
-                    means = Z.mean(axis=0)
-                    pool[node] = Z - means, means
-            gains = {
-                v: _improvement(Z, residual, n * ridge) for v, (Z, _) in pool.items()
-            }
-            best = max(gains, key=gains.__getitem__)
-            Z, means = pool.pop(best)
+            best = pool.take(residual, n * ridge)
             inside.add(best)
-            chosen.append(Z)
-            others.append(new.features(best) - means)
+            pool.add({v: pooled[v][0] for v in _sources(graph, best, inside)})
+            for columns, found in zip(pooled[best], (chosen, others), strict=True):
+                found.append(columns)
             Phi = np.hstack(chosen)
             gram = Phi.T @ Phi + n * ridge * np.eye(Phi.shape[1])
             beta = np.linalg.solve(gram, Phi.T @ y)
@@ -198,21 +192,75 @@ def greedy(task: Task) -> Path:
                 yield f"{ridge:.1e}/{size}", f
 
 
-def _sources(graph: Any, inside: set[Any]) -> list[Any]:
+def _sources(graph: Any, last: Any, inside: set[Any]) -> list[Any]:
+    """Return what became a source when the last node came inside."""
     return [
         child
-        for node in inside
-        for child in graph.children(node)
+        for child in graph.children(last)
         if child not in inside and all(p in inside for p in graph.parents(child))
     ]
 
 
-def _improvement(Z: Array, residual: Array, strength: float) -> float:
-    products = Z.T @ residual
-    if Z.shape[1] == 1:
-        return float(products[0] ** 2 / (Z[:, 0] @ Z[:, 0] + strength))
-    gram = Z.T @ Z + strength * np.eye(Z.shape[1])
-    return float(products @ np.linalg.solve(gram, products))
+class Pooled(dict[Any, tuple[Array, Array]]):
+    """Centred features of nodes on samples and new ones, made when asked for.
+
+    Columns of a node are rotated to be orthogonal on the samples, so that a ridge fit
+    on them takes a division each.
+    """
+
+    def __init__(self, samples: Any, new: Any) -> None:
+        super().__init__()
+        self.samples, self.new = samples, new
+
+    def __missing__(self, node: Any) -> tuple[Array, Array]:
+        Z, other = self.samples.features(node), self.new.features(node)
+        means = Z.mean(axis=0)
+        found = Z - means, other - means
+        if Z.shape[1] > 1:
+            _, rotation = np.linalg.eigh(found[0].T @ found[0])
+            found = found[0] @ rotation, found[1] @ rotation
+        self[node] = found
+        return found
+
+
+class Pool:
+    """Sources that may come next, their columns side by side."""
+
+    def __init__(self, n: int) -> None:
+        self.nodes: list[Any] = []
+        self.starts: list[int] = []
+        self.columns: Array = np.empty((0, n))
+        self.norms: Array = np.empty(0)
+        self.taken: list[int] = []
+
+    def add(self, features: dict[Any, Array]) -> None:
+        """Take in the features of new sources."""
+        width = len(self.norms)
+        for node, Z in features.items():
+            self.nodes.append(node)
+            self.starts.append(width)
+            width += Z.shape[1]
+        rows = [Z.T for Z in features.values()]
+        if rows:
+            self._extend(np.vstack(rows))
+
+    def _extend(self, rows: Array) -> None:
+        known, width = len(self.norms), len(self.norms) + len(rows)
+        if width > len(self.columns):
+            grown = np.empty((2 * width, rows.shape[1]))
+            grown[:known] = self.columns[:known]
+            self.columns = grown
+        self.columns[known:width] = rows
+        self.norms = np.append(self.norms, np.einsum("ij,ij->i", rows, rows))
+
+    def take(self, residual: Array, strength: float) -> Any:
+        """Return the source whose own ridge fit explains most, and let it go."""
+        products = self.columns[: len(self.norms)] @ residual
+        gains = np.add.reduceat(products**2 / (self.norms + strength), self.starts)
+        gains[self.taken] = -1.0
+        best = int(np.argmax(gains))
+        self.taken.append(best)
+        return self.nodes[best]
 
 
 def lasso_alpha(task: Task) -> Path:

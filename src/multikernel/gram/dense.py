@@ -1,6 +1,5 @@
 """Gram matrices held in one array."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,13 +9,23 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 
-BLOCK_BYTES = 2**18
-"""Bytes of a block that is converted to float64: it stays in a core's cache."""
+LOOPS = "multikernel.gram.dense_loops"
+
+BLOCK_ENTRIES = 2**15
+"""Entries of a block that is converted to float64: it stays in a core's cache."""
+
+ENTRIES_PER_TASK = 2**21
+"""Entries that a thread multiplies by at a time in compiled code: with 2**15, a dozen
+microseconds of work, two threads waited for one another and were no faster than one."""
+
+ROWS_PER_TASK = 32
+"""Rows of a sum that a thread adds up at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,18 +135,18 @@ class DenseStack:
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         n_kernels, n_rows, n_cols = self.shape
-        if v.size > len(v) and self.array.dtype == np.float64:
+        if v.size > len(v):
             # tr(V^T K V) = <K, V V^T> reads a kernel once for all outputs: 50 kernels
             # of 1000 samples and 100 outputs took 0.8 s by images, and take 0.06.
             flat = self.array.reshape(n_kernels, n_rows * n_cols)
-            return np.asarray(flat @ (v @ v.T).reshape(-1))
-        forms = np.empty(n_kernels)
-        for chosen in _kernel_blocks(self, v):
-            images = self._images(chosen, v)
-            if v.ndim == 1:
-                forms[chosen] = images @ v
-            else:
-                forms[chosen] = np.einsum("mik,ik->m", images, v)
+            return _products(flat, (v @ v.T).reshape(-1))
+        forms, vector = np.empty(n_kernels), v.reshape(-1)
+        step = max(1, IMAGE_BYTES // (8 * n_rows))
+        for start in range(0, n_kernels, step):
+            chosen = slice(start, start + step)
+            # Not BLAS, whose second thread spins for 30 ms beside what comes next.
+            images = self._images(chosen, vector)
+            forms[chosen] = np.einsum("mi,i->m", images, vector)
         return forms
 
     def matvec(self, v: Array) -> Array:
@@ -148,9 +157,13 @@ class DenseStack:
         """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
         vectors = coefs[:, :, None] if coefs.ndim == 2 else coefs
         images = np.zeros((self.shape[0], self.shape[1], vectors.shape[2]))
-        for m in range(self.shape[0]):
+
+        def multiply(m: int) -> None:
             if vectors[m].any():
-                np.matmul(self._matrix(m), vectors[m], out=images[m])
+                np.dot(self._matrix(m), vectors[m], out=images[m])
+
+        threads = 1 if self.array.size <= ENTRIES_PER_TASK else None
+        run_blocks(multiply, range(self.shape[0]), threads)
         shape = coefs.shape[:1] + self.shape[1:2] + coefs.shape[2:]
         return images.reshape(shape)
 
@@ -227,53 +240,53 @@ class DenseStack:
     def _images(self, chosen: slice, v: Array) -> Array:
         """Return K_m v for a run of kernels."""
         n_rows, n_cols = self.shape[1:]
-        part = self.array[chosen].reshape(-1, n_cols)
-        images = np.empty((part.shape[0], *v.shape[1:]))
-        if self.array.dtype == np.float64:
-            np.matmul(part, v, out=images)
-        else:
-            rows = max(1, BLOCK_BYTES // (8 * n_cols))
-
-            def multiply(start: int) -> None:
-                block = part[start : start + rows].astype(np.float64)
-                np.matmul(block, v, out=images[start : start + rows])
-
-            run_blocks(multiply, range(0, part.shape[0], rows))
+        images = _products(self.array[chosen].reshape(-1, n_cols), v)
         return images.reshape(-1, n_rows, *v.shape[1:])
 
     def _combine_single(self, support: Indices, weights: Array) -> Array:
         """Sum float32 matrices in float64, a few rows of the sum at a time."""
+        write_sums = compiled(LOOPS, "write_sums")
         n_rows, n_cols = self.shape[1:]
-        total = np.zeros((n_rows, n_cols))
-        step = max(1, BLOCK_BYTES // (8 * n_cols))
+        total = np.empty((n_rows, n_cols))
+        factors = np.asarray(weights[support], dtype=np.float64)
 
         def add(start: int) -> None:
-            part = total[start : start + step]
-            scaled = np.empty_like(part)
-            for m in support:
-                np.multiply(
-                    self.array[m, start : start + step],
-                    weights[m],
-                    out=scaled,
-                    dtype=np.float64,
-                )
-                part += scaled
+            part = total[start : start + ROWS_PER_TASK]
+            write_sums(self.array, support, factors, start, part)
 
-        run_blocks(add, range(0, n_rows, step))
+        run_blocks(add, range(0, n_rows, ROWS_PER_TASK))
         return total
+
+
+def _products(rows: Stored, v: Array) -> Array:
+    """Return the products of rows with a vector, or with several, in float64."""
+    if rows.dtype == np.float64:
+        return np.asarray(rows @ v)
+    products, n_cols = np.empty((len(rows), *v.shape[1:])), rows.shape[1]
+    if v.size == len(v):
+        # NumPy converts and multiplies blocks with its lock held: 837 matrices of 569
+        # samples took 0.18 s on one thread and on two, and compiled loops take 0.05.
+        multiply, entries = compiled(LOOPS, "write_products"), ENTRIES_PER_TASK
+        vectors, out = np.ascontiguousarray(v.reshape(-1)), products.reshape(-1)
+    else:
+        multiply, entries = _multiply_converted, BLOCK_ENTRIES
+        vectors, out = v, products
+    step = max(1, entries // n_cols)
+
+    def work(start: int) -> None:
+        block = slice(start, start + step)
+        multiply(rows[block], vectors, out[block])
+
+    run_blocks(work, range(0, len(rows), step))
+    return products
+
+
+def _multiply_converted(rows: Stored, v: Array, out: Array) -> None:
+    np.matmul(rows.astype(np.float64), v, out=out)
 
 
 IMAGE_BYTES = 2**26
 """Bytes of the vectors K_m v that a pass keeps at a time."""
-
-
-def _kernel_blocks(stack: DenseStack, v: Array) -> Iterator[slice]:
-    """Split the kernels so that the images of a block stay small."""
-    n_kernels, n_rows, _ = stack.shape
-    per_kernel = 8 * n_rows * (1 if v.ndim == 1 else v.shape[1])
-    step = max(1, IMAGE_BYTES // per_kernel)
-    for start in range(0, n_kernels, step):
-        yield slice(start, min(start + step, n_kernels))
 
 
 def _run(indices: Indices) -> Indices:

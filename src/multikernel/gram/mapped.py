@@ -82,7 +82,7 @@ class MappedStack(DenseStack):
             if m + 2 < len(part):
                 read_ahead(part[m + 2])
             matrix = part[m].astype(np.float64, copy=False)
-            np.matmul(matrix, v, out=images[m])
+            np.dot(matrix, v, out=images[m])
 
         run_blocks(multiply, range(len(part)))
         return images

@@ -9,19 +9,17 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.dense import DenseMatrix, DenseStack
+from multikernel.gram.dense import (
+    ENTRIES_PER_TASK,
+    ROWS_PER_TASK,
+    DenseMatrix,
+    DenseStack,
+)
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
 LOOPS = "multikernel.gram.part_loops"
-
-ENTRIES_PER_TASK = 2**21
-"""Of the matrices that a thread multiplies by at a time: a millisecond of work, eight
-matrices of 500 rows."""
-
-ROWS_PER_TASK = 32
-"""Rows of a sum that a thread adds up at a time."""
 
 
 @dataclass(frozen=True, eq=False)
