@@ -314,7 +314,8 @@ def _solve_certified(problem: cp.Problem, certify: Callable[[], Optimum]) -> Opt
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # "may be inaccurate"
-                problem.solve(solver=cp.CLARABEL, **settings)
+                # Started where the last one ended, a looser one goes no step.
+                problem.solve(solver=cp.CLARABEL, warm_start=False, **settings)
         except cp.error.SolverError:
             continue
         optimum = certify()
