@@ -36,9 +36,13 @@ def test_speed_figure_and_report(tmp_path):
     assert (tmp_path / "figures/figure1.png").stat().st_size > 10_000
     assert "CONVERGED" in run("on_the_fly.py", tmp_path)
     assert "median ratio" in run("smo_vs_libsvm.py", tmp_path)
+    run("search_speed.py", tmp_path)
+    (row,) = rows(tmp_path, "search_speed")
+    assert len(row["milliseconds"]) == 6
     # The accuracy benchmarks have tests of their own.
     run("report.py", tmp_path)
     report = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "Speed targets" in report
     assert "SMO beside LIBSVM" in report
+    assert "| breast_cancer |" in report
     assert "SimpleMKL takes" in report

@@ -44,6 +44,17 @@ def test_figure2(tmp_path):
 
 
 @pytest.mark.skipif(
+    "dna_ecoli_promoter_81" not in available(),
+    reason="needs MULTIKERNEL_DATA with dna_ecoli_promoter_81",
+)
+def test_curve_speed(tmp_path):
+    printed, rows = run("papers/lp_norm/curve_speed.py", tmp_path)
+    assert "(limit 30: met)" in printed
+    assert [row["part"] for row in rows] == ["kernels", "n = 60"]
+    assert all(row["seconds"] > 0.0 for row in rows)
+
+
+@pytest.mark.skipif(
     not {"dna_celegans_acceptor_141", "multiloc_protein_sequences"} <= {*available()},
     reason="needs MULTIKERNEL_DATA with DNA and proteins",
 )

@@ -3,6 +3,7 @@
 from textwrap import fill
 from typing import Any
 
+import curve_speed
 import figure2
 import table1
 from common import conditions
@@ -50,6 +51,20 @@ def figure2_section(content: dict[str, Any]) -> str:
             conditions(content),
         ]
     )
+
+
+def curve_section(content: dict[str, Any]) -> str:
+    """Return what a curve of figure 2 takes in all."""
+    rows = content["rows"]
+    total = sum(row["seconds"] for row in rows) / 60.0
+    parts = ", ".join(f"{row['part']} {row['seconds']:.0f} s" for row in rows)
+    text = (
+        f"One training set of every size of acceptors, five norms, C chosen anew up to "
+        f"2000 samples, from raw sequences to AUC: {total:.1f} minutes in all (limit "
+        f"{curve_speed.LIMIT_MINUTES:g}): {parts}. Measured at {rows[0]['commit']}."
+    )
+    heading = "### How long a curve takes"
+    return "\n".join([heading, "", fill(text, 88), "", conditions(content)])
 
 
 def verdict(rows: Any, name: str) -> str:

@@ -326,7 +326,7 @@ def _held_images(
 
     def multiply(place: int) -> None:
         rows = stack.array[kernels[place], support]
-        images[place] = values @ rows.astype(np.float64, copy=False)
+        images[place] = np.dot(values, rows.astype(np.float64, copy=False))
 
     run_blocks(multiply, range(kernels.size))
     return images
