@@ -11,7 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack, Stored
 from multikernel.gram.files import backing
-from multikernel.gram.part import PartStack
+from multikernel.gram.part import PartStack, viewed
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 HELD_SHARE, HELD_BYTES = 16, 2**28
@@ -94,6 +94,12 @@ class MappedStack(DenseStack):
         offset = address(self.array) - address(file) + file.offset
         arguments = str(file.filename), self.array.dtype.str, offset, self.array.shape
         return _mapped_again, arguments
+
+
+@viewed.register
+def _(stack: MappedStack, kernels: Indices) -> GramStack:
+    # Of a file a few kernels are held: reading them again costs more than a copy.
+    return stack.take(kernels)
 
 
 def held_stack(array: Stored) -> DenseStack:

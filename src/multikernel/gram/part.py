@@ -1,6 +1,6 @@
 """Some samples of a dense stack, without a copy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from math import prod
@@ -84,7 +84,7 @@ class PartStack:
                 self.whole.array, kernels[part], self.samples, padded, forms[part]
             )
 
-        run_blocks(work, self._tasks())
+        self._run(work, self._tasks())
         return forms
 
     def matvec(self, v: Array) -> Array:
@@ -118,7 +118,7 @@ class PartStack:
                 total,
             )
 
-        run_blocks(work, _slices(self.samples.size, ROWS_PER_TASK))
+        self._run(work, _slices(self.samples.size, ROWS_PER_TASK))
         return DenseMatrix(total)
 
     def columns(self, indices: Indices) -> Array:
@@ -141,6 +141,11 @@ class PartStack:
         if np.array_equal(rows, cols) and np.all(np.diff(rows) > 0):
             return PartStack(self.whole, rows, self.chosen)
         return self.whole.copied(self.kernels, rows, cols)
+
+    def _run(self, work: Callable[[slice], None], tasks: Iterator[slice]) -> None:
+        """Work off tasks: alone where that takes less than waking a thread."""
+        entries = self.kernels.size * self.samples.size**2
+        run_blocks(work, tasks, 1 if entries <= ENTRIES_PER_TASK else None)
 
     def _tasks(self) -> Iterator[slice]:
         """Cut the kernels into what a thread takes at a time."""
@@ -166,7 +171,7 @@ class PartStack:
             write_images(self.whole.array, kernels[part], self.samples, own, buffer)
             images[part] = buffer[:, self.samples]
 
-        run_blocks(work, self._tasks())
+        self._run(work, self._tasks())
         return images
 
     def _joint_forms(self, v: Array) -> Array:

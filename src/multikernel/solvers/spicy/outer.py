@@ -33,7 +33,6 @@ from multikernel.solvers.spicy.tuning import (
     SHRINK,
     SUPERLINEAR,
     TARGET_SHARE,
-    THIN_SHARE,
 )
 
 
@@ -174,9 +173,7 @@ class WorkingSet:
         """Return the stack of some kernels, the one at hand if it is of the same."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that never two of them are held
-            gram = self.problem.gram
-            seen = self._joint or self._too_large(kernels)
-            self._held = kernels, viewed(gram, kernels) if seen else gram.take(kernels)
+            self._held = kernels, viewed(self.problem.gram, kernels)
         return self._held[1]
 
     def _inside(self) -> Array:
@@ -210,18 +207,17 @@ class WorkingSet:
             worst = np.argpartition(-sizes[outside], room - 1)[:room]
             outside = outside[worst]
         chosen = np.union1d(active, outside)
-        if self._thin and not self._joint and self._too_large(chosen):
+        if not self._joint and self._too_large(chosen):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
         return chosen
 
-    @property
-    def _thin(self) -> bool:
-        """Return whether kernels are held as less than matrices, as factors are."""
-        n_kernels, n_samples, _ = self.problem.gram.shape
-        return bool(self.numbers.sum() < float(n_samples) ** 2 * n_kernels)
-
     def _too_large(self, kernels: Indices) -> bool:
-        """Return whether some kernels are too much memory for a copy of them."""
-        share = THIN_SHARE if self._thin else COPY_SHARE
+        """Return whether some kernels' factors are too much memory for a copy of them.
+
+        Whole matrices are not copied.
+        """
+        n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
-        return bool(copied > max(COPY_BYTES, share * all_bytes))
+        if all_bytes >= 8.0 * n_samples**2 * n_kernels:
+            return False
+        return bool(copied > max(COPY_BYTES, COPY_SHARE * all_bytes))

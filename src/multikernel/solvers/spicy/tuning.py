@@ -33,16 +33,12 @@ at most; the gap is taken where that is less, so that a good start is kept. The 
 took 281 Newton steps over six problems (3000 samples in factors, ringnorm, breast
 cancer) with a tenth, 233 with a half: from near a wall steps are short."""
 
-COPY_BYTES, COPY_SHARE = 2**27, 0.2
-"""The working set's matrices, which are a copy, take so many bytes at most, or the
-share of the stack where that is more; beyond, the whole stack is used, which is no copy
-at all. A tenth sent 837 kernels on breast cancer (variance one, alpha = 0.02, gap 1e-6)
-to 40 passes, a fifth to 17, and memory stays below 1.25 times the stack."""
-
-THIN_SHARE = 0.5
-"""For factors of low rank the share is this one, as the working set is a larger share
-of less: 30 of 100 kernels (20 000 samples, alpha = 0.02) took 5.7 s, the whole stack 24
-s."""
+COPY_BYTES, COPY_SHARE = 2**27, 0.5
+"""The working set's factors, which are a copy, take so many bytes at most, or the share
+of the stack where that is more; beyond, the whole stack is used, which is no copy at
+all: 30 of 100 kernels (20 000 samples, alpha = 0.02) took 5.7 s, the whole stack 24 s.
+Whole matrices are read in place: with copies of them a path of 30 strengths over 837
+kernels on breast cancer took 15 to 19 s, a third of it copying, and takes 13."""
 
 ONE_THREAD_BYTES = 2**27
 """Working sets of fewer bytes are multiplied by one thread: waking the threads of BLAS
