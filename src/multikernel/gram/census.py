@@ -32,7 +32,7 @@ class Census:
 def take_census(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> Census:
-    """Read every matrix once, on all threads.
+    """Read every matrix once, on all threads; the stack knows its diagonals then.
 
     Parameters
     ----------
@@ -51,13 +51,14 @@ def take_census(
 
     signs = random.choice([-1.0, 1.0], size=(2, stack.shape[1]))
     vectors = np.vstack([signs, weights])
-    sums = np.zeros((stack.shape[0], 3))
+    sums, diagonals = np.zeros((stack.shape[0], 3)), np.empty(stack.shape[:2])
 
     def work(start: int) -> None:
         chosen = slice(start, start + KERNELS_PER_TASK)
-        add_census(stack.array[chosen], vectors, sums[chosen])
+        add_census(stack.array[chosen], vectors, sums[chosen], diagonals[chosen])
 
     run_blocks(work, range(0, stack.shape[0], KERNELS_PER_TASK))
+    stack.know_diagonals(diagonals)
     # What is too large for sums is not finite here, and is named by its readers.
     with np.errstate(over="ignore", invalid="ignore"):
         return Census(sums[:, 0] - sums[:, 1], sums[:, 2])

@@ -1,7 +1,6 @@
 """Gram matrices held in one array."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +108,7 @@ class DenseStack:
     """
 
     array: Stored
+    _known: Array | None = field(init=False, repr=False, default=None)  # diagonals
 
     def __post_init__(self) -> None:
         if self.array.ndim != 3:
@@ -193,14 +193,16 @@ class DenseStack:
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows), not to be written to."""
-        return self._diagonals
+        if self._known is None:
+            # Every entry is a cache line: a quarter of a pass at 200 samples.
+            self.know_diagonals(np.array(np.einsum("mii->mi", self.array), dtype=float))
+        assert self._known is not None
+        return self._known
 
-    @cached_property
-    def _diagonals(self) -> Array:
-        # Every entry is a cache line of its own: a quarter of a pass at 200 samples.
-        diagonals = np.array(np.einsum("mii->mi", self.array), dtype=np.float64)
+    def know_diagonals(self, diagonals: Array) -> None:
+        """Keep the diagonals, where somebody has read them; not to be written to."""
         diagonals.flags.writeable = False
-        return diagonals
+        object.__setattr__(self, "_known", diagonals)
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels.
