@@ -39,7 +39,7 @@ python figure1.py                # 12 minutes, 8 GB of memory
 python table1.py                 # 3 minutes
 python sparsity.py               # 2 minutes
 python figure2.py                # 3 GB of memory; goes on where it was stopped
-python curve_speed.py            # 15 minutes
+python curve_speed.py            # 5 minutes
 python table1_proteins.py        # goes on where it was stopped
 python report.py                 # writes this page
 ```
