@@ -160,6 +160,16 @@ class CrammerSinger:
         )
 
 
+def _best_share(linear: float, rho: Array, values: Array) -> float:
+    """Return the t of [0, 1] for which t rho is worth most as a dual point.
+
+    Where classes are separated, a kernel ten times as large needs a tenth of a start;
+    from the whole of it a path over C took more rounds than cold starts do.
+    """
+    form = float(np.sum(rho * values))
+    return min(1.0, max(linear, 0.0) / form) if form > 0.0 else 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class _Task:
     """What is solved."""
@@ -224,11 +234,12 @@ class _Search:
         self.shift = np.zeros(y.shape[1])
         if init is not None:
             rho = -loss.project_rows(y, -init.dual)
-            self.masses = np.ascontiguousarray(self.own - rho.T)
             values = init.f - init.intercept
             if not np.array_equal(rho, init.dual):
                 values = support_product(self.task.gram, rho)
-            self.scores += values.T
+            share = _best_share(-float(loss.conjugate(y, -rho).sum()), rho, values)
+            self.masses = np.ascontiguousarray(self.own - share * rho.T)
+            self.scores += share * values.T
             self.shift = init.intercept.copy()
         elif self.task.fit_intercept:
             self.shift = loss.constant_model(y)[0]
