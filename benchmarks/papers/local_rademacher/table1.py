@@ -14,7 +14,8 @@ chosen by cross-validation on the training half. Classes are learnt one against 
 rest, and for "shared" by one multi-class machine with one set of kernel weights, as in
 the paper; theta goes to 2^3 there, as no larger one was ever chosen one against the
 rest, and the kernels that larger ones leave are those of a hard margin, on which a fit
-of all classes takes minutes. A split and method in results/table1_SET.jsonl is not run again.
+of all classes takes minutes. A split and method in results/table1_SET.jsonl is not run
+again.
 """
 
 import argparse
