@@ -11,6 +11,10 @@ import pytest
 from multikernel.datasets import available
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+NEEDS_PROMOTERS = pytest.mark.skipif(
+    "dna_ecoli_promoter_81" not in available(),
+    reason="needs MULTIKERNEL_DATA with dna_ecoli_promoter_81",
+)
 
 
 def run(script, folder):
@@ -26,10 +30,7 @@ def run(script, folder):
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))["rows"]
 
 
-@pytest.mark.skipif(
-    "dna_ecoli_promoter_81" not in available(),
-    reason="needs MULTIKERNEL_DATA with dna_ecoli_promoter_81",
-)
+@NEEDS_PROMOTERS
 def test_figure2(tmp_path):
     printed, rows = run("papers/lp_norm/figure2.py", tmp_path)
     assert "| promoters, AUC [%] |" in printed
@@ -43,10 +44,7 @@ def test_figure2(tmp_path):
     assert again == rows
 
 
-@pytest.mark.skipif(
-    "dna_ecoli_promoter_81" not in available(),
-    reason="needs MULTIKERNEL_DATA with dna_ecoli_promoter_81",
-)
+@NEEDS_PROMOTERS
 def test_curve_speed(tmp_path):
     printed, rows = run("papers/lp_norm/curve_speed.py", tmp_path)
     assert "(limit 30: met)" in printed

@@ -26,6 +26,17 @@ microseconds of work, two threads waited for one another and were no faster than
 ROWS_PER_TASK = 32
 """Rows of a sum that a thread adds up at a time."""
 
+IMAGE_BYTES = 2**26
+"""Bytes of the vectors K_m v that a pass keeps at a time."""
+
+
+def threads_for(entries: int) -> int | None:
+    """Return how many threads read so many entries: one, or all where it is None.
+
+    What is no more than a task takes less time than waking another thread.
+    """
+    return 1 if entries <= ENTRIES_PER_TASK else None
+
 
 @dataclass(frozen=True, eq=False)
 class DenseMatrix:
@@ -162,8 +173,7 @@ class DenseStack:
             if vectors[m].any():
                 np.dot(self._matrix(m), vectors[m], out=images[m])
 
-        threads = 1 if self.array.size <= ENTRIES_PER_TASK else None
-        run_blocks(multiply, range(self.shape[0]), threads)
+        run_blocks(multiply, range(self.shape[0]), threads_for(self.array.size))
         shape = coefs.shape[:1] + self.shape[1:2] + coefs.shape[2:]
         return images.reshape(shape)
 
@@ -193,16 +203,17 @@ class DenseStack:
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows), not to be written to."""
-        if self._known is None:
-            # Every entry is a cache line: a quarter of a pass at 200 samples.
-            self.know_diagonals(np.array(np.einsum("mii->mi", self.array), dtype=float))
-        assert self._known is not None
-        return self._known
+        if self._known is not None:
+            return self._known
+        # Every entry is a cache line of its own: a quarter of a pass at 200 samples.
+        read = np.array(np.einsum("mii->mi", self.array), dtype=np.float64)
+        return self.know_diagonals(read)
 
-    def know_diagonals(self, diagonals: Array) -> None:
-        """Keep the diagonals, where somebody has read them; not to be written to."""
+    def know_diagonals(self, diagonals: Array) -> Array:
+        """Keep and return the diagonals that were read; not to be written to."""
         diagonals.flags.writeable = False
         object.__setattr__(self, "_known", diagonals)
+        return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels.
@@ -285,10 +296,6 @@ def _products(rows: Stored, v: Array) -> Array:
 
 def _multiply_converted(rows: Stored, v: Array, out: Array) -> None:
     np.matmul(rows.astype(np.float64), v, out=out)
-
-
-IMAGE_BYTES = 2**26
-"""Bytes of the vectors K_m v that a pass keeps at a time."""
 
 
 def _run(indices: Indices) -> Indices:

@@ -14,6 +14,7 @@ from multikernel.gram.dense import (
     ROWS_PER_TASK,
     DenseMatrix,
     DenseStack,
+    threads_for,
 )
 from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.interrupts import compiled
@@ -143,9 +144,8 @@ class PartStack:
         return self.whole.copied(self.kernels, rows, cols)
 
     def _run(self, work: Callable[[slice], None], tasks: Iterator[slice]) -> None:
-        """Work off tasks: alone where that takes less than waking a thread."""
-        entries = self.kernels.size * self.samples.size**2
-        run_blocks(work, tasks, 1 if entries <= ENTRIES_PER_TASK else None)
+        """Work off tasks over all entries of the part."""
+        run_blocks(work, tasks, threads_for(prod(self.shape)))
 
     def _tasks(self) -> Iterator[slice]:
         """Cut the kernels into what a thread takes at a time."""
