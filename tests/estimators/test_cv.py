@@ -226,6 +226,21 @@ def test_results_have_the_columns_of_scikit_learn():
         np.testing.assert_allclose(search.cv_results_[name], grid.cv_results_[name])
 
 
+def test_deviations_of_huge_errors_are_numbers():
+    """Errors of 1e198 have no square, but a deviation they have."""
+    X, y = regression()
+    y = 1e99 * (y - y.mean())
+    scoring = "neg_mean_squared_error"
+    search = SpicyMKLRegressorCV(KERNELS, alphas=[1e97, 1e98], cv=3, scoring=scoring)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        search.fit(X, y)
+    spread = search.cv_results_["std_test_score"]
+    scores = split_scores(search)
+    np.testing.assert_allclose(spread, 1e198 * (scores / 1e198).std(axis=0))
+    assert spread.max() > 1e196
+
+
 def test_given_alphas_are_tried_in_descending_order():
     X, y = regression()
     alphas = [0.01, 0.3, 0.05, 0.05]

@@ -3,7 +3,6 @@
 import copy
 import inspect
 import reprlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -237,16 +236,18 @@ def _moments(scores: Array, n_active: Array, done: Array) -> tuple[Array, Array,
     """Return mean and deviation of the scores, and the mean number of kernels."""
     finished = done.all(axis=1)
     if finished.any():
-        scores, n_active = scores[finished], n_active[finished]
-        return scores.mean(axis=0), scores.std(axis=0), n_active.mean(axis=0)
+        scores, n_active, done = scores[finished], n_active[finished], done[finished]
     # A score that is nan though its candidate was solved for remains so.
     counts = done.sum(axis=0)
-    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with np.errstate(invalid="ignore"):
         mean = np.where(done, scores, 0.0).sum(axis=0) / counts
-        spread = np.where(done, (scores - mean) ** 2, 0.0).sum(axis=0) / counts
+        deviations = np.where(done, scores - mean, 0.0)
+        # The square of a deviation of an error from 1e154 on is no number.
+        largest = np.abs(deviations).max(axis=0)
+        scale = np.where(largest > 0.0, largest, 1.0)
+        spread = scale * np.sqrt(((deviations / scale) ** 2).sum(axis=0) / counts)
         active = np.where(done, n_active, 0.0).sum(axis=0) / counts
-    return mean, np.sqrt(spread), active
+    return mean, spread, active
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
