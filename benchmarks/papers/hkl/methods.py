@@ -20,10 +20,13 @@ from multikernel.solvers.hull import HullProblem, HullSearch
 Array = NDArray[np.float64]
 
 GRIDS = {"pol4": PolynomialGrid(4), "rbf": HermiteGrid(9)}
-# Weights of Hermite grids fall with the level, so that less strength does the same.
-LAMBDAS = {
-    "pol4": 10.0 ** np.arange(2.0, -5.3, -0.5),
-    "rbf": 10.0 ** np.arange(2.0, -7.8, -0.5),
+# Weights of Hermite grids fall with the level, and products of inputs below one are
+# small: less strength does the same there.
+SMALLEST_LAMBDA = {
+    ("pol4", "deviation"): 1e-5,
+    ("pol4", "range"): 1e-8,
+    ("rbf", "deviation"): 3e-8,
+    ("rbf", "range"): 3e-8,
 }
 RIDGES = 10.0 ** np.arange(3.0, -7.5, -0.5)
 MOST_GREEDY = 100
@@ -39,6 +42,13 @@ class Task:
     new: Array
     kernel: str
     classify: bool
+    scaling: str = "deviation"
+
+    @property
+    def lambdas(self) -> list[float]:
+        """Return the strengths of HKL's path, the largest first."""
+        last = np.log10(SMALLEST_LAMBDA[self.kernel, self.scaling])
+        return list((10.0 ** np.arange(2.0, last - 0.3, -0.5)).tolist())
 
     @property
     def graph(self) -> Any:
@@ -60,7 +70,7 @@ def _hull_path(task: Task, graph: Any, samples: Any, new: Any) -> Path:
     loss: Any = LogisticLoss() if task.classify else SquaredLoss()
     problem = HullProblem(samples, task.y, loss, 1.0, float(len(task.y)))
     known: dict[Any, Array] = {}
-    alphas = LAMBDAS[task.kernel].tolist()
+    alphas = task.lambdas
     for alpha, solution in zip(
         alphas, HullSearch().path(problem, alphas), strict=False
     ):

@@ -67,7 +67,7 @@ def draw(
     known = X[train]
     size = known.std(axis=0) if scaling == "deviation" else np.ptp(known, axis=0) / 2.0
     X = (X - known.mean(axis=0)) / np.where(size > 0.0, size, 1.0)
-    return Task(X[train], y[train], X[test], kernel, True), y[test]
+    return Task(X[train], y[train], X[test], kernel, True, scaling), y[test]
 
 
 def best_of_path(method: str, task: Task, target: Array) -> dict[str, Any]:
