@@ -188,6 +188,26 @@ def test_outliers_do_not_overflow_the_sums():
         np.testing.assert_allclose(expected, a**2 @ np.diag(K), rtol=1e-3)
 
 
+def test_monomials_may_stay_constant_beyond_what_was_seen(X):
+    new = np.random.default_rng(5).uniform(-30.0, 30.0, (40, X.shape[1]))
+    held = np.clip(new, X.min(axis=0), X.max(axis=0))
+    assert (held != new).any()
+    nodes = [(), ((0, 1),), ((1, 3),), ((0, 2), (2, 1))]
+    free = PolynomialGrid(3).bind(X)
+    constant = PolynomialGrid(3, extrapolation="constant").bind(X)
+    for node in nodes:
+        np.testing.assert_array_equal(
+            constant.features(node, new), free.features(node, held)
+        )
+        np.testing.assert_array_equal(
+            constant.features(node, X), free.features(node, X)
+        )
+    np.testing.assert_allclose(
+        constant.descendant_kernel(nodes[1])(new, X),
+        free.descendant_kernel(nodes[1])(held, X),
+    )
+
+
 def test_sums_are_right_where_factors_vanish():
     # Weights that grow slowly let a negative product cancel the constant.
     X = np.linspace(-3.0, 3.0, 40)[:, None] * np.ones((1, 3))
@@ -207,6 +227,7 @@ def test_sums_are_right_where_factors_vanish():
     [
         (lambda: PolynomialGrid(0), "degree must be an integer"),
         (lambda: PolynomialGrid(2, weight_base=-1.0), "weight_base must be a finite"),
+        (lambda: PolynomialGrid(2, extrapolation="linear"), "one of 'continue', 'c"),
         (lambda: HermiteGrid(1), "n_components must be"),
         (lambda: DictionaryGraph({}), "at least one kernel"),
         (lambda: DictionaryGraph({"a": LinearKernel()}, [("a", "b")]), "no kernel"),

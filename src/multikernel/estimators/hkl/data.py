@@ -167,7 +167,8 @@ def hull_grams(
     """
     scaler = make_scaler(X, weights, standardize)
     scaled = scaler(X)
-    samples = spec.bind(scaled).sample(scaled)
+    with np.errstate(over="ignore"):  # features that are no numbers are refused
+        samples = spec.bind(scaled).sample(scaled)
     names = None if columns is None else tuple(str(name) for name in columns)
     return HullGrams(spec, X, standardize, names, scaler, samples)
 
@@ -206,6 +207,7 @@ class HullModel:
     active: Indices
     intercept: Array
 
+    @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:
         """Return every term, shape (n_samples, n_outputs, n_active)."""
         terms = np.empty((X.shape[0], self.intercept.size, self.active.size))
@@ -213,8 +215,9 @@ class HullModel:
             samples = self.graph.sample(self.scaler(X[rows]))
             for place, k in enumerate(self.active):
                 terms[rows, :, place] = self.centred(samples, k) @ self.coefs[k]
-        return terms
+        return _finite(terms)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, X: Rows) -> Array:
         """Return the sum of all terms and the intercept, (n_samples, n_outputs)."""
         f = np.tile(self.intercept, (X.shape[0], 1))
@@ -222,11 +225,23 @@ class HullModel:
             samples = self.graph.sample(self.scaler(X[rows]))
             for k in self.active:
                 f[rows] += self.centred(samples, k) @ self.coefs[k]
-        return f
+        return _finite(f)
 
     def centred(self, samples: GraphSamples, k: int) -> Array:
         """Return the centred features of a node of the hull on samples."""
         return samples.features(self.nodes[k], self.bases[k]) - self.means[k]
+
+
+def _finite(values: Array, where: str = "X") -> Array:
+    """Return predictions, or refuse samples that features overflow on."""
+    if np.isfinite(values.sum()) or np.isfinite(values).all():
+        return values
+    row = int(np.argwhere(~np.isfinite(values))[0][0])
+    raise ValueError(
+        f"The features of row {row} of {where} are too large for floating-point "
+        "numbers: its values lie too far from those of the training samples. Leave it "
+        "out, or clip it; PolynomialGrid(extrapolation='constant') clips by itself."
+    )
 
 
 def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel:
@@ -309,6 +324,7 @@ class HullFold(Fold):
 
     X: Array
 
+    @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, expansions: Sequence[Expansion]) -> Array:
         """Return the decision values of several models on the validation samples."""
         models = [e.model for e in expansions if isinstance(e, HullExpansion)]
@@ -321,4 +337,5 @@ class HullFold(Fold):
                 if node not in known:
                     known[node] = model.centred(samples, k)
                 values += known[node] @ model.coefs[k]
+        _finite(np.moveaxis(f, 1, 0), "the validation samples of a fold")
         return f

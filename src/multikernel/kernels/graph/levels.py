@@ -36,9 +36,13 @@ class PolynomialLevels:
     ----------
     degree : int
         The largest power q.
+    lowest, highest : float, default=no bounds
+        What lies beyond is taken to be at these.
     """
 
     degree: int
+    lowest: float = -np.inf
+    highest: float = np.inf
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -48,7 +52,8 @@ class PolynomialLevels:
     def columns(self, x: Array) -> Array:
         """Return the powers with their factors."""
         factors = np.sqrt(binom(self.degree, np.arange(self.degree + 1)))
-        powers: Array = np.vander(x, self.degree + 1, increasing=True) * factors
+        held = np.clip(x, self.lowest, self.highest)
+        powers: Array = np.vander(held, self.degree + 1, increasing=True) * factors
         return powers
 
 

@@ -71,7 +71,8 @@ class ActiveSet:
         known = self._known.get(node)
         if known is None:
             basis = self.samples.basis(node)
-            rows = np.ascontiguousarray(self.samples.features(node, basis).T)
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = np.ascontiguousarray(self.samples.features(node, basis).T)
             # Their products are squared; nan fails as well.
             if not np.abs(rows).max(initial=0.0) < LARGEST:
                 name = self.samples.graph.name(node)
