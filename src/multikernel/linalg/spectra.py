@@ -117,7 +117,11 @@ def leading_pairs(
 
 
 class _Search:
-    """A growing space, the matrix in it, and what that says of the whole matrix."""
+    """A growing space, the matrix in it, and what that says of the whole matrix.
+
+    Products are made by `numpy.dot`, which leaves the interpreter to other threads;
+    `numpy.matmul` keeps it where it makes one product.
+    """
 
     def __init__(
         self,
@@ -178,7 +182,7 @@ class _Search:
         for attempt in range(4):
             # Twice is enough: what the first sweep leaves of the space is rounding.
             for _ in range(2):
-                new = new - known.T @ (known @ new)
+                new = new - np.dot(known.T, np.dot(known, new))
             length = float(np.linalg.norm(new))
             if length > least:
                 break
@@ -191,19 +195,19 @@ class _Search:
     def pairs(self) -> tuple[LeadingPairs, bool]:
         """Return the leading Ritz pairs, and whether their error is proved."""
         basis, images = self.basis[: self.size], self.images[: self.size]
-        projected = basis @ images.T
+        projected = np.dot(basis, images.T)
         values, weights = np.linalg.eigh(0.5 * (projected + projected.T))
         values = np.maximum(values[::-1], 0.0)
         weights = weights[:, ::-1][:, : self.count]
         found = min(self.count, self.size)
         vectors = np.zeros((self.n, self.count))
-        vectors[:, :found] = basis.T @ weights
+        vectors[:, :found] = np.dot(basis.T, weights)
         largest = np.zeros(self.count)
         largest[:found] = values[:found]
         left_over = max(self.trace - float(values.sum()), 0.0)
         error, proved = left_over, True
         if found == self.count:
-            residuals = images.T @ weights - vectors * largest
+            residuals = np.dot(images.T, weights) - vectors * largest
             lengths = np.linalg.norm(residuals, axis=0)
             self.residual, estimate = (
                 residuals[:, lengths.argmax()],
