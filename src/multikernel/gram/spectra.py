@@ -14,9 +14,11 @@ from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.metered import MeteredStack
 from multikernel.gram.scaled import ScaledStack
+from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
-from multikernel.linalg.symmetric_loops import write_symmetric_product
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
+
+LOOPS = "multikernel.linalg.symmetric_loops"
 
 CROWDED = 4
 """All eigenvalues of a matrix of order n are computed where n over this number of them
@@ -261,11 +263,11 @@ def _symmetric_product(matrix: GramMatrix) -> Callable[[Array], Array]:
     """
     if not (isinstance(matrix, DenseMatrix) and matrix.array.flags.c_contiguous):
         return matrix.matvec
-    array = matrix.array
+    array, write = matrix.array, compiled(LOOPS, "write_symmetric_product")
 
     def product(v: Array) -> Array:
         out = np.empty(v.size)
-        write_symmetric_product(array, v, out)
+        write(array, v, out)
         return out
 
     return product
