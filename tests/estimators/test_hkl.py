@@ -260,3 +260,15 @@ def test_interactions_of_many_features_predict_from_a_file(tmp_path):
     save(search, tmp_path / "model.mkl")
     again = load(tmp_path / "model.mkl")
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+def test_an_outlier_that_rules_its_features_is_fitted_with(loss):
+    """The curvature less that of the means had nothing but rounding left."""
+    X = np.random.default_rng(0).standard_normal((45, 2))
+    y = X[:, 0] ** 4 + X[:, 1] ** 3 > 1.0
+    X[5, 0] = 1e4
+    model = HKLClassifier(loss=loss, standardize=False, max_iter=8, max_kernels=15)
+    assert model.fit(X, y).reduced_gap_ < model.tol
+    assert model.score(X, y) > 0.9

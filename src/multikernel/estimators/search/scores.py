@@ -239,7 +239,7 @@ def _moments(scores: Array, n_active: Array, done: Array) -> tuple[Array, Array,
         scores, n_active, done = scores[finished], n_active[finished], done[finished]
     # A score that is nan though its candidate was solved for remains so.
     counts = done.sum(axis=0)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         mean = np.where(done, scores, 0.0).sum(axis=0) / counts
         deviations = np.where(done, scores - mean, 0.0)
         # The square of a deviation of an error from 1e154 on is no number.
