@@ -30,7 +30,6 @@ ROWS_PER_TASK = 32
 IMAGE_BYTES = 2**26
 """Bytes of the vectors K_m v that a pass keeps at a time."""
 
-
 CALM_ENTRIES = 2**22
 """Entries of a matrix whose product with a vector one BLAS thread makes. NumPy and
 SciPy bring a BLAS each, whose second threads wait for each other on two cores:

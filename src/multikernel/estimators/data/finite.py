@@ -24,9 +24,9 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     names : sequence or None
         Names of the columns, where there are any.
     """
-    if _all_finite(X) and max(X.max(), -X.min()) <= LARGEST_VALUE:
+    if all_finite(X) and max(X.max(), -X.min()) <= LARGEST_VALUE:
         return
-    row, column = _first(X) if not _all_finite(X) else _largest(X)
+    row, column = _first(X) if not all_finite(X) else _largest(X)
     label = repr(column if names is None else str(names[column]))
     if np.isfinite(X[row, column]):
         raise ValueError(
@@ -93,7 +93,7 @@ def check_finite_targets(y: Array) -> None:
     """
     if y.dtype.kind == "O":
         _check_labels(y)
-    if y.dtype.kind not in "fc" or _all_finite(y):
+    if y.dtype.kind not in "fc" or all_finite(y):
         return
     place = _first(y)
     column = "" if y.ndim == 1 else f", column {place[1]}"
@@ -154,7 +154,7 @@ def check_finite_grams(X: Array) -> None:
     # In the order in which they are held: the matrices may fill the memory.
     slowest = int(np.argmax(X.strides))
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
-        if not _all_finite(part):
+        if not all_finite(part):
             place = _first(part)
             i, j, m = np.insert(place, slowest, number).tolist()
             where = f"[{i}, {j}] of Gram matrix {m}"
@@ -179,8 +179,18 @@ def _check_labels(y: Array) -> None:
         )
 
 
-def _all_finite(values: Array) -> bool:
-    """Return whether all values are finite: their sum is, or each on its own."""
+def all_finite(values: Array) -> bool:
+    """Return whether all values are finite: their sum is, or each on its own.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of any shape.
+
+    Returns
+    -------
+    finite : bool
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())

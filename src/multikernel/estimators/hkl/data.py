@@ -11,6 +11,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.data.dictionary import KernelNames
+from multikernel.estimators.data.finite import all_finite
 from multikernel.estimators.fit.one_vs_rest import Expansion
 from multikernel.estimators.fit.predict import Rows, row_chunks
 from multikernel.estimators.search.folds import Fold
@@ -234,7 +235,7 @@ class HullModel:
 
 def _finite(values: Array, where: str = "X") -> Array:
     """Return predictions, or refuse samples that features overflow on."""
-    if np.isfinite(values.sum()) or np.isfinite(values).all():
+    if all_finite(values):
         return values
     row = int(np.argwhere(~np.isfinite(values))[0][0])
     raise ValueError(

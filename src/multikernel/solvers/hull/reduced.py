@@ -111,18 +111,15 @@ class _Level:
         penalty = point.norm.value * point.norm.rates[active.owner] * point.beta
         gradient = features @ slopes + problem.alpha * penalty
         hessian = problem.alpha * point.norm.curvature(above=careful)
-        shift = 0.0
+        shift = float(slopes.sum()) if problem.fit_intercept else 0.0
         if is_quadratic(problem.loss):
             hessian += active.gram
             cross, own = np.zeros_like(gradient), 1.0
         else:
             bends = self.risk.curvature(point.f) / total
             cross, own = features @ bends, float(bends.sum())
-        # Where no sample bends, as on the far side of a hinge, a unit does.
-        own = own if own > 1e-12 else 1.0
-        if problem.fit_intercept:
-            shift = float(slopes.sum())
-        if not is_quadratic(problem.loss):
+            # Where no sample bends, as on the far side of a hinge, a unit does.
+            own = own if own > 1e-12 else 1.0
             # Products of centred rows: of the plain ones, less those of the means, an
             # outlier of 1e4 to the fourth power leaves nothing but rounding.
             centre = cross / own if problem.fit_intercept else np.zeros_like(cross)
