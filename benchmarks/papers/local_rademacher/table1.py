@@ -3,6 +3,7 @@
     python table1.py measure --set proteinfold --splits 10
     python table1.py measure --set multiloc --splits 10
     python table1.py report
+    python table1.py tails --set proteinfold
 
 Protein fold comes with kernels of rank 27, so theta goes from 2^0 to 2^4 there. In
 place of plant, whose kernels are not to be had, there are 400 proteins of MultiLoc in
@@ -37,7 +38,7 @@ from multikernel.estimators import (
     UniformMKLClassifierCV,
     stack_grams,
 )
-from multikernel.gram import build_stack
+from multikernel.gram import DenseStack, build_stack, tail_sums
 from multikernel.kernels import ListDictionary
 from multikernel.kernels.sequence import Alphabet, SpectrumKernel, motif_dictionary
 from multikernel.kernels.sequence.reading import pack, read_sequences
@@ -136,7 +137,7 @@ def commit() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("measure", "report"))
+    parser.add_argument("action", choices=("measure", "report", "tails"))
     parser.add_argument("--set", choices=tuple(SETS), default="proteinfold")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--shared", action="store_true", help="one selection")
@@ -146,6 +147,8 @@ def main() -> None:
     warnings.simplefilter("ignore")  # rare classes in small folds, ends of grids
     if options.action == "report":
         return report(options.output)
+    if options.action == "tails":
+        return tails(SETS[options.set]()[0])
     path, lines = saved(options.output, options.set)
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = options.shared
@@ -163,6 +166,17 @@ def main() -> None:
                 file.write(json.dumps(row) + "\n")
             print(json.dumps(row), flush=True)
     return None
+
+
+def tails(grams: np.ndarray) -> None:
+    """Print between what shares of the trace the tails of the centred kernels lie."""
+    left = grams - grams.mean(axis=1, keepdims=True)
+    centred = left - left.mean(axis=2, keepdims=True)
+    sums = tail_sums(DenseStack(np.ascontiguousarray(centred)), max(SHARED_THETAS))
+    shares = sums.tails / sums.totals[:, None]
+    for theta in SHARED_THETAS:
+        least, most = shares[:, theta].min(), shares[:, theta].max()
+        print(f"beyond theta = {theta}: {least:.2f} to {most:.2f}")
 
 
 def saved(folder: Path, name: str) -> tuple[Path, list[dict]]:
