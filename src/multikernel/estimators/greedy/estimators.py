@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
 from multikernel.gram import Storage
@@ -9,6 +10,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@documented
 class GroupOMPClassifier(GreedyClassifier):
     r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
 
@@ -30,14 +32,7 @@ class GroupOMPClassifier(GreedyClassifier):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
+    kernels
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -49,75 +44,38 @@ class GroupOMPClassifier(GreedyClassifier):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
-    subsample : float or int, default=1.0
-        Every step looks at a random part of the dictionary: a fraction of it if a
-        float, or a number of kernels if an int.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label; "balanced" gives all classes the
-        same total weight.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    subsample
+    normalize
+    fit_intercept
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
-    selection_order_ : ndarray of shape (n_selected,)
-        Kernels in the order of selection. Of kernels that improve the fit equally, the
-        first in the dictionary is selected.
-    improvements_ : ndarray of shape (n_selected,)
-        The improvement that each offered when it was selected, in the scale of
-        ``objective_`` (half of that of [1]_). For the squared loss the objective falls
-        by at least as much.
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        One for every selected kernel, zero for the others: the model's kernel is their
-        sum.
+    selection_order_
+    improvements_
+    kernel_weights_
     block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
-    view_weights_, view_shares_ : dict
-        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
-        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
-        of every kernel, and ``view_columns_`` the columns of every view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Where columns of text are compared as categories, their positions, and the
-        values of each that the training samples have.
+    view_weights_, view_shares_
+    category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The dual variable of the last refit, minus the gradient of the losses in the
         decision values; every selected f_m is K_m times it, over alpha times the sum
         of the sample weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    intercept_
+    support_
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
@@ -131,14 +89,10 @@ class GroupOMPClassifier(GreedyClassifier):
         inner_steps.
     status_ : str
         Why the selection stopped, a sentence: the value of a `Status`.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
@@ -188,6 +142,7 @@ class GroupOMPClassifier(GreedyClassifier):
         store(self, locals())
 
 
+@documented
 class GroupOMPRegressor(GreedyRegressor):
     r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
 
@@ -208,14 +163,7 @@ class GroupOMPRegressor(GreedyRegressor):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
+    kernels
     alpha : float, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -227,74 +175,39 @@ class GroupOMPRegressor(GreedyRegressor):
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
-    epsilon : float, default=0.1
-        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
-    subsample : float or int, default=1.0
-        Every step looks at a random part of the dictionary: a fraction of it if a
-        float, or a number of kernels if an int.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    epsilon
+    subsample
+    normalize
+    fit_intercept
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
-    selection_order_ : ndarray of shape (n_selected,)
-        Kernels in the order of selection. Of kernels that improve the fit equally, the
-        first in the dictionary is selected.
-    improvements_ : ndarray of shape (n_selected,)
-        The improvement that each offered when it was selected, in the scale of
-        ``objective_`` (half of that of [1]_). For the squared loss the objective falls
-        by at least as much.
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        One for every selected kernel, zero for the others: the model's kernel is their
-        sum.
+    selection_order_
+    improvements_
+    kernel_weights_
     block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Norms of the functions f_m in the spaces of their normalised kernels.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Shares of the terms in the variance of the decision values on the training
         samples, see `variance_shares`: they sum to one, and one that works against
         the others is negative.
-    view_weights_, view_shares_ : dict
-        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
-        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
-        of every kernel, and ``view_columns_`` the columns of every view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Where columns of text are compared as categories, their positions, and the
-        values of each that the training samples have.
+    view_weights_, view_shares_
+    category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
         The dual variable of the last refit, minus the gradient of the losses in the
         predictions; every selected f_m is K_m times it, over alpha times the sum of
         the sample weights.
     intercept_ : ndarray of shape (n_outputs,)
         The intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    support_
     objective_ : float
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
@@ -308,12 +221,9 @@ class GroupOMPRegressor(GreedyRegressor):
         inner_steps.
     status_ : str
         Why the selection stopped, a sentence: the value of a `Status`.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from multikernel._validation import Check, Number
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.heuristic.base import RuleMKL
 from multikernel.estimators.heuristic.weights import easy_weights
@@ -15,6 +16,7 @@ from multikernel.losses import Loss
 from multikernel.solvers.fixed_weights import WeightRule
 
 
+@documented
 class EasyMKLClassifier(RuleMKL, ClassifierMKL):
     r"""Classification with kernels weighted by the margin they give, as EasyMKL does.
 
@@ -34,55 +36,22 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
-    C : float, default=1.0
-        What the sum of the losses is multiplied by, positive: the C of
-        `sklearn.svm.SVC`. The larger it is, the closer the fit.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
+    kernels
+    C
+    loss
     regularization : float, default=0.2
         The lambda of [1]_, in (0, 1]: near 0 the points are the nearest ones of the
         two classes, at 1 they are the means.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int or None, default=None
-        Outer iterations at most; the default of the solver when None.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label; "balanced" gives all classes the
-        same total weight.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    normalize
+    fit_intercept
+    tol
+    max_iter
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
@@ -90,23 +59,15 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
         Weights of the kernels, not negative; the sum of the weighted kernels has a
         mean diagonal of one. With more than two classes one row per class, as all
         attributes that say so.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero weight (for any class), ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    block_norms_
+    variance_shares_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The dual variable of the machine: f_m is ``kernel_weights_[m]`` times K_m times
         it. Zero at samples of weight zero.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    intercept_
+    support_
     objective_ : float or ndarray of shape (n_classes,)
         The objective of the machine: half the squared norm plus C times the sum of the
         losses.
@@ -114,22 +75,13 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
         nan: nothing is proved of the weights.
     machine_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap of the machine for these weights.
-    n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the class, 0 for two classes),
-        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
-        all classes.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.hkl.search import HullSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
@@ -10,6 +11,7 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
+@documented
 class HKLClassifierCV(HullSearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -30,71 +32,43 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-7
         Its last strength over the first, in (0, 1].
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds, as everywhere in scikit-learn; None stands for five. A single pair
-        is a validation set.
-    scoring : str, callable or None, default=None
-        What is maximised; None stands for accuracy. A function gets the fitted model
-        and the validation samples; scorers that take sample weights get these too.
+    cv
+    scoring
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
-    refit : bool, default=True
-        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    refit
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
-    standardize : bool, default=True
-        Whether columns are brought to mean zero and deviation one first, as the
-        weights of grids expect.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
+    standardize
+    fit_intercept
     tol : float, default=1e-3
         Total relative duality gap at which to stop.
-    max_kernels : int or None, default=None
-        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
-    certify : bool, default=False
-        Whether to add nodes until the gap is proven. Otherwise the search ends where
-        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_kernels
+    certify
     max_iter : int, default=1000
         Rounds of the search, at most.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label; "balanced" gives all classes the
-        same total weight.
+    class_weight
     verbose : int, default=0
         Whether to write one line per round to standard error.
 
     Attributes
     ----------
-    alpha_ : float
-        The strength with the best mean score, the largest of several.
-    alphas_ : ndarray of shape (n_alphas,)
-        All strengths, descending.
-    best_params_ : dict
-        The parameters that were chosen. Of several with the same score those of a
-        model with kernels go before those of one without, and then the simplest.
-    best_index_ : int
-        Their place in ``cv_results_``.
-    best_score_ : float
-        Their mean score.
-    cv_results_ : dict of ndarray of shape (n_candidates,)
-        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
-        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
-        of kernels in use.
+    alpha_
+    alphas_
+    best_params_
+    best_index_
+    best_score_
+    cv_results_
     hull_path_ : HullPath
         Norms, objectives and gaps along the path on all samples.
-    n_splits_ : int
-        Number of folds.
+    n_splits_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
         those of any.
-    selected_nodes_ : dict of str to float
-        Names of the nodes with a function of their own, and its norm, the strongest
-        first.
-    node_norms_ : ndarray of shape (n_hull,)
-        Norms of the functions of all nodes of the hull.
-    node_degrees_ : list of tuple of int
-        The levels above zero of the inputs in each node of the hull, falling.
+    selected_nodes_
+    node_norms_
+    node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weights of the kernels in the combination that the model is the solution for;
         with more than two classes one row per class, as all attributes that say so.
@@ -129,12 +103,10 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
     status_ : str
         Why the search stopped, a sentence: the value of a `HullStatus`, the worst one
         of all classes.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
+    classes_
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    feature_names_in_
 
     See Also
     --------
@@ -182,6 +154,7 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
         store(self, locals())
 
 
+@documented
 class HKLRegressorCV(HullSearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -202,33 +175,21 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-7
         Its last strength over the first, in (0, 1].
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds, as everywhere in scikit-learn; None stands for five. A single pair
-        is a validation set.
-    scoring : str, callable or None, default=None
-        What is maximised; None stands for R^2. A function gets the fitted model and the
-        validation samples; scorers that take sample weights get these too.
+    cv
+    scoring
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
-    refit : bool, default=True
-        Whether to solve the path on all samples, and to be the model at ``alpha_``.
+    refit
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
-    epsilon : float, default=0.1
-        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
-    standardize : bool, default=True
-        Whether columns are brought to mean zero and deviation one first, as the
-        weights of grids expect.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
+    epsilon
+    standardize
+    fit_intercept
     tol : float, default=1e-3
         Total relative duality gap at which to stop.
-    max_kernels : int or None, default=None
-        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
-    certify : bool, default=False
-        Whether to add nodes until the gap is proven. Otherwise the search ends where
-        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_kernels
+    certify
     max_iter : int, default=1000
         Rounds of the search, at most.
     verbose : int, default=0
@@ -236,35 +197,20 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
 
     Attributes
     ----------
-    alpha_ : float
-        The strength with the best mean score, the largest of several.
-    alphas_ : ndarray of shape (n_alphas,)
-        All strengths, descending.
-    best_params_ : dict
-        The parameters that were chosen. Of several with the same score those of a
-        model with kernels go before those of one without, and then the simplest.
-    best_index_ : int
-        Their place in ``cv_results_``.
-    best_score_ : float
-        Their mean score.
-    cv_results_ : dict of ndarray of shape (n_candidates,)
-        As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
-        parameter, ``split0_test_score`` and so on, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
-        of kernels in use.
+    alpha_
+    alphas_
+    best_params_
+    best_index_
+    best_score_
+    cv_results_
     hull_path_ : HullPath
         Norms, objectives and gaps along the path on all samples.
-    n_splits_ : int
-        Number of folds.
+    n_splits_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors.
-    selected_nodes_ : dict of str to float
-        Names of the nodes with a function of their own, and its norm, the strongest
-        first.
-    node_norms_ : ndarray of shape (n_hull,)
-        Norms of the functions of all nodes of the hull.
-    node_degrees_ : list of tuple of int
-        The levels above zero of the inputs in each node of the hull, falling.
+    selected_nodes_
+    node_norms_
+    node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,)
         Weights of the kernels in the combination that the model is the solution for.
     block_norms_ : ndarray of shape (n_hull,)
@@ -299,8 +245,7 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         Why the search stopped, a sentence: the value of a `HullStatus`.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    feature_names_in_
 
     See Also
     --------

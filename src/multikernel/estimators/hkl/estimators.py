@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.hkl.base import BaseHKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
@@ -9,6 +10,7 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
+@documented
 class HKLClassifier(BaseHKL, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -33,23 +35,15 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
-    standardize : bool, default=True
-        Whether columns are brought to mean zero and deviation one first, as the
-        weights of grids expect.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
+    standardize
+    fit_intercept
     tol : float, default=1e-3
         Total relative duality gap at which to stop.
-    max_kernels : int or None, default=None
-        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
-    certify : bool, default=False
-        Whether to add nodes until the gap is proven. Otherwise the search ends where
-        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_kernels
+    certify
     max_iter : int, default=1000
         Rounds of the search, at most.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label; "balanced" gives all classes the
-        same total weight.
+    class_weight
     verbose : int, default=0
         Whether to write one line per round to standard error.
 
@@ -58,13 +52,9 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
         those of any.
-    selected_nodes_ : dict of str to float
-        Names of the nodes with a function of their own, and its norm, the strongest
-        first.
-    node_norms_ : ndarray of shape (n_hull,)
-        Norms of the functions of all nodes of the hull.
-    node_degrees_ : list of tuple of int
-        The levels above zero of the inputs in each node of the hull, falling.
+    selected_nodes_
+    node_norms_
+    node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weights of the kernels in the combination that the model is the solution for;
         with more than two classes one row per class, as all attributes that say so.
@@ -99,12 +89,10 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
     status_ : str
         Why the search stopped, a sentence: the value of a `HullStatus`, the worst one
         of all classes.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
+    classes_
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    feature_names_in_
 
     See Also
     --------
@@ -146,6 +134,7 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
         store(self, locals())
 
 
+@documented
 class HKLRegressor(BaseHKL, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -170,20 +159,13 @@ class HKLRegressor(BaseHKL, RegressorMKL):
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
-    epsilon : float, default=0.1
-        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
-    standardize : bool, default=True
-        Whether columns are brought to mean zero and deviation one first, as the
-        weights of grids expect.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
+    epsilon
+    standardize
+    fit_intercept
     tol : float, default=1e-3
         Total relative duality gap at which to stop.
-    max_kernels : int or None, default=None
-        Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
-    certify : bool, default=False
-        Whether to add nodes until the gap is proven. Otherwise the search ends where
-        the nodes left out do not stand out from noise, and says so in ``status_``.
+    max_kernels
+    certify
     max_iter : int, default=1000
         Rounds of the search, at most.
     verbose : int, default=0
@@ -193,13 +175,9 @@ class HKLRegressor(BaseHKL, RegressorMKL):
     ----------
     hull_ : list of nodes
         The nodes of the model, closed under ancestors.
-    selected_nodes_ : dict of str to float
-        Names of the nodes with a function of their own, and its norm, the strongest
-        first.
-    node_norms_ : ndarray of shape (n_hull,)
-        Norms of the functions of all nodes of the hull.
-    node_degrees_ : list of tuple of int
-        The levels above zero of the inputs in each node of the hull, falling.
+    selected_nodes_
+    node_norms_
+    node_degrees_
     kernel_weights_ : ndarray of shape (n_hull,)
         Weights of the kernels in the combination that the model is the solution for.
     block_norms_ : ndarray of shape (n_hull,)
@@ -234,8 +212,7 @@ class HKLRegressor(BaseHKL, RegressorMKL):
         Why the search stopped, a sentence: the value of a `HullStatus`.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    feature_names_in_
 
     See Also
     --------

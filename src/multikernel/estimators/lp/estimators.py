@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.lp.base import LpMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
@@ -10,6 +11,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
+@documented
 class LpMKLClassifier(LpMKL, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
@@ -26,67 +28,24 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
-    C : float, default=1.0
-        What the sum of the losses is multiplied by, positive: the C of
-        `sklearn.svm.SVC`. The larger it is, the closer the fit.
+    kernels
+    C
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
-    solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
-        and "hessian", for comparison. All reach the same optimum. "auto" is the first
-        unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-    selection : {"shared", "separate"}, default="separate"
-        What more than two classes have in common. "separate" is a problem of each
-        class against the rest, with kernels and weights of its own. "shared" is one
-        choice of kernels for all, by a loss of all classes at once: that of the
-        softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
-        over all classes for others. Share to read one selection, or for probabilities
-        that are fitted together; separate where classes need different kernels. Of
-        several columns of labels each counts as a class.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int or None, default=None
-        Outer iterations at most; the default of the solver when None.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label; "balanced" gives all classes the
-        same total weight.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    loss
+    solver
+    selection
+    normalize
+    fit_intercept
+    tol
+    max_iter
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
@@ -95,51 +54,24 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
         A shared selection has one row, gap and so on; dual points and intercepts are
         for every class even so. Labels count as classes.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    view_weights_, view_shares_ : dict
-        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
-        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
-        of every kernel, and ``view_columns_`` the columns of every view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Where columns of text are compared as categories, their positions, and the
-        values of each that the training samples have.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero weight (for any class), ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point that proves ``duality_gap_``, from -C to C for the
-        hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
-        is ``kernel_weights_[m]`` times K_m times it.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
-    objective_ : float or ndarray of shape (n_classes,)
-        The objective above: penalty plus C times the sum of the losses.
-    duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap.
-    n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the class, 0 for two classes),
-        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
-        all classes.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    block_norms_
+    variance_shares_
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_
+    kernel_names_
+    dual_coef_
+    intercept_
+    support_
+    objective_
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
@@ -195,6 +127,7 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         store(self, locals())
 
 
+@documented
 class LpMKLRegressor(LpMKL, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
@@ -211,64 +144,24 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
-    C : float, default=1.0
-        What the sum of the losses is multiplied by, positive: the C of
-        `sklearn.svm.SVR`. The larger it is, the closer the fit.
+    kernels
+    C
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss : str or Loss, default="epsilon_insensitive"
-        "squared_error" for half the squared error, "epsilon_insensitive" for the
-        absolute error beyond ``epsilon``, or a loss object.
-    epsilon : float, default=0.1
-        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
-    solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
-        and "hessian", for comparison. All reach the same optimum. "auto" is the first
-        unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-    selection : {"shared", "separate"}, default="shared"
-        What several targets have in common: "shared" is one choice of kernels, by the
-        norm of all blocks of a kernel together, solved at once; "separate" a problem
-        for each target, with kernels and weights of its own. Share where targets
-        depend on the same kernels, which then need fewer samples to be found; with one
-        target both are the same.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int or None, default=None
-        Outer iterations at most; the default of the solver when None.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    loss
+    epsilon
+    solver
+    selection
+    normalize
+    fit_intercept
+    tol
+    max_iter
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
@@ -276,31 +169,19 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
         of several targets with separate selections one row each, as objective, gap
         and number of iterations.
-    block_norms_ : ndarray of shape (n_kernels,)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    view_weights_, view_shares_ : dict
-        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
-        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
-        of every kernel, and ``view_columns_`` the columns of every view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Where columns of text are compared as categories, their positions, and the
-        values of each that the training samples have.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    block_norms_
+    variance_shares_
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
         ``kernel_weights_[m]`` times K_m times it.
     intercept_ : ndarray of shape (n_targets,)
         The intercepts.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    support_
     objective_ : float or ndarray of shape (n_targets,)
         The objective above: penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_targets,)
@@ -310,14 +191,10 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One line per outer iteration: output (index of the problem), iteration, seconds,
         objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Why the solver stopped, a sentence: the value of a `Status`.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    status_
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.data.batches import is_stream, spool
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import publish
 from multikernel.estimators.fit.parameters import NORMALIZE, store
@@ -27,6 +28,7 @@ from multikernel.problem import Callback
 from multikernel.solvers.one_class import OneClass
 
 
+@documented
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 
@@ -44,14 +46,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
+    kernels
     nu : float, default=0.5
         Share of the training samples that may lie outside, in (0, 1], at most; at
         least that share are on or outside the border.
@@ -59,48 +54,24 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
         kernels. At 1 few kernels are selected; near 1 those that are nearly constant
         are favoured, as they see no sample as unusual.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
+    normalize
+    tol
     max_iter : int, default=200
         Iterations, each of a machine and a pass over all kernels, at most.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, not negative, of p-norm one.
-    block_norms_ : ndarray of shape (n_kernels,)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    block_norms_
+    variance_shares_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``: not negative, with a sum
         of one. At the optimum f_m is ``kernel_weights_[m]`` times K_m times it.
@@ -108,25 +79,16 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Minus the offset.
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    support_
     objective_ : float
         The objective above.
-    duality_gap_ : float
-        Relative duality gap.
-    n_iter_ : int
-        Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (always 0), iteration, seconds, objective,
-        duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Why the solver stopped, a sentence: the value of a `Status`.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.parameters import NORMALIZE, store
 from multikernel.estimators.fit.solve import Recipe
@@ -36,6 +37,7 @@ class GenericMKL(BaseMKL):
         return Recipe(self._find_loss(), summed, chosen, 1.0 / total_weight)
 
 
+@documented
 class MKLClassifier(GenericMKL, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, those of one's own included.
 
@@ -50,14 +52,7 @@ class MKLClassifier(GenericMKL, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
+    kernels
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -66,84 +61,41 @@ class MKLClassifier(GenericMKL, ClassifierMKL):
         depend on the number of samples. None stands for ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class label; "balanced" gives all classes the
-        same total weight.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    normalize
+    fit_intercept
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, non-negative, as the penalty scales them;
         with more than two classes one row per class, as all attributes that say so.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    view_weights_, view_shares_ : dict
-        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
-        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
-        of every kernel, and ``view_columns_`` the columns of every view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Where columns of text are compared as categories, their positions, and the
-        values of each that the training samples have.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero weight (for any class), ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    block_norms_
+    variance_shares_
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    intercept_
+    support_
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus the penalty.
-    duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap.
-    n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the class, 0 for two classes),
-        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Why the solver stopped, a sentence: the value of a `Status`, the worst one of
-        all classes.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
 
     Raises
     ------
@@ -193,6 +145,7 @@ class MKLClassifier(GenericMKL, ClassifierMKL):
         store(self, locals())
 
 
+@documented
 class MKLRegressor(GenericMKL, RegressorMKL):
     r"""Regression with any loss, penalty and solver, those of one's own included.
 
@@ -207,95 +160,48 @@ class MKLRegressor(GenericMKL, RegressorMKL):
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidates. None stands for `median_dictionary`: a linear kernel, and
-        Gaussians of a few widths, which the samples decide, on all columns together and
-        on each alone; it expects standardised columns; on strings for
-        `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
-        kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
-        Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
+    kernels
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
-    epsilon : float, default=0.1
-        Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+    epsilon
     regularizer : BlockRegularizer or None, default=None
         The penalty on the block norms, beside the mean loss: its ``alpha`` does not
         depend on the number of samples. None stands for ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
-    normalize : str, Normalizer, list of these or None, default="variance"
-        How kernels are made comparable: "variance" for unit variance in feature space,
-        "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
-        an object such as `multikernel.gram.TailNormalizer`; several are applied in
-        order. Factors are learnt on the training data.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    storage : str, LowRank or MemoryMapped, default="auto"
-        How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
-        "dense", "dense32" (single precision), "lazy" (computed when needed),
-        "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
-        a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
-        to be quickest. Precomputed ones are held as they come.
-    max_bytes : int, default=None
-        Limit on the bytes of the Gram matrices, with the copies that folds need; half
-        of the memory that is free when None.
-    check_psd : {"active", "all", False}, default="active"
-        Which kernels that are not this library's own, precomputed ones among them,
-        are checked for a negative eigenvalue after a fit: those of the model, all, or
-        none. See `multikernel.gram.check_definite`.
-    verbose : int, default=0
-        Whether to write one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and subsamples
-        of the dictionary where there are any; the rest of a fit is deterministic.
+    normalize
+    fit_intercept
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, non-negative, as the penalty scales them.
-    block_norms_ : ndarray of shape (n_kernels,)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    view_weights_, view_shares_ : dict
-        Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
-        of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
-        of every kernel, and ``view_columns_`` the columns of every view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Where columns of text are compared as categories, their positions, and the
-        values of each that the training samples have.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    block_norms_
+    variance_shares_
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples that the model uses.
+    intercept_
+    support_
     objective_ : float
         Mean loss plus the penalty.
-    duality_gap_ : float
-        Relative duality gap.
-    n_iter_ : int
-        Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (always 0), iteration, seconds, objective,
-        duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Why the solver stopped, a sentence: the value of a `Status`.
-    storage_, storage_reason_ : str
-        How Gram matrices were held, and why.
-    n_features_in_ : int
-        Number of columns; of training samples for precomputed kernels.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, where X was a data frame.
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
 
     Raises
     ------

@@ -1,0 +1,284 @@
+"""What parameters and attributes of many estimators mean: each is described once.
+
+The source of an estimator lists all of its parameters and attributes; one that is
+described here stands there by its name alone, and `documented` writes the rest.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import TypeVar
+
+from sklearn.base import ClassifierMixin
+
+Estimator = TypeVar("Estimator", bound=type)
+
+OF_ALL = """
+kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
+    The candidates. None stands for `median_dictionary`: a linear kernel, and
+    Gaussians of a few widths, which the samples decide, on all columns together and
+    on each alone; it expects standardised columns; on strings for
+    `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+    kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
+    Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
+    `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.
+method : {"conv", "dc"}, default="conv"
+    Whether the tails of the kernels are bounded one by one, or the tail of their
+    combination.
+max_kernels : int or None, default=None
+    Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
+normalize : str, Normalizer, list of these or None, default="variance"
+    How kernels are made comparable: "variance" for unit variance in feature space,
+    "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
+    an object such as `multikernel.gram.TailNormalizer`; several are applied in
+    order. Factors are learnt on the training data.
+fit_intercept : bool, default=True
+    Whether b is free; otherwise it is zero.
+tol : float, default=1e-3
+    Relative duality gap at which to stop.
+max_iter : int or None, default=None
+    Outer iterations at most; the default of the solver when None.
+class_weight : dict, "balanced" or None, default=None
+    Factors of the sample weights by class label; "balanced" gives all classes the
+    same total weight.
+storage : str, LowRank or MemoryMapped, default="auto"
+    How Gram matrices are held while fitting, see `multikernel.gram.build_stack`:
+    "dense", "dense32" (single precision), "lazy" (computed when needed),
+    "low_rank" or a `multikernel.gram.LowRank` (factors by landmarks), "memmap" or
+    a `multikernel.gram.MemoryMapped` (in a file), or "auto" for what is predicted
+    to be quickest. Precomputed ones are held as they come.
+max_bytes : int, default=None
+    Limit on the bytes of the Gram matrices, with the copies that folds need; half
+    of the memory that is free when None.
+check_psd : {"active", "all", False}, default="active"
+    Which kernels that are not this library's own, precomputed ones among them,
+    are checked for a negative eigenvalue after a fit: those of the model, all, or
+    none. See `multikernel.gram.check_definite`.
+verbose : int, default=0
+    Whether to write one line per iteration to standard error.
+random_state : int, RandomState or None, default=None
+    Draws the vectors that test precomputed matrices for symmetry, and subsamples
+    of the dictionary where there are any; the rest of a fit is deterministic.
+kernel_weights_ : ndarray of shape (n_kernels,)
+    One for every selected kernel, zero for the others: the model's kernel is their
+    sum.
+kernel_names_ : list of str
+    Names of all kernels.
+support_ : ndarray of shape (n_support,)
+    Indices of the training samples that the model uses.
+storage_, storage_reason_ : str
+    How Gram matrices were held, and why.
+classes_ : ndarray of shape (n_classes,)
+    Class labels.
+n_features_in_ : int
+    Number of columns; of training samples for precomputed kernels.
+feature_names_in_ : ndarray of shape (n_features,)
+    Column names, where X was a data frame.
+epsilon : float, default=0.1
+    Error that costs nothing, in units of y; for "epsilon_insensitive" only.
+subsample : float or int, default=1.0
+    Every step looks at a random part of the dictionary: a fraction of it if a
+    float, or a number of kernels if an int.
+selection_order_ : ndarray of shape (n_selected,)
+    Kernels in the order of selection. Of kernels that improve the fit equally, the
+    first in the dictionary is selected.
+improvements_ : ndarray of shape (n_selected,)
+    The improvement that each offered when it was selected, in the scale of
+    ``objective_`` (half of that of [1]_). For the squared loss the objective falls
+    by at least as much.
+view_weights_, view_shares_ : dict
+    Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
+    of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
+    of every kernel, and ``view_columns_`` the columns of every view.
+category_features_, categories_ : ndarray, list of ndarray
+    Where columns of text are compared as categories, their positions, and the
+    values of each that the training samples have.
+cv : int, splitter, iterable of (train, test) or None, default=None
+    The folds, as everywhere in scikit-learn; None stands for five. A single pair
+    is a validation set.
+n_jobs : int or None, default=None
+    Folds that are fitted at the same time, by threads that share the Gram
+    matrices; -1 stands for all cores.
+refit : bool, default=True
+    Whether to solve the path on all samples, and to be the model at ``alpha_``.
+alpha_ : float
+    The strength with the best mean score, the largest of several.
+alphas_ : ndarray of shape (n_alphas,)
+    All strengths, descending.
+best_params_ : dict
+    The parameters that were chosen. Of several with the same score those of a
+    model with kernels go before those of one without, and then the simplest.
+best_index_ : int
+    Their place in ``cv_results_``.
+best_score_ : float
+    Their mean score.
+cv_results_ : dict of ndarray of shape (n_candidates,)
+    As scikit-learn's searches have it: ``params``, ``param_`` and the name of each
+    parameter, ``split0_test_score`` and so on, ``mean_test_score``,
+    ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
+    of kernels in use.
+n_splits_ : int
+    Number of folds.
+standardize : bool, default=True
+    Whether columns are brought to mean zero and deviation one first, as the
+    weights of grids expect.
+certify : bool, default=False
+    Whether to add nodes until the gap is proven. Otherwise the search ends where
+    the nodes left out do not stand out from noise, and says so in ``status_``.
+selected_nodes_ : dict of str to float
+    Names of the nodes with a function of their own, and its norm, the strongest
+    first.
+node_norms_ : ndarray of shape (n_hull,)
+    Norms of the functions of all nodes of the hull.
+node_degrees_ : list of tuple of int
+    The levels above zero of the inputs in each node of the hull, falling.
+p : float, default=2.0
+    Norm in the constraint on the kernel weights, from 1 to infinity, finite for
+    "dc". At p = 1 most weights are zero.
+solver : str, default="auto"
+    "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
+    and "hessian", for comparison. All reach the same optimum. "auto" is the first
+    unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
+C_ : float
+    The C of the pair that was chosen.
+l1_ratio : float, default=1.0
+    Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
+    information are kept together.
+"""
+
+OF_CLASSIFIERS = """
+C : float, default=1.0
+    What the sum of the losses is multiplied by, positive: the C of
+    `sklearn.svm.SVC`. The larger it is, the closer the fit.
+loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+    Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+    "log_loss" has `predict_proba`.
+block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    Norms of the functions f_m in the spaces of their normalised kernels.
+variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    Shares of the terms in the variance of the decision values on the training
+    samples, see `variance_shares`: they sum to one, and one that works against
+    the others is negative.
+active_kernels_ : ndarray of shape (n_active,)
+    Indices of the kernels with a non-zero weight (for any class), ascending.
+dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+    The feasible dual point that proves ``duality_gap_``, from -C to C for the
+    hinge and the logistic loss, zero at samples of weight zero. At the optimum f_m
+    is ``kernel_weights_[m]`` times K_m times it.
+intercept_ : ndarray of shape (1,) or (n_classes,)
+    The intercept.
+objective_ : float or ndarray of shape (n_classes,)
+    The objective above: penalty plus C times the sum of the losses.
+duality_gap_ : float or ndarray of shape (n_classes,)
+    Relative duality gap.
+n_iter_ : int or ndarray of shape (n_classes,)
+    Outer iterations made.
+history_ : structured ndarray of shape (n_lines,)
+    One line per outer iteration: output (index of the class, 0 for two classes),
+    iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
+status_ : str
+    Why the solver stopped, a sentence: the value of a `Status`, the worst one of
+    all classes.
+scoring : str, callable or None, default=None
+    What is maximised; None stands for accuracy. A function gets the fitted model
+    and the validation samples; scorers that take sample weights get these too.
+selection : {"shared", "separate"}, default="separate"
+    What more than two classes have in common. "separate" is a problem of each
+    class against the rest, with kernels and weights of its own. "shared" is one
+    choice of kernels for all, by a loss of all classes at once: that of the
+    softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
+    over all classes for others. Share to read one selection, or for probabilities
+    that are fitted together; separate where classes need different kernels. Of
+    several columns of labels each counts as a class.
+"""
+
+OF_REGRESSORS = """
+C : float, default=1.0
+    What the sum of the losses is multiplied by, positive: the C of
+    `sklearn.svm.SVR`. The larger it is, the closer the fit.
+loss : str or Loss, default="epsilon_insensitive"
+    "squared_error" for half the squared error, "epsilon_insensitive" for the
+    absolute error beyond ``epsilon``, or a loss object.
+block_norms_ : ndarray of shape (n_kernels,)
+    Norms of the functions f_m in the spaces of their normalised kernels.
+variance_shares_ : ndarray of shape (n_kernels,)
+    Shares of the terms in the variance of the decision values on the training
+    samples, see `variance_shares`: they sum to one, and one that works against
+    the others is negative.
+active_kernels_ : ndarray of shape (n_active,)
+    Indices of the kernels with a non-zero weight, ascending.
+dual_coef_ : ndarray of shape (n_samples,)
+    The feasible dual point that proves ``duality_gap_``, from -C to C for the
+    epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
+    ``kernel_weights_[m]`` times K_m times it.
+intercept_ : ndarray of shape (1,)
+    The intercept.
+objective_ : float
+    The objective above: penalty plus C times the sum of the losses.
+duality_gap_ : float
+    Relative duality gap.
+n_iter_ : int
+    Outer iterations made.
+history_ : structured ndarray of shape (n_lines,)
+    One line per outer iteration: output (always 0), iteration, seconds, objective,
+    duality_gap, n_active, passes, inner_steps.
+status_ : str
+    Why the solver stopped, a sentence: the value of a `Status`.
+scoring : str, callable or None, default=None
+    What is maximised; None stands for R^2. A function gets the fitted model and the
+    validation samples; scorers that take sample weights get these too.
+selection : {"shared", "separate"}, default="shared"
+    What several targets have in common: "shared" is one choice of kernels, by the
+    norm of all blocks of a kernel together, solved at once; "separate" a problem
+    for each target, with kernels and weights of its own. Share where targets
+    depend on the same kernels, which then need fewer samples to be found; with one
+    target both are the same.
+"""
+
+
+def documented(estimator: Estimator) -> Estimator:
+    """Write out the descriptions that an estimator shares with others.
+
+    Parameters
+    ----------
+    estimator : type
+        A class whose docstring names some parameters or attributes without more.
+
+    Returns
+    -------
+    estimator : type
+        The same class, with a docstring that is complete.
+
+    Raises
+    ------
+    KeyError
+        If a name is not described here.
+    """
+    if estimator.__doc__ is None:  # Docstrings are left out by ``python -OO``.
+        return estimator
+    classifies = issubclass(estimator, ClassifierMixin)
+    described = _entries(OF_ALL) | _entries(
+        OF_CLASSIFIERS if classifies else OF_REGRESSORS
+    )
+    estimator.__doc__ = "\n".join(_written_out(estimator.__doc__, described))
+    return estimator
+
+
+@cache
+def _entries(text: str) -> dict[str, str]:
+    """Return the entries of a section by name, indented as in a class."""
+    found = re.split(r"\n(?=\S)", text.strip())
+    indented = ["    " + entry.replace("\n", "\n    ") for entry in found]
+    return {entry.strip().partition(" :")[0]: entry for entry in indented}
+
+
+def _written_out(docstring: str, described: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of a docstring, a bare name as the whole entry."""
+    lines, listed = docstring.split("\n"), False
+    for line, below in pairwise([*lines, ""]):
+        heading = below.startswith("    ---")
+        if heading:
+            listed = line.strip() in ("Parameters", "Attributes")
+        bare = re.fullmatch(r"    \w[\w, ]*", line) and not heading
+        yield described[line.strip()] if listed and bare else line
