@@ -32,7 +32,7 @@ PACKAGES = (
     ),
     "multikernel.kernels.graph",
     "multikernel.kernels.sequence",
-    "multikernel.solvers.hull",
+    "multikernel.solvers.hkl",
 )
 
 

@@ -26,7 +26,7 @@ PUBLIC = (
     "multikernel.machines",
     "multikernel.regularizers",
     "multikernel.solvers",
-    "multikernel.solvers.hull",
+    "multikernel.solvers.hkl",
     "multikernel.testing",
 )
 

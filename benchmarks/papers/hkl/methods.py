@@ -15,7 +15,7 @@ from sklearn.linear_model import lars_path
 
 from multikernel.kernels.graph import DictionaryGraph, HermiteGrid, PolynomialGrid
 from multikernel.losses import LogisticLoss, SquaredLoss
-from multikernel.solvers.hull import HullProblem, HullSearch
+from multikernel.solvers.hkl import HullProblem, HullSearch
 
 Array = NDArray[np.float64]
 

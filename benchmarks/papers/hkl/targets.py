@@ -14,7 +14,7 @@ from table1 import half
 
 from multikernel.kernels.graph import PolynomialGrid, frontier
 from multikernel.losses import SquaredLoss
-from multikernel.solvers.hull import HullProblem, HullSearch
+from multikernel.solvers.hkl import HullProblem, HullSearch
 
 Array = NDArray[np.float64]
 

@@ -6,18 +6,20 @@ from multikernel.solvers.base import (
     Solver,
     SteppingSolver,
 )
-from multikernel.solvers.greedy import GreedyPath, GroupOMP
+from multikernel.solvers.comparison import (
+    UFOMKL,
+    HessianMKL,
+    SimpleMKL,
+    ufo_exponent,
+)
+from multikernel.solvers.group_omp import GreedyPath, GroupOMP
 from multikernel.solvers.local_rademacher import DCSolution, TailConv, TailDC
 from multikernel.solvers.lp import (
     SILP,
-    UFOMKL,
     Alternating,
     CuttingPlane,
-    HessianMKL,
     InterleavedNewton,
-    SimpleMKL,
     SquaredForm,
-    ufo_exponent,
 )
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, choose_lp_solver
 from multikernel.solvers.path import alpha_grid, solve_path

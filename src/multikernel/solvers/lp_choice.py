@@ -5,13 +5,12 @@ from functools import partial
 from typing import Literal
 
 from multikernel.solvers.base import Solver
+from multikernel.solvers.comparison import HessianMKL, SimpleMKL
 from multikernel.solvers.lp import (
     SILP,
     Alternating,
     CuttingPlane,
-    HessianMKL,
     InterleavedNewton,
-    SimpleMKL,
     SquaredForm,
 )
 from multikernel.solvers.spicy import SpicyMKL

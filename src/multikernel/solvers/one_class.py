@@ -36,9 +36,9 @@ from multikernel.gram.products import residual_bounds, traces
 from multikernel.problem import Callback, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
-from multikernel.solvers.lp.comparison.central_master import Master, central_master
-from multikernel.solvers.lp.comparison.corner_weights import corner_weights
-from multikernel.solvers.lp.comparison.cutting_plane import (
+from multikernel.solvers.lp.central_master import Master, central_master
+from multikernel.solvers.lp.corner_weights import corner_weights
+from multikernel.solvers.lp.cutting_plane import (
     CORNERS,
     DOUBT,
     LEAST_SLACK,

@@ -25,7 +25,7 @@ from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.losses import Loss, weighted
-from multikernel.solvers.hull import (
+from multikernel.solvers.hkl import (
     HullProblem,
     HullSearch,
     HullSolution,

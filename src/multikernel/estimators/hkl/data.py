@@ -16,7 +16,7 @@ from multikernel.estimators.fit.one_vs_rest import Expansion
 from multikernel.estimators.fit.predict import Rows, row_chunks
 from multikernel.estimators.search.folds import Fold
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
-from multikernel.solvers.hull import HullSolution
+from multikernel.solvers.hkl import HullSolution
 
 
 @dataclass(frozen=True, eq=False)

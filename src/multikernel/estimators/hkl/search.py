@@ -30,7 +30,7 @@ from multikernel.estimators.search.base import (
     Solved,
 )
 from multikernel.estimators.search.folds import Fold, Split, part_of
-from multikernel.solvers.hull import HullSolution, HullStatus
+from multikernel.solvers.hkl import HullSolution, HullStatus
 
 FIRST_ALPHA = 100.0
 """Where default paths start: that of the author's published code. The penalty is

@@ -16,11 +16,11 @@ from multikernel.gram.low_rank import LowRankStack
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
-from multikernel.solvers.greedy.improvement import Query
-from multikernel.solvers.greedy.path import GreedyPath
-from multikernel.solvers.greedy.refit import refit_for
-from multikernel.solvers.greedy.selection import selector_for
-from multikernel.solvers.greedy.whitening import Whitening, whitening
+from multikernel.solvers.group_omp.improvement import Query
+from multikernel.solvers.group_omp.path import GreedyPath
+from multikernel.solvers.group_omp.refit import refit_for
+from multikernel.solvers.group_omp.selection import selector_for
+from multikernel.solvers.group_omp.whitening import Whitening, whitening
 from multikernel.solvers.path import with_alpha
 from multikernel.solvers.recorder import metered
 

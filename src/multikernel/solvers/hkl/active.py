@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.solvers.hull.problem import HullProblem
+from multikernel.solvers.hkl.problem import HullProblem
 
 
 class ActiveSet:

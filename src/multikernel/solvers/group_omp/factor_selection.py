@@ -4,8 +4,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.solvers.greedy.improvement import TIE, Choice, Query, choose
-from multikernel.solvers.greedy.whitening import Whitening
+from multikernel.solvers.group_omp.improvement import TIE, Choice, Query, choose
+from multikernel.solvers.group_omp.whitening import Whitening
 
 
 class FactorSelector:

@@ -10,16 +10,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from multikernel._typing import Array
 from multikernel.losses.base import is_polyhedral
-from multikernel.solvers.hull.active import ActiveSet
-from multikernel.solvers.hull.certificate import (
+from multikernel.solvers.hkl.active import ActiveSet
+from multikernel.solvers.hkl.certificate import (
     DualPoint,
     dual_point,
     primal_value,
     relative_gap,
 )
-from multikernel.solvers.hull.norm import SmoothedNorm, smoothed_norm, squared_norms
-from multikernel.solvers.hull.problem import HullProblem
-from multikernel.solvers.hull.risk import Risk, is_quadratic, rounded
+from multikernel.solvers.hkl.norm import SmoothedNorm, smoothed_norm, squared_norms
+from multikernel.solvers.hkl.problem import HullProblem
+from multikernel.solvers.hkl.risk import Risk, is_quadratic, rounded
 
 FIRST_SMOOTHING = 0.1
 """Without a warm start smoothing starts at this share of the norm."""

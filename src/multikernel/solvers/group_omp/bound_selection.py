@@ -19,8 +19,8 @@ from multikernel.gram.chosen import resident_products
 from multikernel.gram.definite import ROUNDING
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
-from multikernel.solvers.greedy.improvement import TIE, Choice, Query, choose
-from multikernel.solvers.greedy.whitening import Whitening
+from multikernel.solvers.group_omp.improvement import TIE, Choice, Query, choose
+from multikernel.solvers.group_omp.whitening import Whitening
 
 EPS = float(np.finfo(np.float64).eps)
 

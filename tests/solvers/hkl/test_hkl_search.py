@@ -17,7 +17,7 @@ from multikernel.kernels.graph import (
     hull,
 )
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
-from multikernel.solvers.hull import HullProblem, HullSearch, HullStatus
+from multikernel.solvers.hkl import HullProblem, HullSearch, HullStatus
 
 LOSSES = {
     "squared_error": SquaredLoss(),

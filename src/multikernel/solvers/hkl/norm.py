@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.solvers.hull.active import ActiveSet
+from multikernel.solvers.hkl.active import ActiveSet
 
 
 @dataclass(frozen=True, eq=False)

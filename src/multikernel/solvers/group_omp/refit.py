@@ -17,7 +17,7 @@ from multikernel.losses.base import Loss
 from multikernel.losses.weighted import WeightedLoss, weighted
 from multikernel.machines import SMO, KernelMachine, MachineFit
 from multikernel.problem import Problem
-from multikernel.solvers.greedy.whitening import is_squared, whitening
+from multikernel.solvers.group_omp.whitening import is_squared, whitening
 
 REFIT_GAP = 1e-4
 """Relative duality gap of a refit.

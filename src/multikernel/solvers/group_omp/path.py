@@ -10,7 +10,7 @@ from multikernel.certificates import evaluate, evaluate_terms
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem, Progress, Solution, Status
-from multikernel.solvers.greedy.refit import REFIT_GAP
+from multikernel.solvers.group_omp.refit import REFIT_GAP
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from multikernel.certificates import TINY, check_forms, project_dual, relative_g
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.incumbent import Expansion, Incumbent
-from multikernel.solvers.lp.comparison.central_master import Master, central_master
-from multikernel.solvers.lp.comparison.corner_weights import corner_weights
+from multikernel.solvers.lp.central_master import Master, central_master
+from multikernel.solvers.lp.corner_weights import corner_weights
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP

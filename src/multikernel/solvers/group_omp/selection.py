@@ -4,10 +4,10 @@ from functools import singledispatch
 
 from multikernel.gram.base import GramStack
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.solvers.greedy.bound_selection import BoundSelector
-from multikernel.solvers.greedy.factor_selection import FactorSelector
-from multikernel.solvers.greedy.improvement import Selector
-from multikernel.solvers.greedy.whitening import Whitening
+from multikernel.solvers.group_omp.bound_selection import BoundSelector
+from multikernel.solvers.group_omp.factor_selection import FactorSelector
+from multikernel.solvers.group_omp.improvement import Selector
+from multikernel.solvers.group_omp.whitening import Whitening
 
 
 @singledispatch

@@ -20,7 +20,7 @@ from multikernel.regularizers import (
 )
 from multikernel.solvers.incumbent import Expansion, Incumbent, incumbents
 
-LOOPS = "multikernel.solvers.lp.comparison.ufo_loops"
+LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
 
 def ufo_exponent(n_kernels: int) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.lp.comparison.barrier_ball import (
+from multikernel.solvers.lp.barrier_ball import (
     BarrierResponse,
     barrier_response,
 )

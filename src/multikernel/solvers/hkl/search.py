@@ -13,11 +13,11 @@ from multikernel._typing import Array
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import SmoothConjugateLoss, is_polyhedral
 from multikernel.problem import Callback, Progress
-from multikernel.solvers.hull.active import ActiveSet
-from multikernel.solvers.hull.certificate import primal_value, relative_gap
-from multikernel.solvers.hull.norm import squared_norms
-from multikernel.solvers.hull.problem import HullProblem, HullSolution, HullStatus
-from multikernel.solvers.hull.reduced import (
+from multikernel.solvers.hkl.active import ActiveSet
+from multikernel.solvers.hkl.certificate import primal_value, relative_gap
+from multikernel.solvers.hkl.norm import squared_norms
+from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
+from multikernel.solvers.hkl.reduced import (
     ReducedPoint,
     solve_reduced,
 )

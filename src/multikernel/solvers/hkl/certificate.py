@@ -15,9 +15,9 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.certificates.gap import project_dual
-from multikernel.solvers.hull.active import ActiveSet
-from multikernel.solvers.hull.norm import SmoothedNorm
-from multikernel.solvers.hull.problem import HullProblem
+from multikernel.solvers.hkl.active import ActiveSet
+from multikernel.solvers.hkl.norm import SmoothedNorm
+from multikernel.solvers.hkl.problem import HullProblem
 
 
 @dataclass(frozen=True, eq=False)
