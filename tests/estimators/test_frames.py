@@ -1,6 +1,8 @@
 """Data frames of pandas and polars, alone and in scikit-learn's machinery."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -8,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.estimators import (
+    OneClassMKL,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -126,3 +129,30 @@ def test_slices_are_named_by_the_columns(frames):
     plain = SpicyMKLClassifier(kernels).fit(X, y)
     assert named.kernel_names_ == ["linear()[height, dose]"]
     assert plain.kernel_names_ == ["linear()[x1:3]"]
+
+
+@pytest.mark.parametrize("kernels", [None, [LinearKernel()], {"all": ["age"]}])
+def test_columns_of_one_name_are_named(kernels):
+    X = pd.DataFrame(np.zeros((6, 3)), columns=["age", "age", "dose"])
+    model = SpicyMKLRegressor(kernels)
+    with pytest.raises(ValueError, match=r"^Several columns of X .* 'age'\. Rename"):
+        model.fit(X, np.arange(6.0))
+    whole = X.set_axis(["age", "other", "dose"], axis=1) + np.arange(18.0).reshape(6, 3)
+    model.fit(whole, np.arange(6.0))
+    with pytest.raises(ValueError, match=r"same name: 'age'\."):
+        model.predict(X)
+    with pytest.raises(ValueError, match=r"a batch .* 'age'\."):
+        model.fit(iter([X]), np.arange(6.0))
+
+
+def test_tables_that_are_only_planned_are_to_be_collected():
+    X = pl.DataFrame({"age": np.arange(6.0)})
+    sentence = r"is a LazyFrame, .* collect it first"
+    model = SpicyMKLRegressor([LinearKernel()])
+    for X_bad, y_bad in [(X.lazy(), np.arange(6.0)), (X, X.lazy())]:
+        with pytest.raises(ValueError, match=sentence):
+            model.fit(X_bad, y_bad)
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(X, np.arange(6.0)).predict(X.lazy())
+    with pytest.raises(ValueError, match=sentence):
+        OneClassMKL([LinearKernel()]).fit(X.lazy())

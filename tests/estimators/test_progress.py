@@ -77,7 +77,34 @@ def test_a_terminal_gets_one_line():
     bar = ProgressBar(every=0.0, file=screen)
     SpicyMKLRegressor(KERNELS).fit(X, Y, callback=bar)
     assert screen.getvalue().count("\r") >= 2
-    assert "\n" not in screen.getvalue()
+    assert screen.getvalue().index("\n") == len(screen.getvalue()) - 1
+
+
+@pytest.mark.filterwarnings("ignore:.*the smallest of those tried")
+@pytest.mark.filterwarnings("ignore:.*stopped above tol")
+def test_a_search_ends_at_the_whole():
+    """The last line is shown however soon it comes; a search that is stopped ends
+    where it was."""
+    log = io.StringIO()
+    bar = ProgressBar(every=1e9, file=log)
+    for _ in range(2):
+        SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2).fit(X, Y, callback=bar)
+    first, last, again, end = log.getvalue().splitlines()
+    assert first.startswith("fit: 0%")
+    assert again.startswith("fit: 0%")
+    assert last.startswith("fit: 100%, 0 s left")
+    assert end.startswith("fit: 100%")
+
+    class Stops(ProgressBar):
+        def __call__(self, line):
+            super().__call__(line)
+            return line.done > 0.2
+
+    log = io.StringIO()
+    SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2).fit(
+        X, Y, callback=Stops(every=1e9, file=log)
+    )
+    assert "100%" not in log.getvalue()
 
 
 def test_a_notebook_gets_one_display(monkeypatch):

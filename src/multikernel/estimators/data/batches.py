@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.data.mixed import refuse_shared_names
 from multikernel.gram.files import PathLike
 
 
@@ -135,6 +136,7 @@ def unpacked(
             )
         return None, values, None if y is None else np.asarray(y)
     names = [str(name) for name in named]
+    refuse_shared_names(names, "a batch")
     if target is not None and target not in names:
         raise ValueError(f"A batch has no column {target!r}; it has {names[:12]}.")
     kept = tuple(name for name in names if name != target)

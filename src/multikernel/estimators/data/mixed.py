@@ -1,6 +1,7 @@
 """Tables with columns of text: sequences, or categories with their numbers."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,7 @@ def default_sequences(X: Any) -> tuple[int, ...]:
     if is_frame(X):
         names = list(X.columns)
         # Thousands of columns of numbers are not looked at one by one.
-        numbers = all(map(_is_numeric, X.dtypes))
-        texts = () if numbers or len({*names}) < len(names) else text_columns(X)
+        texts = () if all(map(_is_numeric, X.dtypes)) else text_columns(X)
         columns = [X[names[c]] for c in texts]
     else:
         texts = text_columns(X)
@@ -110,6 +110,54 @@ def _why_no_sequences(column: Any) -> str | None:
 def is_frame(X: Any) -> bool:
     """Return whether data is a data frame, of whatever library."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def refuse_frames(values: Any, name: str) -> None:
+    """Raise for tables that are not there yet, or whose columns cannot be told apart.
+
+    Parameters
+    ----------
+    values : object
+        Data of any kind.
+    name : str
+        What a message calls them.
+
+    Raises
+    ------
+    ValueError
+        With the names that several columns share, or with what to do.
+    """
+    if hasattr(values, "collect") and hasattr(values, "collect_schema"):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}, the plan of a table that is not "
+            f"computed yet: collect it first, with {name}.collect()."
+        )
+    if is_frame(values):
+        refuse_shared_names(values.columns, name)
+
+
+def refuse_shared_names(columns: Iterable[object], name: str) -> None:
+    """Raise if several columns have one name.
+
+    Parameters
+    ----------
+    columns : iterable
+        Names of columns.
+    name : str
+        What a message calls their table.
+
+    Raises
+    ------
+    ValueError
+        With the names that several columns share.
+    """
+    seen = Counter(map(str, columns))
+    shared = [column for column, times in seen.items() if times > 1]
+    if shared:
+        raise ValueError(
+            f"Several columns of {name} have the same name: {listed(shared)}. Rename "
+            "them, or leave all but one out."
+        )
 
 
 def is_text(X: Any) -> bool:
@@ -273,3 +321,23 @@ def _numbers(column: Array, label: str) -> Array:
         raise ValueError(
             f"Column {label} holds neither numbers nor strings."
         ) from error
+
+
+def listed(names: Sequence[object], n_names: int | None = None) -> str:
+    """Return the first few names, and how many more there are.
+
+    Parameters
+    ----------
+    names : sequence
+        The names, or the first few of them.
+    n_names : int, optional
+        How many there are in all; as many as given when left out.
+
+    Returns
+    -------
+    text : str
+    """
+    shown = names[:5]
+    more = (len(names) if n_names is None else n_names) - len(shown)
+    text = ", ".join(repr(name) for name in shown)
+    return f"{text} and {more} more" if more > 0 else text

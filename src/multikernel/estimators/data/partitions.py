@@ -15,6 +15,7 @@ from multikernel.estimators.data.finite import (
     check_finite_targets,
     number_targets,
 )
+from multikernel.estimators.data.mixed import refuse_frames
 from multikernel.estimators.data.read import (
     Columns,
     Table,
@@ -68,6 +69,7 @@ def check_partitions(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         )
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    refuse_frames(X, "X")
     kernels = settled_kernels(estimator.kernels)
     other = is_precomputed(kernels) or isinstance(kernels, Views)
     if other or takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES):

@@ -30,7 +30,9 @@ from multikernel.estimators.data.mixed import (
     is_frame,
     is_text,
     known,
+    listed,
     read_mixed,
+    refuse_frames,
     text_columns,
 )
 from multikernel.estimators.data.precomputed import opened
@@ -133,6 +135,7 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None."
         )
+    refuse_frames(X, "X")
     columns, owner = Columns(), type(estimator).__name__
     kernels = settled_kernels(estimator.kernels)
     precomputed, layout = is_precomputed(kernels), None
@@ -269,6 +272,7 @@ def target_columns(estimator: BaseEstimator, y: Any) -> Array:
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         The targets.
     """
+    refuse_frames(y, "y")
     _refuse_other_arrays(y, "y")
     tags = get_tags(estimator)
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
@@ -359,6 +363,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     layout = None
     if is_stream(X):
         return _check_spooled(estimator, owner, spool(X))
+    refuse_frames(X, "X")
     X = opened(X) if precomputed else X
     if known(estimator, "sequence_features_") or known(estimator, "category_features_"):
         checked, layout = read_mixed(estimator, owner, X, None)
@@ -505,23 +510,3 @@ def _is_numeric(column: Any) -> bool:
         # None is a missing value: the check for NaN has a message of its own.
         return all(value is None or isinstance(value, Number) for value in column.flat)
     return column.dtype.kind in "biufc"
-
-
-def listed(names: Sequence[object], n_names: int | None = None) -> str:
-    """Return the first few names, and how many more there are.
-
-    Parameters
-    ----------
-    names : sequence
-        The names, or the first few of them.
-    n_names : int, optional
-        How many there are in all; as many as given when left out.
-
-    Returns
-    -------
-    text : str
-    """
-    shown = names[:5]
-    more = (len(names) if n_names is None else n_names) - len(shown)
-    text = ", ".join(repr(name) for name in shown)
-    return f"{text} and {more} more" if more > 0 else text

@@ -10,8 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
+from multikernel.estimators.data.mixed import listed
 from multikernel.estimators.data.precomputed import without_others
-from multikernel.estimators.data.read import Table, listed
+from multikernel.estimators.data.read import Table
 from multikernel.estimators.fit.one_vs_rest import labels_to_signs
 from multikernel.gram.blocked import SampledRows
 

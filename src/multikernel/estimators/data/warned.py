@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from multikernel.certificates import check_combination
 from multikernel.estimators.data.grams import Grams
-from multikernel.estimators.data.read import listed
+from multikernel.estimators.data.mixed import listed
 from multikernel.estimators.data.samples import Samples
 from multikernel.exceptions import (
     DegenerateKernelWarning,

@@ -225,8 +225,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if self.verbose:
             callbacks.insert(0, report(owner, recipe.objective_scale))
         training = Training(samples, grams, self.fit_intercept)
+        watch = Watch(callbacks)
         with naming_the_kernel(grams):
-            attributes = (solve or self._solve)(recipe, training, Watch(callbacks))
+            attributes = (solve or self._solve)(recipe, training, watch)
+        watch.finish()
         warn_empty(owner, attributes)
 
         state = FittedModel(

@@ -144,6 +144,7 @@ class Watch:
     def __init__(self, callbacks: Sequence[Callback]) -> None:
         self.callbacks = tuple(callbacks)
         self.stopped = False
+        self._last: Progress | None = None
         self._done, self._total, self._started, self._step = 0, 0, 0.0, 1.0
 
     def expect(self, n_solves: int, n_outputs: int) -> None:
@@ -179,9 +180,24 @@ class Watch:
         if not self.stopped:
             if self._total:
                 line = replace(line, done=self._share(line))
+            self._last = line
             answers = [callback(line) for callback in self.callbacks]
             self.stopped = any(answers)
         return self.stopped
+
+    def finish(self) -> None:
+        """Tell those who have a method ``finished`` of the end, and of the last line.
+
+        What was not stopped is done as a whole, whatever its last line said.
+        """
+        line = self._last
+        if line is None:
+            return
+        if self._total and not self.stopped:
+            line = replace(line, done=1.0)
+        for callback in self.callbacks:
+            if hasattr(callback, "finished"):
+                callback.finished(line)
 
 
 class ProgressBar:
@@ -219,6 +235,7 @@ class ProgressBar:
         self.title, self.every, self.file = title, every, file
         self._started = self._said = time.perf_counter()
         self._show: Callable[[str], None] | None = None
+        self._end: Callable[[], None] = lambda: None
 
     def __call__(self, line: Progress) -> bool:
         """Show one line of progress; never asks a solver to stop."""
@@ -230,6 +247,15 @@ class ProgressBar:
             self._said = now
             self._show(f"{self.title}: {self._state(line, now)}")
         return False
+
+    def finished(self, line: Progress) -> None:
+        """Show the last line of a fit, however soon after the one before."""
+        self._said = -math.inf
+        self(line)
+        self._end()
+        # The next fit begins its own line, and its own time.
+        self._show, self._end = None, lambda: None
+        self._started = time.perf_counter()
 
     def _state(self, line: Progress, now: float) -> str:
         """Return how things stand."""
@@ -259,6 +285,7 @@ class ProgressBar:
         file = sys.stderr if self.file is None else self.file
         if file.isatty():
             self.every = min(self.every, 0.1)
+            self._end = lambda: print(file=file, flush=True)
             return lambda text: print(f"\r\x1b[K{text}", end="", file=file, flush=True)
         return lambda text: print(text, file=file, flush=True)
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.data.batches import is_stream, spool
+from multikernel.estimators.data.mixed import refuse_frames
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import publish
@@ -181,6 +182,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         """
         if X is None:
             raise ValueError("OneClassMKL needs samples X, got None.")
+        refuse_frames(X, "X")
         nothing: Array | None = None
         if is_stream(X):
             table = spool(X)
