@@ -73,21 +73,6 @@ class SequenceOf:
 POSITIVE_SEQUENCE = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
 
 
-def store(estimator: object, arguments: Mapping[str, Any]) -> None:
-    """Set the arguments of a constructor as attributes, and nothing else.
-
-    Parameters
-    ----------
-    estimator : estimator
-        What is constructed.
-    arguments : mapping
-        ``locals()`` at the beginning of the constructor.
-    """
-    for name, value in arguments.items():
-        if value is not estimator:
-            setattr(estimator, name, value)
-
-
 def class_weight_choice(value: Any) -> str | None:
     """Check a ``class_weight`` parameter: None, "balanced" or a dict."""
     if value is None or (isinstance(value, str) and value == "balanced"):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
 from multikernel.estimators.greedy.search import GreedySearchCV
 from multikernel.gram import Storage
@@ -148,7 +148,24 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alphas = alphas
+        self.max_kernels = max_kernels
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.tol = tol
+        self.loss = loss
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -288,4 +305,21 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alphas = alphas
+        self.max_kernels = max_kernels
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.tol = tol
+        self.loss = loss
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

@@ -3,7 +3,7 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -139,7 +139,20 @@ class GroupOMPClassifier(GreedyClassifier):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alpha = alpha
+        self.max_kernels = max_kernels
+        self.tol = tol
+        self.loss = loss
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -268,4 +281,17 @@ class GroupOMPRegressor(GreedyRegressor):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alpha = alpha
+        self.max_kernels = max_kernels
+        self.tol = tol
+        self.loss = loss
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

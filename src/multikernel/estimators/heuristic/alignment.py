@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from multikernel._validation import Check, OneOf
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.heuristic.base import RuleMKL
 from multikernel.estimators.heuristic.weights import Method, alignment_weights
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
@@ -141,7 +141,21 @@ class AlignmentMKLClassifier(AlignmentMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.method = method
+        self.max_kernels = max_kernels
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -251,4 +265,18 @@ class AlignmentMKLRegressor(AlignmentMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.epsilon = epsilon
+        self.method = method
+        self.max_kernels = max_kernels
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

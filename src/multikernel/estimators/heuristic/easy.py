@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from multikernel._validation import Check, Number
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.heuristic.base import RuleMKL
 from multikernel.estimators.heuristic.weights import easy_weights
 from multikernel.estimators.search.tasks import ClassifierMKL
@@ -128,7 +128,20 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.regularization = regularization
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
     def _rule(self) -> WeightRule:
         """Return the margins in the kernels' spaces."""

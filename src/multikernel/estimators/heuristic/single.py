@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Recipe,
@@ -205,7 +205,23 @@ class SingleKernelClassifier(SingleKernel, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -310,4 +326,20 @@ class SingleKernelRegressor(SingleKernel, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

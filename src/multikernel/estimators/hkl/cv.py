@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.hkl.search import HullSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
@@ -151,7 +150,23 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
         class_weight: Any = None,
         verbose: int = 0,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_kernels = max_kernels
+        self.certify = certify
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.verbose = verbose
 
 
 @documented
@@ -290,4 +305,20 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_kernels = max_kernels
+        self.certify = certify
+        self.max_iter = max_iter
+        self.verbose = verbose

@@ -3,7 +3,6 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.hkl.base import BaseHKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
@@ -131,7 +130,17 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
         class_weight: Any = None,
         verbose: int = 0,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alpha = alpha
+        self.loss = loss
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_kernels = max_kernels
+        self.certify = certify
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.verbose = verbose
 
 
 @documented
@@ -251,4 +260,14 @@ class HKLRegressor(BaseHKL, RegressorMKL):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alpha = alpha
+        self.loss = loss
+        self.epsilon = epsilon
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_kernels = max_kernels
+        self.certify = certify
+        self.max_iter = max_iter
+        self.verbose = verbose

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
 from multikernel.estimators.local_rademacher.search import DEFAULT_THETAS, TailSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
@@ -167,7 +166,29 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.Cs = Cs
+        self.thetas = thetas
+        self.method = method
+        self.p = p
+        self.n_starts = n_starts
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.solver = solver
+        self.selection = selection
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -318,4 +339,25 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.Cs = Cs
+        self.thetas = thetas
+        self.method = method
+        self.p = p
+        self.n_starts = n_starts
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

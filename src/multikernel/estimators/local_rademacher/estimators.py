@@ -3,7 +3,6 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import store
 from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -159,7 +158,25 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.p = p
+        self.theta = theta
+        self.method = method
+        self.n_starts = n_starts
+        self.loss = loss
+        self.solver = solver
+        self.selection = selection
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -304,4 +321,21 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.p = p
+        self.theta = theta
+        self.method = method
+        self.n_starts = n_starts
+        self.loss = loss
+        self.epsilon = epsilon
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

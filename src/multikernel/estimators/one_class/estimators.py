@@ -15,7 +15,7 @@ from multikernel.estimators.data.mixed import refuse_frames
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.fitted import publish
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import (
     Training,
@@ -139,7 +139,17 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.nu = nu
+        self.p = p
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
     def fit(
         self,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.base import BaseMKL
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.fit.solve import Recipe
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -142,7 +142,18 @@ class MKLClassifier(GenericMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.loss = loss
+        self.regularizer = regularizer
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -248,4 +259,15 @@ class MKLRegressor(GenericMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.loss = loss
+        self.epsilon = epsilon
+        self.regularizer = regularizer
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

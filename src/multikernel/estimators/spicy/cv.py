@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.search.alphas import AlphaSearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.estimators.spicy.base import SparseMKL
@@ -139,7 +139,27 @@ class SpicyMKLClassifierCV(AlphaSearchCV, SparseMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.l1_ratio = l1_ratio
+        self.selection = selection
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -270,4 +290,24 @@ class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.loss = loss
+        self.epsilon = epsilon
+        self.l1_ratio = l1_ratio
+        self.selection = selection
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state

@@ -3,7 +3,7 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE, store
+from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.lp.base import MarginMKL
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -107,7 +107,19 @@ class UniformMKLClassifier(MarginMKL, ClassifierMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
 
 
 @documented
@@ -204,4 +216,16 @@ class UniformMKLRegressor(MarginMKL, RegressorMKL):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        store(self, locals())
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.epsilon = epsilon
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
