@@ -183,6 +183,83 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> None:
+    """Raise a sentence unless arrays have shapes that fit together.
+
+    Parameters
+    ----------
+    owner : str
+        The class or function that they belong to.
+    **arrays : (ndarray, tuple of int or str)
+        An array, and what its axes are: a length, or a name, which stands for the same
+        length wherever it occurs.
+
+    Raises
+    ------
+    ValueError
+        If a value is no array of numbers or of truth values, or has another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale, K = np.ones(3), np.ones((2, 2))
+    >>> check_shapes("Scaled", scale=(scale, ("n",)), K=(K, ("n", "n")))
+    Traceback (most recent call last):
+        ...
+    ValueError: Scaled: K must have shape (n, n) with n=3, got (2, 2).
+    """
+    lengths: dict[str, int] = {}
+    for name, (array, axes) in arrays.items():
+        expected = f"shape ({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+            raise ValueError(
+                f"{owner}: {name} must be an array of numbers of {expected}, got "
+                f"{_shown(array)}."
+            )
+        fits = array.ndim == len(axes)
+        for axis, length in zip(axes, array.shape, strict=False):
+            known = axis if isinstance(axis, int) else lengths.setdefault(axis, length)
+            fits &= known == length
+        if not fits:
+            given = [f"{axis}={n}" for axis, n in lengths.items() if axis in axes]
+            among = f" with {', '.join(given)}" if given else ""
+            raise ValueError(
+                f"{owner}: {name} must have {expected}{among}, got {array.shape}."
+            )
+
+
+def check_places(owner: str, name: str, places: object, size: int) -> None:
+    """Raise a sentence unless an array holds positions among some things.
+
+    Parameters
+    ----------
+    owner : str
+        The class or function that it belongs to.
+    name : str
+        What it is called there.
+    places : ndarray of shape (n_places,)
+        Whole numbers.
+    size : int
+        They are at least zero, and below this.
+
+    Raises
+    ------
+    ValueError
+        If the array is another one.
+    """
+    array = places if isinstance(places, np.ndarray) else np.empty(0)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{owner}: {name} must be an array of whole numbers of shape (n,), got "
+            f"{_shown(places)}."
+        )
+    if array.size and not 0 <= int(array.min()) <= int(array.max()) < size:
+        raise ValueError(
+            f"{owner}: {name} must hold whole numbers from 0 to {size - 1}, got "
+            f"{int(array.min())} to {int(array.max())}."
+        )
+
+
 def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     """Return sample weights as a float64 vector, or None where there are none.
 

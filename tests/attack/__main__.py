@@ -92,11 +92,17 @@ def inputs(n, seed):
     return run_trials("attack.inputs:run_one", range(seed, seed + n))
 
 
+def shapes(n, seed):
+    """Model files whose arrays have other shapes."""
+    return run_trials("attack.hostile_shapes:run_one", range(seed, seed + n))
+
+
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "inputs": (inputs, 20_000, "mutated inputs"),
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
+    "shapes": (shapes, 4000, "model files with other shapes"),
 }
 
 

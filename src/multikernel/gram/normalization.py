@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.growth import inverse_roots
@@ -55,6 +56,18 @@ class Step(Protocol):
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
+        ...
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise a ValueError unless it is one of so many kernels on as many samples.
+
+        Parameters
+        ----------
+        n_kernels : int
+            The kernels.
+        n_train : int
+            The training samples that their matrices have columns for.
+        """
         ...
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
@@ -162,6 +175,14 @@ class ScaleStep(ABC):
     weights: Array
     factors: Array
 
+    def __post_init__(self) -> None:
+        owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
+        check_shapes(owner, weights=(self.weights, ("n_train",)), factors=factors)
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise unless there is a factor for every kernel."""
+        check_shapes(type(self).__name__, factors=(self.factors, (n_kernels,)))
+
     @abstractmethod
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
@@ -247,6 +268,9 @@ class CosineStep:
         """Return the step itself."""
         return self
 
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Do nothing: it has no array."""
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide in place."""
         K *= inverse_roots(diagonal)
@@ -278,6 +302,19 @@ class CenterStep:
     means: Array
     grand_means: Array
     kept: Array
+
+    def __post_init__(self) -> None:
+        check_shapes(
+            "CenterStep",
+            weights=(self.weights, ("n_train",)),
+            means=(self.means, ("n_kernels", "n_train")),
+            grand_means=(self.grand_means, ("n_kernels",)),
+            kept=(self.kept, ("n_kernels",)),
+        )
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise unless the means are those of so many kernels and samples."""
+        check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
     def learn(self, kernels: slice, stack: GramStack) -> None:
         """Store the means of some kernels; see `Step.learn`."""
@@ -325,6 +362,11 @@ class Normalization:
     """
 
     steps: tuple[Step, ...] = ()
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise unless every step is one of such matrices; see `Step.check`."""
+        for step in self.steps:
+            step.check(n_kernels, n_train)
 
     def learn(self, m: int, K: Array) -> None:
         """Learn every step from one training matrix, and normalise it in place."""

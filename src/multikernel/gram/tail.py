@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes
 from multikernel.gram.base import GramStack
 from multikernel.gram.low_rank import LowRankMatrix
 from multikernel.gram.normalization import Moments, ScaleStep, Step
@@ -87,6 +88,14 @@ class TailStep(ScaleStep):
 
     theta: int
     short: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_shapes(
+            "TailStep",
+            factors=(self.factors, ("n_kernels",)),
+            short=(self.short, ("n_kernels",)),
+        )
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None

@@ -18,6 +18,7 @@ from zipfile import ZIP_DEFLATED
 
 from multikernel.exceptions import UntrustedTypesError
 from multikernel.persistence.archive import RefusedError, checked_archive, with_version
+from multikernel.persistence.loaded import check_loaded
 
 try:
     import fcntl
@@ -97,7 +98,8 @@ def load(
     skops trusts.
     Anything else is named and refused: building an object of an unknown type can run
     its code. Objects are made without their constructors, which run for plain types
-    only.
+    only. What is built is checked as constructors and fits would: every array of a
+    model has the shape and the kind that the others ask for.
 
     Parameters
     ----------
@@ -123,8 +125,8 @@ def load(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is no model file, is damaged, was written by a later version, or
-        would take more than `max_bytes`.
+        If the file is no model file, is damaged, was written by a later version,
+        would take more than `max_bytes`, or if its arrays do not fit together.
     multikernel.exceptions.UntrustedTypesError
         If the file holds types that are not trusted; the message lists them.
 
@@ -148,7 +150,9 @@ def load(
             # skops looks for other types before it builds anything. To ask it for them
             # beforehand would read the tree twice, most of the time of loading.
             with suppress(skops.exceptions.UntrustedTypesFoundException):
-                return skops.loads(data, trusted=sorted(allowed))
+                loaded = skops.loads(data, trusted=sorted(allowed))
+                check_loaded(loaded)
+                return loaded
         refused = sorted(greedy.union(skops.get_untrusted_types(data=data)) - allowed)
         raise UntrustedTypesError(
             f"{path} holds types that are not trusted: {', '.join(refused)}. If you "

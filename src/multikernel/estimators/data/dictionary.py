@@ -62,6 +62,14 @@ class KernelNames:
     dictionary: KernelDictionary | None
     n_kernels: int
 
+    def __post_init__(self) -> None:
+        dictionary = self.dictionary
+        if dictionary is not None and len(dictionary) != self.n_kernels:
+            raise ValueError(
+                f"KernelNames: {self.n_kernels} kernels have names, and the dictionary "
+                f"has {len(dictionary)}."
+            )
+
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the chosen kernels, of all by default."""
         if self.dictionary is not None:

@@ -33,7 +33,7 @@ from multikernel.estimators.data.warned import (
     warn_empty,
 )
 from multikernel.estimators.fit.combined import CombinedKernel
-from multikernel.estimators.fit.fitted import FittedModel, publish
+from multikernel.estimators.fit.fitted import FittedModel, check_fitted, publish
 from multikernel.estimators.fit.losses import (
     find_link,
     find_loss,
@@ -462,6 +462,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         state = self._fitted()
         assert state.model is not None
         return state.model, check_predict_data(self, X, state.precomputed)
+
+    def _check_fitted(self) -> None:
+        """Raise unless what a file says of a fit has the shapes of one."""
+        check_fitted(self)
 
     def _fitted(self) -> FittedModel:
         """Return what a fit left, or say that there is no model."""

@@ -7,12 +7,19 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_places, check_shapes
 from multikernel.gram import Normalization, cross_gram, kernel_features
 from multikernel.gram.growth import inverse_roots
 from multikernel.gram.normalization import CenterStep
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
-from multikernel.kernels.columns import ColumnKernel, Columns, select_columns
+from multikernel.kernels.columns import (
+    ColumnKernel,
+    Columns,
+    Features,
+    resolve_indices,
+    select_columns,
+)
 from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
@@ -30,6 +37,25 @@ CHUNK_BYTES = 2**26
 
 class CrossGrams(Protocol):
     """The normalised kernels of a model between new samples and those it keeps."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return how many columns the matrix of each kernel has."""
+        ...
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise a ValueError unless the kernels take the data of an estimator.
+
+        Parameters
+        ----------
+        n_kernels : int
+            Kernels of its dictionary.
+        n_features : int
+            Columns of its data; of precomputed kernels the samples of the fit.
+        packed : bool
+            Whether some of these are text, so that kernels take other columns.
+        """
+        ...
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
@@ -67,6 +93,24 @@ class KernelGrams:
     kernels: tuple[Kernel, ...]
     X: Array
     normalization: Normalization
+
+    def __post_init__(self) -> None:
+        check_shapes("KernelGrams", X=(self.X, ("n_kept", "n_features")))
+        self.normalization.check(len(self.kernels), len(self.X))
+        features = Features(self.X.shape[1])
+        for kernel in self.kernels:
+            if isinstance(kernel, ColumnKernel):
+                resolve_indices(kernel.columns, features)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return how many columns the matrix of each kernel has."""
+        return (self.X.shape[0],) * len(self.kernels)
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless the samples kept have the columns of the data."""
+        if not packed:
+            check_shapes("KernelGrams", X=(self.X, ("n_kept", n_features)))
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
@@ -123,6 +167,38 @@ class LandmarkGrams:
     cosine: bool
     centred: bool
     scales: Array
+
+    def __post_init__(self) -> None:
+        n_active = len(self.kernels)
+        check_shapes("LandmarkGrams", scales=(self.scales, (n_active,)))
+        parts = zip(self.columns, self.landmarks, self.ranks, strict=True)
+        for columns, landmarks, rank in parts:
+            width = len(columns) if isinstance(columns, tuple) else "n_columns"
+            n_rows = rank if np.size(landmarks) else 0
+            given = {"landmarks of a kernel": (landmarks, (n_rows, width))}
+            check_shapes("LandmarkGrams", **given)
+        if len(self.ranks) != n_active:
+            raise ValueError(
+                f"LandmarkGrams: {len(self.ranks)} ranks for {n_active} kernels."
+            )
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return how many columns the matrix of each kernel has."""
+        return tuple(rank + self.centred for rank in self.ranks)
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless the kernels are on columns of the data, or have features."""
+        for columns in self.columns:
+            if columns is not None and not packed:
+                resolve_indices(columns, Features(n_features))
+        for kernel, landmarks in zip(self.kernels, self.landmarks, strict=True):
+            if not len(landmarks):
+                sample = np.zeros((1, landmarks.shape[1]))
+                if kernel_features(kernel, sample) is None:
+                    raise ValueError(
+                        f"LandmarkGrams: {kernel_name(kernel)} has no landmarks."
+                    )
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
@@ -183,6 +259,21 @@ class PrecomputedGrams:
     columns: Indices
     normalization: Normalization
 
+    def __post_init__(self) -> None:
+        indices, columns = (self.indices, ("n_active",)), (self.columns, ("n_kept",))
+        check_shapes("PrecomputedGrams", indices=indices, columns=columns)
+        self.normalization.check(self.indices.size, self.columns.size)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return how many columns the matrix of each kernel has."""
+        return (self.columns.size,) * self.indices.size
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless the matrices have such kernels and training samples."""
+        check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
+        check_places("PrecomputedGrams", "columns", self.columns, n_features)
+
     def columns_of(self, position: int) -> Columns | None:
         """Return None: a matrix is of the samples as they are."""
         return None
@@ -221,6 +312,31 @@ class AdditiveModel:
     grams: CrossGrams
     coefs: Array
     intercept: Array
+
+    def __post_init__(self) -> None:
+        widths = self.grams.widths
+        check_shapes(
+            "AdditiveModel",
+            intercept=(self.intercept, ("n_outputs",)),
+            coefs=(
+                self.coefs,
+                (len(widths), max(widths) if widths else "n_kept", "n_outputs"),
+            ),
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        """Return the number of outputs."""
+        return self.intercept.size
+
+    @property
+    def n_active(self) -> int:
+        """Return the number of kernels that it adds up."""
+        return len(self.coefs)
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless the kernels take such data; see `CrossGrams`."""
+        self.grams.check_columns(n_kernels, n_features, packed)
 
     def contributions(self, X: Rows) -> Array:
         """Return every term of the sum.

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.data.grams import Grams
 from multikernel.estimators.fit.predict import (
     AdditiveModel,
@@ -14,7 +15,7 @@ from multikernel.estimators.fit.predict import (
     Rows,
     row_chunks,
 )
-from multikernel.estimators.fit.progress import history_array
+from multikernel.estimators.fit.progress import HISTORY_DTYPE, history_array
 from multikernel.estimators.fit.shares import spread_terms, staged_terms
 from multikernel.estimators.fit.solve import Training, single
 from multikernel.kernels.columns import Columns
@@ -36,6 +37,20 @@ class ReorderedGrams:
 
     grams: CrossGrams
     positions: Indices
+
+    def __post_init__(self) -> None:
+        n_kernels = len(self.grams.widths)
+        check_places("ReorderedGrams", "positions", self.positions, n_kernels)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return how many columns the matrix of each kernel has."""
+        widths = self.grams.widths
+        return tuple(widths[position] for position in self.positions)
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless the kernels take such data; see `CrossGrams`."""
+        self.grams.check_columns(n_kernels, n_features, packed)
 
     def columns_of(self, position: int) -> Columns | None:
         """Return the columns that one active kernel reads, None for all."""
@@ -70,6 +85,35 @@ class StagedModel:
     coefs: Array
     intercepts: Array
     own: tuple[Array, ...] | None = None
+
+    def __post_init__(self) -> None:
+        widths = self.grams.widths
+        check_shapes(
+            "StagedModel",
+            intercepts=(self.intercepts, ("n_models", "n_outputs")),
+            coefs=(self.coefs, ("n_models", "n_kept", "n_outputs")),
+        )
+        n_models, n_kept, n_outputs = self.coefs.shape
+        if not n_models - 1 <= len(widths):
+            raise ValueError(
+                f"StagedModel: {n_models} models need {n_models - 1} kernels, got "
+                f"{len(widths)}."
+            )
+        if self.own is None:
+            if any(width != n_kept for width in widths):
+                raise ValueError(
+                    f"StagedModel: coefs are of {n_kept} samples, and the kernels "
+                    f"have {widths} columns."
+                )
+            return
+        for width, values in zip(widths, self.own, strict=True):
+            given = {"own coefficients": (values, ("n_all", width, n_outputs))}
+            check_shapes("StagedModel", **given)
+            if len(values) < n_models:
+                raise ValueError(
+                    f"StagedModel: {len(values)} own coefficients of a kernel for "
+                    f"{n_models} models."
+                )
 
     def of_kernel(self, position: int) -> Array:
         """Return the coefficients of one kernel in every model."""
@@ -179,6 +223,26 @@ class Stages:
     status: str
     norms: Array
     shares: Array
+
+    def __post_init__(self) -> None:
+        n_models, n_kept, n_outputs = self.model.coefs.shape
+        n_selected = n_models - 1
+        check_shapes(
+            "Stages",
+            order=(self.order, (n_selected,)),
+            improvements=(self.improvements, (n_selected,)),
+            rows=(self.rows, (n_kept,)),
+            norms=(self.norms, (n_models, n_outputs, n_selected)),
+            shares=(self.shares, (n_models, n_outputs, n_selected)),
+        )
+        n_kernels, n_rows = self.shape
+        check_places("Stages", "order", self.order, n_kernels)
+        check_places("Stages", "rows", self.rows, n_rows)
+        if self.history.shape != (n_models,) or self.history.dtype != HISTORY_DTYPE:
+            raise ValueError(
+                f"Stages: history must have {n_models} lines of progress, got an array "
+                f"of shape {self.history.shape} and type {self.history.dtype}."
+            )
 
     def __len__(self) -> int:
         """Return the number of selected kernels."""

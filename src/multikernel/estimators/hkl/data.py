@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.data.dictionary import KernelNames
 from multikernel.estimators.data.finite import all_finite
 from multikernel.estimators.fit.one_vs_rest import Expansion
@@ -31,6 +32,10 @@ class Scaler:
 
     mean: Array
     scale: Array
+
+    def __post_init__(self) -> None:
+        mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
+        check_shapes("Scaler", mean=mean, scale=scale)
 
     def __call__(self, X: Rows) -> Array:
         """Return the scaled columns."""
@@ -78,6 +83,12 @@ class HullNames(KernelNames):
     """
 
     names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.names) != self.n_kernels:
+            raise ValueError(
+                f"HullNames: {len(self.names)} names for {self.n_kernels} nodes."
+            )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the chosen nodes, of all by default."""
@@ -207,6 +218,43 @@ class HullModel:
     bases: tuple[Any, ...]
     active: Indices
     intercept: Array
+
+    def __post_init__(self) -> None:
+        check_shapes("HullModel", intercept=(self.intercept, ("n_outputs",)))
+        check_places("HullModel", "active", self.active, len(self.nodes))
+        if self.graph.n_features != self.scaler.mean.size:
+            raise ValueError(
+                f"HullModel: a graph over {self.graph.n_features} inputs, and "
+                f"{self.scaler.mean.size} columns are scaled."
+            )
+        if len(self.bases) != len(self.nodes):
+            raise ValueError(
+                f"HullModel: {len(self.nodes)} nodes, and {len(self.bases)} bases."
+            )
+        for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
+            check_shapes(
+                "HullModel",
+                mean=(mean, ("n_columns",)),
+                coefs=(coefs, ("n_columns", self.n_outputs)),
+            )
+
+    @property
+    def n_outputs(self) -> int:
+        """Return the number of outputs."""
+        return self.intercept.size
+
+    @property
+    def n_active(self) -> int:
+        """Return the number of nodes that it adds up."""
+        return self.active.size
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless nodes have their features on a sample of such data."""
+        check_shapes("HullModel", mean=(self.scaler.mean, (n_features,)))
+        sample = self.graph.sample(np.zeros((1, n_features)))
+        for k in self.active:
+            found = sample.features(self.nodes[k], self.bases[k])
+            check_shapes("HullModel", features=(found, (1, self.means[k].size)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel._validation import check_shapes
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import Training, single
 from multikernel.estimators.hkl.base import (
@@ -64,6 +65,18 @@ class HullPath:
     objectives: Array
     duality_gaps: Array
     reduced_gaps: Array
+
+    def __post_init__(self) -> None:
+        each = ("n_outputs", "n_alphas", len(self.names))
+        check_shapes(
+            "HullPath",
+            alphas=(self.alphas, each[1:2]),
+            degrees=(self.degrees, each[2:]),
+            norms=(self.norms, each),
+            objectives=(self.objectives, each[:2]),
+            duality_gaps=(self.duality_gaps, each[:2]),
+            reduced_gaps=(self.reduced_gaps, each[:2]),
+        )
 
 
 def hull_path(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes
 from multikernel.certificates import alpha_max
 from multikernel.problem import Problem, Solution
 
@@ -37,6 +38,18 @@ class RegularizationPath:
     kernel_weights: Array
     objectives: Array
     duality_gaps: Array
+
+    def __post_init__(self) -> None:
+        each = ("n_outputs", "n_alphas", "n_entered")
+        check_shapes(
+            "RegularizationPath",
+            alphas=(self.alphas, each[1:2]),
+            kernels=(self.kernels, each[2:]),
+            norms=(self.norms, each),
+            kernel_weights=(self.kernel_weights, each),
+            objectives=(self.objectives, each[:2]),
+            duality_gaps=(self.duality_gaps, each[:2]),
+        )
 
 
 def strength_grid(

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes
 from multikernel.kernels.graph.levels import TOLERANCE, landmark_factor
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
@@ -85,6 +86,16 @@ class NodeBasis:
     single: Array
     rows: list[Array]
     mixing: Array
+
+    def __post_init__(self) -> None:
+        check_shapes(
+            "NodeBasis",
+            single=(self.single, ("n_landmarks",)),
+            mixing=(self.mixing, ("n_landmarks", "n_columns")),
+        )
+        for rows in self.rows:
+            given = (rows, (self.single.size, "n_columns"))
+            check_shapes("NodeBasis", rows=given)
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:

@@ -12,7 +12,11 @@ import numpy as np
 from scipy.special import binom
 
 from multikernel._typing import Array
+from multikernel._validation import Number, check_parameter, check_shapes
 from multikernel.kernels.base import Kernel
+
+DEGREE = Number(0, 1000, integer=True)
+"""Beyond it the binomial coefficients of powers are no numbers."""
 
 
 class Levels(Protocol):
@@ -43,6 +47,9 @@ class PolynomialLevels:
     degree: int
     lowest: float = -np.inf
     highest: float = np.inf
+
+    def __post_init__(self) -> None:
+        check_parameter("PolynomialLevels", "degree", self.degree, DEGREE)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -85,6 +92,11 @@ class HermiteLevels:
     bandwidth: float
     landmarks: Array
     mixing: Array
+
+    def __post_init__(self) -> None:
+        landmarks = (self.landmarks, ("n_landmarks", 1))
+        mixing = (self.mixing, ("n_landmarks", "n_columns"))
+        check_shapes("HermiteLevels", landmarks=landmarks, mixing=mixing)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -189,6 +201,11 @@ class FactorLevels:
     mixing: Array
     blocks: tuple[int, ...]
     constant: bool
+
+    def __post_init__(self) -> None:
+        landmarks = (self.landmarks, ("n_landmarks", 1))
+        mixing = (self.mixing, ("n_landmarks", sum(self.blocks)))
+        check_shapes("FactorLevels", landmarks=landmarks, mixing=mixing)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -1,0 +1,13 @@
+"""A handful of the attacks on what is written to disks, and read from them."""
+
+import pytest
+from attack import hostile_shapes
+
+SHAPES = (42, 335, 867, 1414, 2800, 5180)
+"""Model files that loaded and then failed while the check of shapes was made: numbers
+that were text, levels of another graph, shares of fewer outputs, no landmarks."""
+
+
+@pytest.mark.parametrize("seed", SHAPES)
+def test_arrays_of_other_shapes_are_refused(seed):
+    assert hostile_shapes.run_one(seed) == []
