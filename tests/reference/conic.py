@@ -87,7 +87,8 @@ def reference_optimum(
     Returns
     -------
     optimum : Optimum
-        Its `dual` is minus a derivative of the loss at z.
+        Its `dual` is the better of two feasible points: the solver's multipliers, and
+        minus the derivative of the loss at z.
     """
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     loss = LossTerm(loss_name, y, weights, epsilon)
@@ -188,19 +189,62 @@ class LossTerm:
         }[self.name]()
         return float(np.sum(w * each))
 
-    def dual_point(self, z: Array, multiplier: Array) -> Array:
-        """Return minus a derivative of the loss, from the multiplier of z's equation.
+    def dual_points(self, z: Array, multiplier: Array, balanced: bool) -> list[Array]:
+        """Return feasible dual points: the multiplier's, and that of z.
 
         The Lagrangian adds multiplier * (z - features), so the multiplier is minus a
-        subgradient. Where the loss has a derivative, that is more accurate.
+        subgradient. Where the loss has a derivative there is a second one, and which of
+        them is the better one is decided by the last digits of the solver's algebra.
         """
+        w, y = self._w, self.y
+        slopes = {
+            "squared_error": lambda: w * (y - z),
+            "softmax": lambda: w * (y - softmax(z, axis=1)),
+            "log_loss": lambda: w * y * expit(-y * z),
+        }
+        points = [np.asarray(multiplier, dtype=np.float64)]
+        if self.name in slopes:
+            points.append(slopes[self.name]())
+        return [self._feasible(rho, balanced) for rho in points]
+
+    def _feasible(self, rho: Array, balanced: bool) -> Array:
+        """Return a feasible point near rho.
+
+        Sums that must vanish are subtracted; from outside the domain one goes towards
+        the dual point of a constant model, which is inside, up to the border.
+        """
+        if self.name in COUPLED_NAMES:
+            rho = rho - rho.mean(axis=1, keepdims=True)
+        if balanced:
+            rho = rho - rho.mean(axis=0)
+        inner = self._constant_dual()
+        here, there = self._margins(rho), self._margins(inner)
+        outside = here < 0.0
+        shares = here[outside] / (here[outside] - there[outside])
+        share = float(shares.max(initial=0.0))
+        return (1.0 - share) * rho + share * inner
+
+    def _margins(self, rho: Array) -> Array:
+        """Return what is non-negative in the conjugate's domain, affine in rho."""
+        r = rho / self._w
         if self.name == "squared_error":
-            return self._w * (self.y - z)
-        if self.name == "softmax":
-            return self._w * (self.y - softmax(z, axis=1))
-        if self.name == "log_loss":
-            return self._w * self.y * expit(-self.y * z)
-        return np.asarray(multiplier, dtype=np.float64)
+            return np.ones(1)
+        if self.name == "epsilon_insensitive":
+            return np.stack([1.0 - r, 1.0 + r])
+        if self.name in COUPLED_NAMES:
+            return self.y - r
+        return np.stack([self.y * r, 1.0 - self.y * r])
+
+    def _constant_dual(self) -> Array:
+        """Return the derivative at the frequencies of the classes, or zero."""
+        w, y = self._w, self.y
+        if self.name in ("squared_error", "epsilon_insensitive"):
+            return np.zeros(y.shape)
+        present = np.maximum(y, 0.0)
+        frequencies = np.sum(w * present, axis=0) / np.sum(w, axis=0)
+        if self.name in COUPLED_NAMES:
+            return w * (y - frequencies)
+        return w * (present - frequencies)
 
 
 class Penalty(Protocol):
@@ -291,18 +335,20 @@ def _solve_in_features(
     norms = [cp.norm(cp.vec(v, order="F"), 2) for v in w]
     objective = loss.expression(z) + penalty.expression(norms)
 
+    def bound(rho: Array) -> tuple[float, Array]:
+        dual_norms = np.array([np.linalg.norm(L.T @ rho) for L in maps])
+        scale = penalty.scale(dual_norms)
+        lower = -loss.conjugate(scale * rho) - penalty.conjugate(scale * dual_norms)
+        return lower, scale * rho
+
     def certify() -> Optimum:
         intercept = b.value.ravel() if fit_intercept else np.zeros(outputs or 1)
         f = total.value + intercept
         sizes = np.array([np.linalg.norm(v.value) for v in w])
-        rho = loss.dual_point(f, link.dual_value)
-        if fit_intercept:
-            rho = rho - rho.mean(axis=0)
-        dual_norms = np.array([np.linalg.norm(L.T @ rho) for L in maps])
-        scale = penalty.scale(dual_norms)
-        lower = -loss.conjugate(scale * rho) - penalty.conjugate(scale * dual_norms)
         upper = loss.value(f) + penalty.value(sizes)
-        return Optimum(upper, lower, sizes, f, intercept, scale * rho)
+        points = loss.dual_points(f, link.dual_value, fit_intercept)
+        lower, rho = max((bound(rho) for rho in points), key=lambda pair: pair[0])
+        return Optimum(upper, lower, sizes, f, intercept, rho)
 
     return _solve_certified(cp.Problem(cp.Minimize(objective), [link]), certify)
 
