@@ -56,7 +56,7 @@ def interrupts(n, seed):
     """Interrupt n fits, in two processes."""
     sizes = [min(BLOCK, n - start) for start in range(0, n, BLOCK)]
     trials = [(size, seed + k) for k, size in enumerate(sizes)]
-    outcome = run_trials("attack.__main__:interrupt_block", trials, limit=600.0)
+    outcome = run_trials("attack.__main__:interrupt_block", trials, limit=3600.0)
     outcome.trials = n
     return outcome
 

@@ -34,8 +34,8 @@ SLACK = 2**26
 """Memory beyond it that is forgiven: modules imported late, and the allocator's own."""
 HARD_LIMIT = 2**31
 """Address space beyond what a child has, so that a defect does not end the machine."""
-SECONDS = 20.0
-"""Of CPU time; a child that is silent for ten times that is a hang."""
+SECONDS = 300.0
+"""Of CPU time; a child that is silent for twice that is a hang."""
 FINE = ("accepted", "refused")
 
 
@@ -68,7 +68,7 @@ def run(n: int, seed: int, share: float = 0.5) -> Counter[tuple[str, str]]:
         kind = "the start of a child"
         while done < n:
             try:
-                kind, ending = ours.recv() if ours.poll(10 * SECONDS) else (kind, 0)
+                kind, ending = ours.recv() if ours.poll(2 * SECONDS) else (kind, 0)
             except EOFError:
                 child.join()
                 ending = f"crash ({child.exitcode})"

@@ -7,7 +7,6 @@ refused by one of `DOCUMENTED`, in words.
 """
 
 import re
-import time
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -28,9 +27,6 @@ from multikernel.exceptions import (
 )
 
 DOCUMENTED = (ValueError, TypeError, FileNotFoundError, StackTooLargeError)
-
-SLOW = 5.0
-"""Seconds that a trial may take."""
 
 EXPECTED_WARNINGS = (
     ConvergenceWarning,
@@ -413,7 +409,8 @@ def mutate_array(random, array):
 def made_odd(mutation, array):
     """What a mutation makes of an array, or the array where it can do nothing."""
     try:
-        return mutation(array)
+        with np.errstate(over="ignore"):
+            return mutation(array)
     except (ValueError, TypeError, AttributeError, IndexError, OverflowError):
         return array
 
@@ -448,7 +445,6 @@ def run_one(seed):
     """Return the findings of one mutated input: (category, sentence) pairs."""
     random = np.random.default_rng([seed, 21])
     found = []
-    start, cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -457,9 +453,6 @@ def run_one(seed):
             found += judge_error(error)
         except Exception as error:
             found.append(("exceptions", described(error)))
-    spent = min(time.perf_counter() - start, time.process_time() - cpu)
-    if spent > SLOW:
-        found.append(("hangs", f"took {spent:.1f} s of CPU"))
     for warning in caught:
         # NumPy's modules warn of what we gave them; scikit-learn's checks warn of what
         # they refuse a line later.

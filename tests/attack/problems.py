@@ -1,6 +1,5 @@
 """Fit random problems, and hold every certificate against its recomputation."""
 
-import time
 import warnings
 
 import numpy as np
@@ -11,8 +10,9 @@ from threadpoolctl import ThreadpoolController
 from multikernel import exceptions
 from multikernel.exceptions import ConvergenceWarning
 
-SLOW = 5.0
-"""Seconds that a fit of 40 samples and 12 kernels may take."""
+MOST_PASSES, MOST_STEPS = 10_000, 10_000_000
+"""Passes over all matrices, and inner steps, that a fit of 40 samples and 12 kernels
+may take: half a minute. Of 1200 problems none took more than 2800 and 970 000."""
 
 SLACK = 1e-9
 """How far below the true gap, relative to the objective, a published one may be."""
@@ -38,7 +38,6 @@ def judge(case):
     found = []
     controller = ThreadpoolController()
     before = [pool["num_threads"] for pool in controller.info()]
-    start, cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -46,9 +45,6 @@ def judge(case):
         except Exception as error:
             found.append(("exceptions", f"{type(error).__name__}: {error}"))
             model = None
-    spent = min(time.perf_counter() - start, time.process_time() - cpu)
-    if spent > SLOW:
-        found.append(("hangs", f"took {spent:.1f} s of CPU"))
     if [pool["num_threads"] for pool in controller.info()] != before:
         found.append(("leaks", f"BLAS threads were {before}"))
     warned = False
@@ -60,8 +56,17 @@ def judge(case):
             strays.add(f"{text} ({warning.filename}:{warning.lineno})")
     found += [("warnings", text) for text in sorted(strays)]
     if model is not None:
-        found += inspect_model(case, model, warned)
+        found += overlong(model) + inspect_model(case, model, warned)
     return found
+
+
+def overlong(model):
+    """A fit that does not come to its end, by what its history counts."""
+    passes = model.history_["passes"].max(initial=0.0)
+    steps = model.history_["inner_steps"].max(initial=0)
+    if passes <= MOST_PASSES and steps <= MOST_STEPS:
+        return []
+    return [("hangs", f"took {passes:.0f} passes and {steps} inner steps")]
 
 
 def inspect_model(case, model, warned):
