@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test test-slow test-lowest attack lint docs bench-smoke bench-spicymkl clean
+.PHONY: demo test test-slow test-lowest test-portable attack lint docs bench-smoke bench-spicymkl clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -20,6 +20,11 @@ test-slow: $(VENV)/.dev
 
 test-lowest: $(LOWEST)/.test
 	$(LOWEST)/bin/pytest -n 2 --dist worksteal
+
+# As other processors and versions of Python run them; CONFIGURATIONS="Haswell generic"
+# chooses some of them.
+test-portable: $(VENV)/.dev
+	$(BIN)/python .ci/portable.py --write docs/project/portable_table.csv $(CONFIGURATIONS)
 
 attack: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m attack --write docs/project/reliability_table.txt
@@ -63,4 +68,4 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build
+	rm -rf $(VENV) $(VENV)-3.* $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build
