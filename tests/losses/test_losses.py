@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.own_losses import HuberLoss, PinballLoss
 
 from multikernel.losses import (
     LOSSES,
@@ -97,3 +98,14 @@ def test_bad_weights_are_refused(bad):
 def test_bad_tubes_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon must be finite and not negative"):
         EpsilonInsensitiveLoss(epsilon)
+
+
+@pytest.mark.parametrize("loss", [PinballLoss(0.8), HuberLoss(0.1)], ids=repr)
+def test_bounds_times_weights_are_in_the_domain(loss):
+    """Divided by a weight again, one in ten of these rounds to beyond its bound."""
+    weights = np.random.default_rng(0).uniform(0.2, 3.0, 1000)
+    y, heavy = np.linspace(-2.0, 2.0, 1000), weighted(loss, weights)
+    for u in heavy.dual_bounds(y):
+        assert np.all(np.isfinite(heavy.conjugate(y, u)))
+        beyond = u + 1e-9 * np.sign(u)
+        assert np.all(np.isposinf(heavy.conjugate(y, beyond)))

@@ -53,3 +53,32 @@ class SquaredHingeLoss:
 
     def dual_bounds(self, y):
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+
+
+@dataclass(frozen=True)
+class PinballLoss:
+    """The loss whose best constant is a quantile: two slopes, no power of two."""
+
+    quantile: float = 0.8
+
+    def value(self, y, f):
+        return np.maximum(self.quantile * (y - f), (1.0 - self.quantile) * (f - y))
+
+    def gradient(self, y, f):
+        return np.where(f < y, -self.quantile, 1.0 - self.quantile)
+
+    def conjugate(self, y, u):
+        lower, upper = self.dual_bounds(y)
+        return np.where((u >= lower) & (u <= upper), y * u, np.inf)
+
+    def dual_bounds(self, y):
+        return np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
+
+    def dual_pieces(self, y):
+        one = np.ones_like(y)
+        signs = np.stack([one, -one])
+        return (
+            signs,
+            signs * y,
+            np.stack([(1.0 - self.quantile) * one, self.quantile * one]),
+        )

@@ -55,7 +55,17 @@ class WeightedLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w l*(y, u / w)."""
-        return self._times(self.loss.conjugate(y, u / self._like(y)))
+        return self._times(self.loss.conjugate(y, self._slopes(y, u)))
+
+    def _slopes(self, y: Array, u: Array) -> Array:
+        """Return u / w, inside the domain of the loss wherever u is in that times w.
+
+        At a bound such as 0.8 the quotient of the product rounds to beyond it.
+        """
+        w = self._like(y)
+        lower, upper = self.loss.dual_bounds(y)
+        inside = (u >= w * lower) & (u <= w * upper)
+        return np.where(inside, np.clip(u / w, lower, upper), u / w)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the domain, w times that of the loss."""
@@ -70,13 +80,12 @@ class _WeightedSmoothConjugate(WeightedLoss):
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        return loss.conjugate_gradient(y, u / self._like(y))
+        return loss.conjugate_gradient(y, self._slopes(y, u))
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of w l*(y, u / w)."""
-        w = self._like(y)
         loss = cast(SmoothConjugateLoss, self.loss)
-        return loss.conjugate_hessian(y, u / w) / w
+        return loss.conjugate_hessian(y, self._slopes(y, u)) / self._like(y)
 
 
 class _WeightedPolyhedral(WeightedLoss):

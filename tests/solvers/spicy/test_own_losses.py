@@ -1,8 +1,8 @@
-"""Losses of one's own: smooth conjugates that end with a finite slope."""
+"""Losses of one's own: smooth conjugates that end with a finite slope, and pieces."""
 
 import numpy as np
 import pytest
-from reference.own_losses import HuberLoss, SquaredHingeLoss
+from reference.own_losses import HuberLoss, PinballLoss, SquaredHingeLoss
 from reference.toys import toy_grams, toy_targets
 from scipy.optimize import minimize
 
@@ -16,7 +16,8 @@ from multikernel.solvers.path import solve_path
 from multikernel.solvers.spicy.sides import SmoothSide
 from multikernel.testing import check_loss, check_solution, check_solver
 
-LOSSES = (HuberLoss(0.1), HuberLoss(1.0), SquaredHingeLoss())
+SMOOTH = (HuberLoss(0.1), HuberLoss(1.0), SquaredHingeLoss())
+LOSSES = (*SMOOTH, PinballLoss(0.8))
 
 
 def make_problem(loss, regularizer, fit_intercept=True):
@@ -55,7 +56,7 @@ def test_paths_and_weights(loss):
         assert solution.status is Status.CONVERGED
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
 def test_the_objective_is_that_of_a_general_minimiser(loss):
     """One kernel with squares: f = K c, in the coordinates of a Cholesky factor."""
     problem = make_problem(loss, BlockElasticNet(0.5, l1_ratio=0.0))
