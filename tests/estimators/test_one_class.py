@@ -72,9 +72,34 @@ def test_sparse_weights_take_few_machines(nu):
 
 def test_an_optimum_of_zero_is_reached():
     X, _ = data()
-    model = OneClassMKL([LinearKernel()], nu=1.0, normalize="center").fit(X)
+    with pytest.warns(UserWarning, match="no kernel in its model"):
+        model = OneClassMKL([LinearKernel()], nu=1.0, normalize="center").fit(X)
     assert model.duality_gap_ <= model.tol
     assert abs(model.objective_) < 1e-12
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+def test_samples_around_the_origin_have_the_model_of_zero(p):
+    """A machine in single precision made ten million steps, ten times, in vain."""
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    model = OneClassMKL([LinearKernel()], nu=0.2, p=p, tol=1e-6, normalize=None)
+    with pytest.warns(UserWarning, match="no kernel in its model"):
+        model.fit(X)
+    assert model.n_iter_ <= 3
+    assert model.history_["inner_steps"][-1] <= 100
+    assert (model.objective_, model.duality_gap_, model.offset_) == (0.0, 0.0, 0.0)
+    assert model.active_kernels_.size == 0
+    np.testing.assert_array_equal(model.predict(X), 1)
+
+
+@pytest.mark.parametrize("distance", [1.0, 1e-3, 1e-6])
+def test_samples_near_the_origin_have_their_distance(distance):
+    """On two lines the nearest mean to the origin is between them, symmetric."""
+    across = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
+    X = np.column_stack([np.full(6, distance), across])
+    model = OneClassMKL([LinearKernel()], nu=0.3, tol=1e-6, normalize=None).fit(X)
+    assert model.duality_gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(-0.5 * distance**2, rel=1e-6)
 
 
 @pytest.mark.parametrize("storage", ["dense", "low_rank"])

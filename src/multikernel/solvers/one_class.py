@@ -26,13 +26,15 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.svm import OneClassSVM
 
 from multikernel._typing import Array
 from multikernel.certificates import TINY, check_forms
 from multikernel.gram.base import GramStack
+from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.products import residual_bounds, traces
+from multikernel.machines import SMO
+from multikernel.machines.box_cost import BoxCost
 from multikernel.problem import Callback, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
@@ -47,13 +49,9 @@ from multikernel.solvers.lp.cutting_plane import (
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 from multikernel.solvers.recorder import Recorder
 
-FINEST = 1e-10
-"""The machine is not asked for more: below its rounding LIBSVM goes on for ever, and
-nothing interrupts it (a tolerance of 1e-300 ran for more than 40 seconds)."""
-
-BLUR = 1e-14
-"""Of the mean diagonal, which is what rounding does to sums that cancel: nor is the
-machine asked for more than that, where the offset is (nearly) zero."""
+STEPS = 2000
+"""The machine makes so many steps for each sample at most, as `SMO` does by itself:
+what it then leaves the gap shows."""
 
 MACHINE_SHARE = 0.1
 """Of the gap so far, that the machine may be off in its gradient, in units of the
@@ -172,18 +170,20 @@ class _Search:
     bound: float = -np.inf
     floor: float = TINY
     caps: Array = field(init=False)
+    last: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        # No variable is above one, their sum: with these LIBSVM's are as large, however
-        # small nu is (it did not come back from 1e-300).
+        # No variable is above one, their sum, however small nu is.
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
+        self.last = self.shares
         nothing = np.zeros(self.gram.shape[0])
         self.dual = np.zeros_like(self.shares)
-        self.best = OneClassPoint(nothing, self.dual, nothing, 0.0, np.inf)
+        self.best = OneClassPoint(nothing, self.dual, nothing, 0.0, 0.0)
         self.regularizer = SquaredBlockNorm(1.0, self.settings.p)
-        # Below its rounding an objective means nothing: it may be exactly zero, as of
-        # centred kernels where all samples may lie outside.
+        # Below its rounding an objective means nothing: the optimum is zero wherever
+        # zero is a mean of the samples that the bounds allow, as of linear kernels on
+        # samples around the origin.
         largest = p_norm(traces(self.gram), self.regularizer.conjugate_p)
         self.floor = max(np.finfo(np.float64).eps * largest / self.shares.size, TINY)
 
@@ -193,10 +193,9 @@ class _Search:
         return self._gap_of(self.best)
 
     def _gap_of(self, point: OneClassPoint) -> float:
-        if not self.points:
-            return np.inf
+        if self.bound >= -self.floor:
+            return 0.0
         size = max(abs(point.objective), self.floor)
-        # At an objective that is exactly zero rounding may leave the bound above it.
         return max((point.objective - self.bound) / size, 0.0)
 
     def run(self) -> Solution:
@@ -226,7 +225,8 @@ class _Search:
     def _add_plane(self, theta: Array) -> float:
         """Run the machine; return by how much it is above all planes before."""
         point = self._evaluated(theta)
-        if point.objective < self.best.objective:
+        # What is above minus the floor is zero, for which there is a simpler model.
+        if point.objective < min(self.best.objective, -self.floor):
             self.best = point
         slope = 0.5 * point.forms
         before = max((-float(s @ theta) for s in self.slopes), default=-np.inf)
@@ -254,22 +254,21 @@ class _Search:
         return OneClassPoint(theta, a, forms, b, objective)
 
     def _machine(self, K: Array) -> Array:
-        """Return the dual point of the machine, as exact as the gap deserves."""
-        shares, tol = self.shares, self.settings.tol
-        if self.settings.nu == 1.0 or shares.size == 1:
-            return shares  # the only feasible point, whose offset LIBSVM finds infinite
+        """Return the dual point of the machine, as exact as the gap deserves.
+
+        It looks for the best move from the last point, in a box of moves that add up
+        to zero.
+        """
+        begin, tol = self.last, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
-        finest = max(BLUR * float(K.trace()) / shares.size, TINY)
-        exact = max(MACHINE_SHARE * gap, FINEST) * float(shares @ K @ shares)
-        machine = OneClassSVM(
-            kernel="precomputed",
-            nu=min(1.0, 1.0 / float(self.caps.sum())),
-            tol=max(exact, finest),
-        ).fit(K, sample_weight=self.caps)
-        self.recorder.inner_steps += int(machine.n_iter_)
-        a = np.zeros(shares.size)
-        a[machine.support_] = machine.dual_coef_[0]
-        return capped_simplex(a, self.caps)
+        f = K @ begin
+        size = min(float(begin @ f), -2.0 * self.bound)
+        machine = SMO(MACHINE_SHARE * gap * size, STEPS * begin.size)
+        moves = BoxCost(-begin, self.caps - begin, f)
+        fit = machine.fit(DenseMatrix(K), np.zeros_like(f), moves, fit_intercept=True)
+        self.recorder.inner_steps += fit.n_steps
+        self.last = capped_simplex(begin + fit.dual, self.caps)
+        return self.last
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
         """Keep a dual point if it is the best."""

@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
+from multikernel.machines.box_cost import BoxCost
 from multikernel.problem import Solution, Status
 from multikernel.solvers.incumbent import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
@@ -106,47 +107,9 @@ def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
     unit = max(float(np.abs(gradient).max()), 1e-300)
     ridge = RIDGE * max(float(np.trace(hessian)) / weights.size, unit)
     matrix = (hessian + ridge * np.eye(weights.size)) / unit
-    program = _SimplexProgram(weights, gradient / unit)
+    program = BoxCost(-weights, np.ones_like(weights), gradient / unit)
     machine = SMO(tol=tol, max_steps=QP_STEPS)
     fit = machine.fit(
         DenseMatrix(matrix), np.zeros_like(weights), program, fit_intercept=True
     )
     return fit.dual
-
-
-@dataclass(frozen=True, eq=False)
-class _SimplexProgram:
-    """A linear cost on moves that keep weights in the simplex, in the form of a loss.
-
-    Its conjugate at -d is gradient^T d on -weights <= d <= 1.
-    """
-
-    weights: Array
-    costs: Array
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Return the largest -(f + costs) d."""
-        slope = -(f + self.costs)
-        return np.maximum(slope, -slope * self.weights)
-
-    def gradient(self, y: Array, f: Array) -> Array:
-        """Return minus the maximising d."""
-        return np.where(f + self.costs < 0.0, -1.0, self.weights)
-
-    def conjugate(self, y: Array, u: Array) -> Array:
-        """Return costs d at d = -u, infinity outside the domain."""
-        inside = (u >= -1.0) & (u <= self.weights)
-        return np.where(inside, -self.costs * u, np.inf)
-
-    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the domain of the conjugate."""
-        return np.full_like(self.weights, -1.0), self.weights
-
-    def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return a piece for moves upwards, u = -d, and one for those downwards."""
-        one = np.ones_like(self.weights)
-        return (
-            np.stack([-one, one]),
-            np.stack([self.costs, -self.costs]),
-            np.stack([one, self.weights]),
-        )
