@@ -34,9 +34,13 @@ PUBLIC = (
 def documented() -> set[str]:
     """Return the last parts of all names that the reference lists."""
     pages = (ROOT / "docs" / "api").glob("*.rst")
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    names = re.findall(r"^   ([A-Za-z_][\w.]*)$", text, flags=re.MULTILINE)
-    return {name.rsplit(".", 1)[-1] for name in names}
+    return {name.rsplit(".", 1)[-1] for page in pages for name in listed(page)}
+
+
+def listed(page: Path) -> list[str]:
+    """Return the names that a page of the reference lists."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^   ([A-Za-z_][\w.]*)$", text, flags=re.MULTILINE)
 
 
 def defined() -> dict[str, str]:
@@ -98,3 +102,8 @@ def test_every_name_that_a_message_mentions_is_in_the_reference():
 def _texts(node: ast.AST) -> list[str]:
     constants = (part for part in ast.walk(node) if isinstance(part, ast.Constant))
     return [part.value for part in constants if isinstance(part.value, str)]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.rst")))
+def test_no_page_of_the_reference_lists_a_name_twice(page):
+    assert sorted(set(listed(page))) == sorted(listed(page))
