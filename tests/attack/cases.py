@@ -18,6 +18,8 @@ REGRESSION = ("SquaredLoss", "EpsilonInsensitiveLoss")
 FAMILIES = ("LpMKL", "SpicyMKL", "UniformMKL", "GroupOMP")
 SOLVERS = ("auto", "newton", "alternating", "cutting_plane")
 SPARSE_SOLVERS = ("silp", "simple", "hessian")
+GRADIENT_STEPS = 300
+"""Of SimpleMKL at most: one descent in a hundred zigzags, for thousands of them."""
 KINDS = ("gaussian", "linear", "factor", "rank one", "zero", "copy", "near", "unit")
 
 
@@ -209,6 +211,8 @@ def make_settings(random, family, loss, classifies, y, hostile):
         p = float(random.choice(EXPONENTS))
         solvers = SOLVERS + (SPARSE_SOLVERS if p == 1.0 else ())
         settings["p"], settings["solver"] = p, str(random.choice(solvers))
+        if settings["solver"] == "simple":
+            settings["max_iter"] = GRADIENT_STEPS
     if family == "SpicyMKL":
         settings["l1_ratio"] = float(random.choice([1.0, 1.0, 0.9, 0.5, 0.0]))
     if family == "GroupOMP":

@@ -42,7 +42,13 @@ def rivals(rows: Rows) -> str:
         "All methods are this library's own, on the same stack and threads; the "
         "strength of the squared penalty is C over the sum of norms, so that the "
         f"minimisers agree. A rival is stopped after {PATIENCE:.0f} s: its ratio is "
-        "then a lower bound.\n\n" + markdown(shown, columns) + "\n" + statements(ranges)
+        "then a lower bound.\n\n"
+        + "".join(
+            f"{note}\n\n" for note in {row["note"] for row in rows if "note" in row}
+        )
+        + markdown(shown, columns)
+        + "\n"
+        + statements(ranges)
     )
 
 
