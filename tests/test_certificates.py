@@ -433,7 +433,7 @@ def test_weights_equal_repetition_in_every_value():
     problem = make_problem("squared_error", sample_weight=counts.astype(float))
     repeated = replace(
         problem,
-        gram=problem.gram.restrict(rows, rows),
+        gram=problem.gram.restrict(rows),
         y=problem.y[rows],
         loss=SquaredLoss(),
     )

@@ -56,7 +56,7 @@ def factors(X: Array, widths: Sequence[float]) -> LowRankStack:
     parts = [pivoted(column, width) for column in X.T for width in widths]
     offsets = np.cumsum([0, *(len(part) for part in parts)])
     Z = np.concatenate(parts).T
-    return LowRankStack(Z, Z, offsets)
+    return LowRankStack(Z, offsets)
 
 
 def ringnorm(n_samples: int) -> tuple[GramStack, Array]:

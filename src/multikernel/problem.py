@@ -1,11 +1,11 @@
 """What is solved, and what comes back."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, Refinement
 from multikernel.losses.base import Loss
 from multikernel.regularizers.base import BlockRegularizer
 
@@ -51,8 +51,8 @@ class Status(Enum):
         "check the scaling of kernels and targets."
     )
     LIMITED = (
-        "What the landmarks leave of the kernels hides the rest of the gap: allow a "
-        "larger max_rank, see LowRank, or loosen tol."
+        "That is the optimum over the landmarks; what these leave of the kernels hides "
+        "the rest: allow a larger max_rank, see LowRank, or loosen tol."
     )
     SELECTED = "The requested number of kernels is selected."
     STATIONARY = (
@@ -114,7 +114,7 @@ class Solution:
         Indices of the kernels with a non-zero norm, ascending.
     coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
         Expansions f_m = K_m coefs[k] of the active kernels m = active[k]; of another
-        length where the stack takes them so (`multikernel.gram.expansions`).
+        length where the stack takes them so (`GramStack.expansion_length`).
     intercept : ndarray of shape (n_outputs,)
         The intercept b, one value for one-dimensional targets.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
@@ -129,14 +129,9 @@ class Solution:
         Why the solver stopped.
     history : tuple of Progress
         One line per outer iteration.
-    factor_dual : ndarray of the shape of `dual`, optional
-        A dual point that is feasible for the matrices of the stack themselves, where
-        they leave a residual of the kernels; otherwise None.
-    factor_gap : float, optional
-        Its relative duality gap: that over these matrices.
-    factor_goals : mapping of int to float, optional
-        What upper bounds on the residuals' forms of `factor_dual` must become for
-        these kernels, before the gap over the kernels can be what was asked for.
+    refinement : Refinement, optional
+        What the stack can do for a smaller gap, by `GramStack.refine`, where its
+        matrices leave too much of the kernels; None where it can do nothing.
     """
 
     kernel_weights: Array
@@ -150,6 +145,4 @@ class Solution:
     n_iter: int
     status: Status
     history: tuple[Progress, ...] = ()
-    factor_dual: Array | None = None
-    factor_gap: float | None = None
-    factor_goals: Mapping[int, float] = field(default_factory=dict)
+    refinement: Refinement | None = None

@@ -278,7 +278,7 @@ def test_linear_kernels_are_held_as_factors():
     X = np.random.default_rng(0).standard_normal((20, 4))
     built = build_stack(linear_dictionary(4), X, normalize="variance")
     assert isinstance(built.stack, LowRankStack)
-    assert built.stack.left.shape == (20, 6)
+    assert built.stack.factors.shape == (20, 6)
     dense = build_stack(
         linear_dictionary(4), X, normalize="variance", storage="dense"
     ).stack

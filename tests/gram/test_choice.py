@@ -59,7 +59,7 @@ def test_the_choice_is_built():
     stack = build_stack(THIN, samples(3000)).stack
     assert isinstance(stack, LowRankStack)
     predicted = choose_storage(THIN, samples(3000)).n_bytes
-    held = stack.left.nbytes + stack.residual.roots.nbytes
+    held = stack.factors.nbytes + stack.residual.roots.nbytes
     assert 0.5 < predicted / held < 2.0
 
 

@@ -19,7 +19,6 @@ from multikernel.certificates import (
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import DenseStack, LowRank, build_low_rank, build_stack
 from multikernel.gram.factorise import cut_low_rank, refine
-from multikernel.gram.products import full_forms, residual_bounds
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -65,7 +64,7 @@ def capped(X, normalize=None, rank=5, weights=None):
 def whole(X, built, normalize=None):
     """Return the full kernels in the scale, and centred by the means, of a stack."""
     raw = build_stack(DICTIONARY, X, storage="dense").stack.array
-    marks = built.landmarks
+    marks = built.stack.landmarks
     if marks.cosine:
         roots = np.sqrt(np.einsum("mii->mi", raw))
         raw = raw / roots[:, :, None] / roots[:, None, :]
@@ -87,7 +86,7 @@ def test_what_is_left_is_semidefinite_and_bounded(normalize):
         v = rng.standard_normal(shape)
         columns = v.reshape(40, -1)
         forms = np.einsum("ik,mij,jk->m", columns, left, columns)
-        bounds = residual_bounds(built.stack, v)
+        bounds = built.stack.residual_bounds(v)
         rounding = 1e-12 * np.einsum("mii->m", full) * np.sum(v * v)
         assert np.all(bounds >= forms - rounding)
         # Not in vain: the bound is of the size of what is left, and zero of features.
@@ -110,7 +109,7 @@ def test_forms_of_full_kernels(normalize):
     X, v = samples(), np.random.default_rng(2).standard_normal((40, 2))
     built = capped(X, normalize)
     expected = np.einsum("ik,mij,jk->m", v, whole(X, built), v)
-    found = full_forms(built.stack, np.arange(6), v)
+    found = built.stack.full_forms(np.arange(6), v)
     known = np.isfinite(found)
     np.testing.assert_allclose(found[known], expected[known], rtol=1e-9)
     assert known[:3].all()
@@ -160,41 +159,44 @@ def test_refinement_keeps_scales_and_reaches_its_goals():
     built = build_low_rank(
         DICTIONARY, X, normalize=("center", "trace"), options=options
     )
-    before = residual_bounds(built.stack, v)
-    finer = refine(built, v, {0: 0.01 * before[0], 2: 1e-30})
-    after = residual_bounds(finer.stack, v)
+    before = built.stack.residual_bounds(v)
+    goals = {0: 0.01 * before[0], 2: 1e-30}
+    finer = replace(built, stack=refine(built.stack, v, goals))
+    after = finer.stack.residual_bounds(v)
     assert after[0] <= 0.01 * before[0]
     np.testing.assert_array_equal(after[[1, 3, 4, 5]], before[[1, 3, 4, 5]])
-    np.testing.assert_array_equal(finer.landmarks.scales, built.landmarks.scales)
+    np.testing.assert_array_equal(
+        finer.stack.landmarks.scales, built.stack.landmarks.scales
+    )
     left = whole(X, finer) - finer.stack.columns(np.arange(40))
     assert np.all(np.linalg.eigvalsh(left)[:, 0] > -1e-9)
     # The diagonal of a centred residual is not known, but that before it was centred.
     w = rng.standard_normal(40)
     w -= w.mean()
     forms = np.einsum("i,mij,j->m", w, left, w)
-    assert np.all(residual_bounds(finer.stack, w) >= forms - 1e-10)
+    assert np.all(finer.stack.residual_bounds(w) >= forms - 1e-10)
     assert finer.stack.ranks.max() <= 35
 
 
 def test_parts_keep_the_landmarks_of_all_samples():
     X, chosen = samples(), np.arange(0, 40, 2)
     rng = np.random.default_rng(4)
-    part = cut_low_rank(capped(X), chosen, normalize="variance")
+    part = cut_low_rank(capped(X).stack, chosen, normalize="variance")
     full = whole(X[chosen], part)
     left = full - part.stack.columns(np.arange(20))
     assert np.linalg.eigvalsh(left)[:, 0].min() > -1e-9
     v = rng.standard_normal(20)
-    assert np.all(residual_bounds(part.stack, v) >= v @ left @ v - 1e-9)
-    finer = refine(part, v, {0: 1e-30, 1: 1e-30})
+    assert np.all(part.stack.residual_bounds(v) >= v @ left @ v - 1e-9)
+    finer = replace(part, stack=refine(part.stack, v, {0: 1e-30, 1: 1e-30}))
     left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
     assert np.linalg.eigvalsh(left)[:, 0].min() > -1e-9
     # Coefficients over landmarks are those over samples, also where new ones joined.
     for m in (0, 1, 3):
         c = rng.standard_normal((20, 2))
-        values, constant = finer.landmarks.coefficients(finer.stack, m, c)
+        values, constant = finer.stack.landmarks.coefficients(finer.stack, m, c)
         images = finer.stack.columns(np.arange(20))[m] @ c
-        if finer.landmarks.chosen[m].size:
-            K = DICTIONARY[m](X[chosen], X[finer.landmarks.chosen[m]])
+        if finer.stack.landmarks.chosen[m].size:
+            K = DICTIONARY[m](X[chosen], X[finer.stack.landmarks.chosen[m]])
         else:
             K = X[chosen]
         np.testing.assert_allclose(K @ values + constant, images, atol=1e-7)
@@ -222,31 +224,32 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     diagonal = at_once.stack.residual.roots**2
     error = np.abs(diagonal - np.einsum("mii->mi", left)).max(axis=1)
     # The residual of a centred kernel is centred as well, its diagonal a bound.
-    assert at_once.landmarks.centred or np.all(error <= 1e-12 * trace)
+    assert at_once.stack.landmarks.centred or np.all(error <= 1e-12 * trace)
     few = build_low_rank(DICTIONARY, X, **how, options=LowRank(first=4, max_rank=60))
-    finer = refine(few, v, dict.fromkeys(range(3), 1e-30))
+    finer = replace(few, stack=refine(few.stack, v, dict.fromkeys(range(3), 1e-30)))
     left = whole(X, finer) - finer.stack.columns(np.arange(60))
     assert np.abs(left[:3]).max() <= 1e-10 * trace.max()
     # What predicts is read from the factors.
     C = rng.standard_normal((60, 2))
-    values, constant = finer.landmarks.coefficients(finer.stack, 1, C)
+    values, constant = finer.stack.landmarks.coefficients(finer.stack, 1, C)
     images = finer.stack.columns(np.arange(60))[1] @ C
-    chosen = finer.landmarks.chosen[1]
-    assert finer.landmarks.triangles[1] is None
+    chosen = finer.stack.landmarks.chosen[1]
+    assert finer.stack.landmarks.triangles[1] is None
     K = DICTIONARY[1](X, X[chosen])  # a Gaussian is its own cosine
     np.testing.assert_allclose(K @ values + constant, images, atol=1e-6)
 
 
 def test_parts_are_completed_beside_landmarks_of_others():
     X, chosen = samples(), np.arange(0, 40, 2)
-    few = capped(X, rank=10)
+    few = capped(X, rank=10).stack
     part = cut_low_rank(few, chosen, normalize="trace")
     other = cut_low_rank(few, chosen + 1)
-    assert part.landmarks.triangles[1] is other.landmarks.triangles[1]
+    assert part.stack.landmarks.triangles[1] is other.stack.landmarks.triangles[1]
     options = LowRank(first=10, max_rank=40)
-    part = replace(part, landmarks=replace(part.landmarks, options=options))
+    marks = replace(part.stack.landmarks, options=options)
+    part = replace(part, stack=replace(part.stack, landmarks=marks))
     v = np.ones(20)
-    finer = refine(part, v, {0: 1e-30, 1: 1e-30})
+    finer = replace(part, stack=refine(part.stack, v, {0: 1e-30, 1: 1e-30}))
     left = whole(X[chosen], finer) - finer.stack.columns(np.arange(20))
     assert np.abs(left[:2]).max() <= 1e-10
     assert finer.stack.ranks[1] >= 20
@@ -303,7 +306,7 @@ def check_gaps(seed, rank, normalize, penalty, loss, outputs):
 
 def over_landmarks(built, m, coefs):
     """Return the expansion over the samples that has landmarks only."""
-    stack, marks = built.stack, built.landmarks
+    stack, marks = built.stack, built.stack.landmarks
     if not marks.chosen[m].size or not marks.scales[m]:
         return coefs
     values, _ = marks.coefficients(stack, m, coefs.reshape(len(coefs), -1))

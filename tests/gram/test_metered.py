@@ -9,7 +9,6 @@ from multikernel.gram import DenseStack, lazy_stack
 from multikernel.gram.lazy.normalized import normalize_lazily
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import empty_normalization
-from multikernel.gram.products import asked_once, images_of_sparse
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.testing import check_gram_stack
 
@@ -35,9 +34,9 @@ def test_it_is_the_stack_that_it_wraps():
         (lambda s: s.combine(np.array([1.0, 0.0, 0.0, 2.0, 0.0])), 2 / M),
         (lambda s: s.columns(np.arange(3)), 3 / N),
         (lambda s: s.take(np.arange(2)).matvec(np.ones(N)), 2 / M),
-        (lambda s: s.restrict(np.arange(6), np.arange(4)).matvec(np.ones(4)), 1 / 6),
-        (lambda s: asked_once(s, np.arange(2)).quadratic_forms(np.ones(N)), 2 / M),
-        (lambda s: images_of_sparse(s, np.arange(3), np.ones(3)), 3 / N),
+        (lambda s: s.restrict(np.arange(6)).matvec(np.ones(6)), 1 / 4),
+        (lambda s: s.once(np.arange(2)).quadratic_forms(np.ones(N)), 2 / M),
+        (lambda s: s.sparse_matvec(np.arange(3), np.ones(3)), 3 / N),
         (lambda s: s.diagonals(), 0.0),
     ],
 )
@@ -81,7 +80,7 @@ def lazy(centred):
         lambda s: s.matvec(np.ones(N)),
         lambda s: s.take(np.arange(2)).matvec(np.ones(N)),
         lambda s: s.columns(np.arange(3)),
-        lambda s: images_of_sparse(s, np.arange(3), np.ones(3)),
+        lambda s: s.sparse_matvec(np.arange(3), np.ones(3)),
         lambda s: s.combine(np.ones(M)).matvec(np.ones(N)),
         lambda s: s.combine(np.ones(M)).columns(np.arange(4)),
         lambda s: s.combine(np.ones(M)).solve(np.ones(N), shift=np.ones(N)),

@@ -12,12 +12,6 @@ from multikernel.gram import (
     ScaledStack,
     check_gram,
     lazy_stack,
-    traces,
-)
-from multikernel.gram.products import (
-    asked_once,
-    combined_rows,
-    images_of_sparse,
 )
 from multikernel.kernels import random_subset_gaussians
 from multikernel.linalg.threads import (
@@ -35,7 +29,7 @@ def matrices():
 
 @pytest.mark.parametrize("make", STACKS, ids=lambda make: make.__name__)
 def test_traces(make, array):
-    found = traces(make(array))
+    found = make(array).traces()
     np.testing.assert_allclose(found, np.einsum("mii->m", array), rtol=1e-5)
 
 
@@ -43,7 +37,7 @@ def test_traces(make, array):
 def test_forms_of_some_kernels(make, array):
     v = np.linspace(-1.0, 2.0, 8)
     chosen = np.array([3, 0])
-    forms = asked_once(make(array), chosen).quadratic_forms(v)
+    forms = make(array).once(chosen).quadratic_forms(v)
     np.testing.assert_allclose(forms, (array @ v @ v)[chosen], rtol=1e-5)
 
 
@@ -52,7 +46,7 @@ def test_images_of_a_sparse_vector(make, array):
     support, values = np.array([6, 1]), np.array([2.0, -0.5])
     v = np.zeros(8)
     v[support] = values
-    images = images_of_sparse(make(array), support, values)
+    images = make(array).sparse_matvec(support, values)
     np.testing.assert_allclose(images, array @ v, rtol=1e-5, atol=1e-5)
 
 
@@ -60,7 +54,7 @@ def test_images_of_a_sparse_vector(make, array):
 def test_some_rows_of_a_combination(make, array):
     weights, rows = np.array([0.0, 2.0, 0.0, 0.5, 1.0]), np.array([7, 0, 3])
     expected = np.tensordot(weights, array, axes=1)[rows]
-    found = combined_rows(make(array), weights, rows)
+    found = make(array).combined_rows(weights, rows)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -68,7 +62,7 @@ def test_forms_of_some_gaussians(array):
     dictionary = random_subset_gaussians(50, 4, random_state=0)
     stack = lazy_stack(dictionary, np.random.default_rng(0).normal(size=(8, 4)))
     v, chosen = np.linspace(-1.0, 2.0, 8), np.array([40, 3, 17])
-    forms = asked_once(stack, chosen).quadratic_forms(v)
+    forms = stack.once(chosen).quadratic_forms(v)
     np.testing.assert_allclose(forms, stack.quadratic_forms(v)[chosen])
 
 
@@ -76,7 +70,7 @@ def test_traces_of_many_scaled_kernels_need_no_diagonals():
     lazy = lazy_stack(random_subset_gaussians(5000, 3, 0), np.zeros((400, 3)))
     stack = ScaledStack(lazy, np.full(5000, 2.0))
     tracemalloc.start()
-    np.testing.assert_array_equal(traces(stack), 800.0)
+    np.testing.assert_array_equal(stack.traces(), 800.0)
     assert tracemalloc.get_traced_memory()[1] < 8 * 400 * 5000 / 4
     tracemalloc.stop()
 

@@ -44,7 +44,7 @@ def test_tails_are_those_of_all_eigenvalues(storage, weights):
 
 def test_tails_of_factors_are_exact():
     Z = np.random.default_rng(2).standard_normal((200, 7))
-    stack = LowRankStack(Z, Z, np.array([0, 2, 7]))
+    stack = LowRankStack(Z, np.array([0, 2, 7]))
     sums = tail_sums(ScaledStack(stack, np.array([1.0, 3.0])), 6)
     for m, part in enumerate((Z[:, :2], np.sqrt(3.0) * Z[:, 2:])):
         exact = dense_tails(part @ part.T, 6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseMatrix, lazy_stack
-from multikernel.gram.updated import UpdatedMatrix, add_low_rank
+from multikernel.gram.base import GramMatrix, MatrixPlusFactor
 from multikernel.kernels import random_subset_gaussians
 
 rng = np.random.default_rng(0)
@@ -21,7 +21,9 @@ def make(storage):
 
 
 @pytest.mark.parametrize("storage", ["dense", "lazy"])
-@pytest.mark.parametrize("build", [add_low_rank, UpdatedMatrix])
+@pytest.mark.parametrize(
+    "build", [lambda base, U: base.plus(U), GramMatrix.plus, MatrixPlusFactor]
+)
 @pytest.mark.parametrize("low_rank", [None, EXTRA])
 def test_all_of_the_protocol(storage, build, low_rank):
     base, dense = make(storage)
@@ -41,11 +43,11 @@ def test_all_of_the_protocol(storage, build, low_rank):
 
 def test_nothing_is_added_without_columns():
     base, _ = make("lazy")
-    assert add_low_rank(base, np.empty((12, 0))) is base
+    assert base.plus(np.empty((12, 0))) is base
 
 
 def test_the_matrix_itself_is_not_changed():
     base, _ = make("dense")
     before = base.array.copy()
-    add_low_rank(base, FACTOR)
+    base.plus(FACTOR)
     np.testing.assert_array_equal(base.array, before)

@@ -20,7 +20,6 @@ from multikernel.gram import LowRank, LowRankStack
 from multikernel.gram.blocked import BlockedStack, RowBlocks
 from multikernel.gram.blocked.factors import FactorBlock
 from multikernel.gram.blocked.workers import OnWorkers
-from multikernel.gram.products import traces
 from multikernel.persistence import load, save
 from multikernel.testing import check_gram_stack
 
@@ -41,8 +40,8 @@ def test_conformance(client):
     Z = rng.standard_normal((30, 7))
     pieces = [FactorBlock(part) for part in np.split(Z, ends[1:-1])]
     blocks = RowBlocks(OnWorkers(client), tuple(client.scatter(pieces)), ends)
-    whole = LowRankStack(Z, Z, offsets)
-    stack = BlockedStack(blocks, offsets, traces(whole))
+    whole = LowRankStack(Z, offsets)
+    stack = BlockedStack(blocks, offsets, whole.traces())
     check_gram_stack(stack, whole.columns(np.arange(30)))
 
 

@@ -123,7 +123,7 @@ def errors(weights: Array, X: Array, y: Array) -> Array:
 def features(built: BuiltStack) -> Array:
     """Return the factors of the kernels, shape (n_samples, n_features)."""
     assert isinstance(built.stack, LowRankStack)
-    return built.stack.left
+    return built.stack.factors
 
 
 def input_weights(built: BuiltStack, coefs: Array) -> Array:

@@ -96,7 +96,7 @@ def rank_one(n_samples: int, n_kernels: int, n_selections: int) -> None:
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((n_samples, n_kernels))
     y = Z[:, :n_selections].sum(axis=1) + rng.standard_normal(n_samples)
-    stack = LowRankStack(Z, Z, np.arange(n_kernels + 1))
+    stack = LowRankStack(Z, np.arange(n_kernels + 1))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     (product,), elapsed = unit_and_run(
         (lambda: y @ Z,), lambda: greedy_paths(stack, y, [1e-2], n_selections)

@@ -123,7 +123,7 @@ def spectra(n: int, n_kernels: int) -> None:
         )
     for rank in (10, 100):
         Z = rng.standard_normal((10 * n, rank))
-        stack = LowRankStack(Z, Z, np.array([0, rank]))
+        stack = LowRankStack(Z, np.array([0, rank]))
         took, _ = seconds(lambda s=stack: tail_sums(s, 8), 3)
         print(f"\nfactors of rank {rank}, n = {10 * n}: {1e3 * took:.1f} ms")
     K = LinearKernel()(X)

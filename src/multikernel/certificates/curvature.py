@@ -6,7 +6,6 @@ from multikernel._typing import Array
 from multikernel.certificates.forms import check_forms
 from multikernel.gram.base import GramStack
 from multikernel.gram.definite import ROUNDING
-from multikernel.gram.products import asked_once, traces
 from multikernel.linalg.extremes import lowest_direction
 
 
@@ -50,8 +49,8 @@ minus that eigenvalue, clip its negative eigenvalues, or leave it out.
     total = gram.combine(weights)
     size = float(np.abs(total.diagonal()).sum())
     direction = lowest_direction(total.matvec, gram.shape[1], size)
-    forms = asked_once(gram, active).quadratic_forms(direction)
-    sizes = np.maximum(np.abs(traces(gram)[active]), np.finfo(float).tiny)
+    forms = gram.once(active).quadratic_forms(direction)
+    sizes = np.maximum(np.abs(gram.traces()[active]), np.finfo(float).tiny)
     worst = int(np.argmin(forms / sizes))
     if forms[worst] < -ROUNDING * sizes[worst]:
         chosen = active[[worst]]

@@ -37,12 +37,7 @@ from multikernel.certificates.gap import (
 from multikernel.certificates.refinement import prove_over_full_kernels
 from multikernel.gram.base import GramStack
 from multikernel.gram.definite import ROUNDING
-from multikernel.gram.products import (
-    TermProducts,
-    residual_bounds,
-    term_products,
-    traces,
-)
+from multikernel.gram.terms import TermProducts
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem, Solution
 
@@ -106,7 +101,7 @@ def evaluate_terms(
         Those of the model.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
         Their expansions, or one for all; of another length where the stack takes
-        them so (`multikernel.gram.expansions`).
+        them so (`GramStack.expansion_length`).
     weights : ndarray of shape (n_terms,)
         By what these are multiplied.
     held : GramStack, optional
@@ -131,10 +126,8 @@ def evaluate_terms(
         chosen = kernels[part]
         own = expansions if len(expansions) == 1 else expansions[part]
         c = weights[part].reshape(columns) * own
-        if held is not None:
-            products = term_products(held, None, c)
-        else:
-            products = term_products(gram, chosen, c)
+        part_of_model = gram.once(chosen) if held is None else held
+        products = part_of_model.term_products(c)
         squares[part], rounding[part] = _squared_norms(gram, chosen, c, products)
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
@@ -243,7 +236,7 @@ def largest_dual_norms(
     """Return what the dual norms of a certificate may be, rounding included."""
     rho = certificate.dual
     rounding = unit * float(np.sum(rho * rho))
-    squares = certificate.dual_norms**2 + rounding * np.abs(traces(problem.gram))
+    squares = certificate.dual_norms**2 + rounding * np.abs(problem.gram.traces())
     return np.asarray(np.sqrt(squares))
 
 
@@ -356,7 +349,7 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     sizes = factor_norms(problem.gram, rho)
     certificate = certify(problem, rho, norms, sizes)
     gap = enlarged_gap(problem, worth, certificate, norms)
-    if not residual_bounds(problem.gram, rho).any():
+    if not problem.gram.residual_bounds(rho).any():
         return gap
     excess = SHARE * max(gap, ORDINARY) * abs(worth.objective)
     proof = prove_over_full_kernels(problem, rho, sizes**2, norms, excess)

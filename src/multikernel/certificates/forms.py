@@ -6,7 +6,6 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.definite import ROUNDING
-from multikernel.gram.products import residual_bounds, traces
 
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: what a division by zero is guarded with."""
@@ -51,7 +50,7 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
     -------
     norms : ndarray of shape (n_kernels,)
         Those of the kernels that the stack stands for: where it leaves a residual of
-        them, what that adds at most is included (`residual_bounds`).
+        them, what that adds at most is included (`GramStack.residual_bounds`).
 
     Raises
     ------
@@ -59,7 +58,7 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
         As `factor_norms`.
     """
     norms = factor_norms(gram, rho)
-    return np.sqrt(norms**2 + residual_bounds(gram, rho))
+    return np.sqrt(norms**2 + gram.residual_bounds(rho))
 
 
 def not_finite(kernel: int) -> str:
@@ -96,7 +95,7 @@ def check_forms(
     if forms[lowest] >= 0.0 and np.isfinite(forms).all():
         return
     size = float(np.sum(rho * rho))
-    diagonal = traces(gram)
+    diagonal = gram.traces()
     depth = np.where(np.isfinite(forms), -forms, np.inf)
     bad = depth > ROUNDING * size * np.maximum(np.abs(diagonal), TINY)
     bad |= ~np.isfinite(forms)

@@ -14,7 +14,6 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import TINY, factor_norms
 from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_value
 from multikernel.gram.base import GramStack
-from multikernel.gram.products import full_forms, residual_bounds
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
 
@@ -73,7 +72,7 @@ def prove_over_full_kernels(
     -------
     proof : FullProof
     """
-    residual, regularizer = residual_bounds(problem.gram, rho), problem.regularizer
+    residual, regularizer = problem.gram.residual_bounds(rho), problem.regularizer
     # Below its threshold a penalty does not see a kernel.
     level = 0.0
     if isinstance(regularizer, ProximableRegularizer):
@@ -122,7 +121,7 @@ def tightened(
     """
     if not 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
         return np.asarray(residual[loose])
-    exact = np.maximum(full_forms(gram, loose, rho) - forms[loose], 0.0)
+    exact = np.maximum(gram.full_forms(loose, rho) - forms[loose], 0.0)
     return np.asarray(np.fmin(residual[loose], exact))
 
 
@@ -140,7 +139,7 @@ def largest_dual_norm(gram: GramStack, rho: Array) -> float:
     -------
     norm : float
     """
-    forms, residual = factor_norms(gram, rho) ** 2, residual_bounds(gram, rho)
+    forms, residual = factor_norms(gram, rho) ** 2, gram.residual_bounds(rho)
     loose = np.flatnonzero(forms + residual > (1.0 + TIGHT) * forms.max())
     residual[loose] = tightened(gram, rho, forms, residual, loose)
     return float(np.sqrt((forms + residual).max()))

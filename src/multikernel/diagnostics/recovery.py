@@ -122,7 +122,7 @@ def recovery_coefficient(
     ...     rest = np.sqrt(1.0 - 2.0 * cosine**2)
     ...     return np.array([[1, 0, cosine], [0, 1, cosine], [0, 0, rest], [0, 0, 0]])
     >>> def first_two(Z, alpha=1e-6):
-    ...     gram = LowRankStack(Z, Z, np.arange(4))
+    ...     gram = LowRankStack(Z, np.arange(4))
     ...     y = Z[:, 0] + 0.8 * Z[:, 1]
     ...     ridge = BlockElasticNet(alpha, l1_ratio=0.0)
     ...     problem = Problem(gram, y, SquaredLoss(), ridge, fit_intercept=False)

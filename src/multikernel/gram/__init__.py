@@ -14,7 +14,6 @@ from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.mapped import MappedStack
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack
-from multikernel.gram.products import traces
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.gram.stacks import STACKS
@@ -50,5 +49,4 @@ __all__ = [
     "lazy_stack",
     "repair_gram",
     "tail_sums",
-    "traces",
 ]

@@ -1,46 +1,82 @@
-"""Protocols of the storage layer: one Gram matrix, and a stack of them.
+"""What a storage is: one Gram matrix, and a stack of them, by their primitives.
 
-The storage back end owns the linear algebra, so no solver ever asks how a stack is
-held. Arrays cross this boundary as float64 NumPy arrays, whatever the storage.
+The storage owns the linear algebra, so no solver ever asks how a stack is held. A new
+one says four things of its matrices: products with vectors, weighted sums, columns, and
+the stack of some kernels. All else has a default made of these, in place of which a
+storage does what it can do faster. Arrays cross this boundary as float64 NumPy arrays.
 """
 
-from typing import Protocol, TypeGuard, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.terms import ImageProducts, TermProducts
+from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tall import TallMatrix
+from multikernel.linalg.weighted import covariances_with_sum
+
+if TYPE_CHECKING:
+    from multikernel.gram.landmarks import Landmarks
+    from multikernel.gram.low_rank import LowRankStack
+
+HELD_NUMBERS = 2**26
+"""Entries of Gram matrices that a thread may hold; above, products recompute them."""
+
+COLUMN_NUMBERS = 2**22
+"""Entries of columns that are held where only their diagonals are wanted."""
+
+IMAGE_BYTES = 2**26
+"""Bytes of the products of terms that are computed at a time."""
+
+Products = Callable[[Indices, Array], Array]
+"""Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
 
 
-@runtime_checkable
-class GramMatrix(Protocol):
-    """One (possibly implicit) kernel matrix of shape (n_rows, n_cols)."""
+class GramMatrix(ABC):
+    """One (possibly implicit) kernel matrix: square, or n_rows x n_cols."""
+
+    array: Array | None = None
+    """The matrix itself where it is held in one, for loops to read in place."""
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_cols)."""
-        ...
 
+    @abstractmethod
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-        ...
 
+    @abstractmethod
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
-        ...
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
-        ...
+        return np.concatenate(
+            [
+                self.columns(part)[part, np.arange(part.size)]
+                for part in _runs(self.shape[0], self.shape[0])
+            ]
+        )
 
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs.
 
+        By Cholesky's factorisation of the whole matrix where nothing better is known.
+
         Parameters
         ----------
         rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Right-hand side.
         shift : ndarray of shape (n_samples,)
-            Non-negative diagonal.
+            Non-negative diagonal; where it is infinite the unknown is zero.
         low_rank : ndarray of shape (n_samples, rank), optional
             The factor U.
 
@@ -53,35 +89,140 @@ class GramMatrix(Protocol):
         numpy.linalg.LinAlgError
             If the matrix is not positive definite.
         """
-        ...
+        whole = self.columns(np.arange(self.shape[1]))
+        return solve_shifted(whole, rhs, shift, low_rank)
+
+    def plus(self, factor: Array) -> "GramMatrix":
+        """Return K + U U^T.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows, rank)
+            The factor U.
+
+        Returns
+        -------
+        matrix : GramMatrix
+            One array where K is one.
+        """
+        return self if factor.shape[1] == 0 else MatrixPlusFactor(self, factor)
 
 
-class DenseGram(GramMatrix, Protocol):
-    """A Gram matrix held in one array, which loops may read in place."""
+@dataclass(frozen=True, eq=False)
+class MatrixPlusFactor(GramMatrix):
+    """The matrix K + U U^T, with K behind any storage and the factor U held.
 
-    @property
-    def array(self) -> Array:
-        """Return the matrix itself, shape (n_rows, n_cols); not to be changed."""
-        ...
-
-
-def is_dense(gram: GramMatrix) -> TypeGuard[DenseGram]:
-    """Return whether a matrix is a `DenseGram`.
-
-    As `is_polyhedral` of the losses: an `isinstance` of this protocol took 4 % of a
-    search over C on 155 samples.
+    Parameters
+    ----------
+    base : GramMatrix
+        K, square.
+    factor : ndarray of shape (n_rows, rank)
+        U.
     """
-    return hasattr(gram, "array")
 
-
-@runtime_checkable
-class GramStack(Protocol):
-    """The matrices K_1, ..., K_M behind one storage policy."""
+    base: GramMatrix
+    factor: Array
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_cols)."""
+        return self.base.shape
+
+    def matvec(self, v: Array) -> Array:
+        """Return (K + U U^T) v, shape (n_rows,) or (n_rows, n_outputs)."""
+        return self.base.matvec(v) + self.factor @ (self.factor.T @ v)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_rows, n_indices)."""
+        return self.base.columns(indices) + self.factor @ self.factor[indices].T
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_rows,)."""
+        squares = np.einsum("ir,ir->i", self.factor, self.factor)
+        return np.asarray(self.base.diagonal() + squares)
+
+    def solve(
+        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
+    ) -> Array:
+        """Solve (K + U U^T + diag(shift) + V V^T) x = rhs; see `GramMatrix.solve`."""
+        factors = [self.factor] if low_rank is None else [self.factor, low_rank]
+        return self.base.solve(rhs, shift=shift, low_rank=np.hstack(factors))
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """What matrices lack of their kernels for a proof, as their storage takes it.
+
+    Parameters
+    ----------
+    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A dual point.
+    goals : mapping of int to float
+        What upper bounds on the residuals' forms of it must become, by kernel.
+    """
+
+    dual: Array
+    goals: Mapping[int, float]
+
+
+class GramStack(ABC):
+    """The matrices K_1, ..., K_M behind one storage: square and symmetric."""
+
+    in_memory: bool = False
+    """Whether entries are read, not computed."""
+
+    landmarks: "Landmarks | None" = None
+    """What factors were made of, where new samples are compared with landmarks only."""
+
+    # The primitives.
+
+    @property
+    @abstractmethod
     def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_rows, n_cols)."""
-        ...
+        """Return (n_kernels, n_samples, n_samples)."""
+
+    @abstractmethod
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+
+    @abstractmethod
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+
+    @abstractmethod
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+
+    @abstractmethod
+    def take(self, kernels: Indices) -> "GramStack":
+        """Return the stack of the chosen kernels, for many products."""
+
+    # Parts.
+
+    def view(self, kernels: Indices) -> "GramStack":
+        """Return the stack of the chosen kernels, without a copy where that can be.
+
+        Products with several outputs are as quick as those of `take`.
+        """
+        return self.take(kernels)
+
+    def once(self, kernels: Indices) -> "GramStack":
+        """Return the stack of the chosen kernels for a single product.
+
+        It comes without what only pays for several: a copy, or whole matrices where
+        forms need a triangle.
+        """
+        return self.view(kernels)
+
+    def restrict(self, samples: Indices) -> "GramStack":
+        """Return the stack on the chosen samples (a view where possible)."""
+        return RestrictedStack(self, np.asarray(samples))
+
+    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
+        """Return some entries of one kernel, shape (n_rows, n_cols)."""
+        return np.asarray(self.once(np.array([kernel])).columns(cols)[0][rows])
+
+    # Products.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v for every m, shape (n_kernels,).
@@ -89,32 +230,378 @@ class GramStack(Protocol):
         For v of shape (n_samples, n_outputs) the forms are summed over the outputs,
         tr(v^T K_m v). One call is one *pass*, the unit of cost of every solver.
         """
-        ...
-
-    def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        ...
+        images = self.matvec(v).reshape(self.shape[0], v.size)
+        return np.asarray(np.einsum("mi,i->m", images, v.reshape(-1)))
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        ...
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        images = np.empty(coefs.shape)
+        for m, own in enumerate(coefs):
+            images[m] = self.once(np.array([m])).matvec(own)[0]
+        return images
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a vector v with few entries other than zero.
+
+        It costs their share of a pass: only their columns are looked at.
+
+        Parameters
+        ----------
+        support : ndarray of shape (n_entries,)
+            Where v is not zero.
+        values : ndarray of shape (n_entries,)
+            Its entries there.
+
+        Returns
+        -------
+        images : ndarray of shape (n_kernels, n_samples)
+        """
+        return np.asarray(self.columns(support) @ values)
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        return self.combine(weights).columns(rows).T
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again.
+
+        Parameters
+        ----------
+        kernels : ndarray of shape (n_chosen,)
+            The kernels; held as arrays from here on, unless they are very large.
+
+        Returns
+        -------
+        products : callable
+            Maps positions in `kernels` and one block of rows for each to the products.
+        """
+        n_samples = self.shape[2]
+        if kernels.size * n_samples**2 <= HELD_NUMBERS:
+            matrices = self.take(kernels).columns(np.arange(n_samples))
+            return products_of_arrays(list(matrices))
+
+        def products(positions: Indices, rows: Array) -> Array:
+            vectors = np.ascontiguousarray(rows.transpose(0, 2, 1))
+            images = self.take(kernels[positions]).block_matvec(vectors)
+            return np.ascontiguousarray(images.transpose(0, 2, 1))
+
+        return products
+
+    # The terms of a model, f_m = K_m c_m.
+
+    @property
+    def expansion_length(self) -> int:
+        """Return how many numbers give a function in the space of a kernel.
+
+        The number of samples, where it is c of f = K c; another one where the stack
+        holds K = Z Z^T and takes u of f = Z u, of as many numbers as Z has columns,
+        rows filled up with zeros. It is never n_samples then: so they are told apart.
+        """
+        return self.shape[1]
+
+    def own_expansions(self, coefs: Array) -> Array:
+        """Return functions in the spaces of all kernels as the stack takes them.
+
+        Parameters
+        ----------
+        coefs : ndarray of shape (n_kernels, n_samples or length[, n_outputs])
+            What gives a function for each kernel.
+
+        Returns
+        -------
+        coefs : ndarray of shape (n_kernels, expansion_length[, n_outputs])
+        """
+        return coefs
+
+    def term_products(self, coefs: Array) -> TermProducts:
+        """Multiply every kernel by a vector of its own, for what the images add up to.
+
+        Parameters
+        ----------
+        coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
+            The vectors.
+
+        Returns
+        -------
+        products : TermProducts
+        """
+        return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
+
+    def term_covariances(
+        self, kernels: Indices, coefs: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return squared norms of terms, and covariances with their sum.
+
+        Parameters
+        ----------
+        kernels : ndarray of shape (n_terms,)
+            The kernels.
+        coefs : ndarray of shape (n_terms, n_samples, n_outputs)
+            Their expansions.
+        weights : ndarray of shape (n_samples,)
+            Weights of the samples.
+
+        Returns
+        -------
+        squares, covariances : ndarray of shape (n_outputs, n_terms)
+            Covariances are times the total weight.
+        """
+        images = np.empty(coefs.shape)
+        step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
+        for start in range(0, kernels.size, step):
+            part = slice(start, start + step)
+            images[part] = self.once(kernels[part]).block_matvec(coefs[part])
+        squares = np.einsum("mik,mik->km", coefs, images)
+        return squares, covariances_with_sum(np.moveaxis(images, 0, 2), weights)
+
+    # Sizes.
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        n_kernels, n_samples, _ = self.shape
+        parts = _runs(n_samples, n_kernels * n_samples)
+        return np.concatenate(
+            [self.columns(part)[:, part, np.arange(part.size)] for part in parts],
+            axis=1,
+        )
+
+    def traces(self) -> Array:
+        """Return the trace of every matrix, shape (n_kernels,)."""
+        return np.asarray(self.diagonals().sum(axis=1))
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        n_kernels, n_rows, n_cols = self.shape
+        return np.full(n_kernels, float(n_rows) * n_cols)
+
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are looked at where so many are wanted."""
+        return wanted
+
+    def count(  # noqa: B027 - nothing to note without a meter
+        self, kernels: int, rows: int, vectors: int = 1
+    ) -> None:
+        """Note products that are made with what `tall_form` gave; a meter does."""
+
+    # Factors.
+
+    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
+        """Return the stack as one tall matrix Z, K_m = Z_m Z_m^T; None if it is none.
+
+        Returns
+        -------
+        Z : TallMatrix
+            The factors, side by side.
+        offsets : ndarray of shape (n_kernels + 1,)
+            The first column of every kernel, and the end.
+        """
+        return None
+
+    def low_rank_form(self) -> "LowRankStack | None":
+        """Return the same matrices as factors in memory; None where there are none."""
+        return None
+
+    # What the matrices leave of the kernels that they stand for.
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the matrices may leave of their kernels' quadratic forms at most.
+
+        The forms of the stack plus these bounds are upper bounds on the forms of the
+        kernels that it stands for: a dual point that is feasible with them is so for
+        the problem over these kernels.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The vector; forms are summed over outputs.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_kernels,)
+            Zero where matrices are held whole.
+        """
+        return np.zeros(self.shape[0])
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return the weighted traces of what the matrices leave, shape (n_kernels,).
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_samples,)
+            Sample weights that sum to one.
+        """
+        return np.zeros(self.shape[0])
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return v^T K_m v of the kernels that some matrices stand for.
+
+        It costs n^2 values of each where the stack holds less.
+
+        Parameters
+        ----------
+        kernels : ndarray of shape (n_chosen,)
+            Which kernels.
+        v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The vector; forms are summed over outputs.
+
+        Returns
+        -------
+        forms : ndarray of shape (n_chosen,)
+            Not a number where they cannot be computed.
+        """
+        return np.full(kernels.size, np.nan)
+
+    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
+        """Return what to ask of `refine` so that a proof over the kernels can succeed.
+
+        Parameters
+        ----------
+        dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            A dual point.
+        goals : mapping of int to float
+            For some kernels, what the bound on their residual's form of it may be.
+
+        Returns
+        -------
+        refinement : Refinement or None
+            In the numbers and scales of the stack that this one is a part of; None
+            where matrices cannot come nearer to their kernels.
+        """
+        return None
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "GramStack | None":
+        """Return a stack nearer to its kernels, None where there is none.
+
+        Parameters
+        ----------
+        refinement : Refinement
+            From a stack of these kernels, or of some of them.
+        max_bytes : int, optional
+            Limit on the bytes of the stack; half of the memory that is available now
+            when left out.
+
+        Returns
+        -------
+        finer : GramStack or None
+        """
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedStack(GramStack):
+    """Some samples of any stack: others have a coefficient of zero.
+
+    Parameters
+    ----------
+    whole : GramStack
+        The matrices of all samples.
+    samples : ndarray of shape (n_samples,)
+        The samples.
+    """
+
+    whole: GramStack
+    samples: Indices
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.whole.shape[0], self.samples.size, self.samples.size
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        return self.whole.matvec(self._padded(v))[:, self.samples]
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        ...
+        return RestrictedMatrix(self.whole.combine(weights), self.samples)
 
     def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
-        ...
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        return self.whole.columns(self.samples[indices])[:, self.samples]
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels."""
+        return RestrictedStack(self.whole.take(kernels), self.samples)
 
     def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_rows)."""
-        ...
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        return self.whole.diagonals()[:, self.samples]
 
-    def take(self, kernels: Indices) -> "GramStack":
-        """Return the stack of the chosen kernels (a view where possible)."""
-        ...
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        return self.whole.residual_bounds(self._padded(v))
 
-    def restrict(self, rows: Indices, cols: Indices) -> "GramStack":
-        """Return the stack on the chosen samples (a view where possible)."""
-        ...
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        return self.whole.full_forms(kernels, self._padded(v))
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
+        return self.whole.residual_traces(self._padded(shares))
+
+    def _padded(self, v: Array) -> Array:
+        return _padded(v, self.samples, self.whole.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedMatrix(GramMatrix):
+    """Some samples of any square matrix.
+
+    Parameters
+    ----------
+    whole : GramMatrix
+        The matrix of all samples.
+    samples : ndarray of shape (n_samples,)
+        The samples.
+    """
+
+    whole: GramMatrix
+    samples: Indices
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_samples, n_samples)."""
+        return self.samples.size, self.samples.size
+
+    def matvec(self, v: Array) -> Array:
+        """Return K v, shape (n_samples,) or (n_samples, n_outputs)."""
+        padded = _padded(v, self.samples, self.whole.shape[1])
+        return self.whole.matvec(padded)[self.samples]
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_samples, n_indices)."""
+        return self.whole.columns(self.samples[indices])[self.samples]
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_samples,)."""
+        return self.whole.diagonal()[self.samples]
+
+
+def products_of_arrays(matrices: list[Array]) -> Products:
+    """Return what `GramStack.resident_products` does, for matrices that are held."""
+
+    def products(positions: Indices, rows: Array) -> Array:
+        images = np.empty_like(rows)
+        for i, position in enumerate(positions):
+            # Not `matmul`, which keeps NumPy's lock at 500 samples and one row: two
+            # threads took as long as one.
+            np.dot(rows[i], matrices[position], out=images[i])
+        return images
+
+    return products
+
+
+def _padded(v: Array, samples: Indices, n_all: int) -> Array:
+    """Return a vector over all samples, zero at others; those of a repeated one add."""
+    padded = np.zeros((n_all, *v.shape[1:]))
+    np.add.at(padded, samples, v)
+    return padded
+
+
+def _runs(size: int, each: int) -> list[Indices]:
+    """Cut a range into runs, for each of whose numbers so many others are held."""
+    step = max(1, COLUMN_NUMBERS // max(1, each))
+    whole = np.arange(size)
+    return [whole[start : start + step] for start in range(0, max(size, 1), step)]

@@ -11,7 +11,7 @@ from multikernel.gram.blocked.build import build_blocked
 from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
-from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.factorise import build_low_rank, cut_low_rank
 from multikernel.gram.factors import known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.fill import fill
@@ -20,6 +20,7 @@ from multikernel.gram.lazy.normalized import normalize_lazily
 from multikernel.gram.lazy.plan import make_plan
 from multikernel.gram.lazy.radial import make_samples
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
@@ -204,6 +205,15 @@ def build_part(
     >>> part.stack.diagonals()
     array([[0.4, 1.6]])
     """
+    if whole.landmarks is not None:
+        assert isinstance(whole, LowRankStack)
+        return cut_low_rank(
+            whole,
+            samples,
+            normalize=normalize,
+            sample_weight=sample_weight,
+            max_bytes=max_bytes,
+        )
     if not isinstance(whole, DenseStack):
         return None
     n_kernels, n_all, _ = whole.shape

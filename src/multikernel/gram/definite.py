@@ -5,8 +5,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramMatrix, GramStack, is_dense
-from multikernel.gram.dense import DenseStack
+from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
@@ -116,7 +115,7 @@ and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shif
         if dictionary is None or not is_built_in(dictionary[m])
     ]
     # Other storage computes a matrix on all threads.
-    run_blocks(look, unknown, None if isinstance(held, DenseStack) else 1)
+    run_blocks(look, unknown, None if held.in_memory else 1)
     for m in sorted(found):
         lowest, trace = found[m]
         raise IndefiniteKernelError(
@@ -131,7 +130,7 @@ and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shif
 
 def _is_definite(K: GramMatrix, allowed: float) -> bool:
     """Return whether a factorisation proves that no eigenvalue is below a bound."""
-    if not is_dense(K) or K.shape[0] > FACTORISED:
+    if K.array is None or K.shape[0] > FACTORISED:
         return False
     shifted = K.array.copy()
     shifted.reshape(-1)[:: K.shape[0] + 1] += allowed

@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import (
+    GramMatrix,
+    GramStack,
+    Products,
+    products_of_arrays,
+)
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
@@ -46,7 +51,7 @@ def threads_for(entries: int) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMatrix:
+class DenseMatrix(GramMatrix):
     """One Gram matrix in memory.
 
     Parameters
@@ -55,7 +60,7 @@ class DenseMatrix:
         The matrix, float64; it is not copied and not changed.
     """
 
-    array: Array
+    array: Array = field()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -80,31 +85,29 @@ class DenseMatrix:
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
-        """Solve (K + diag(shift) + U U^T) x = rhs by Cholesky factorisation.
-
-        Parameters
-        ----------
-        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Right-hand side.
-        shift : ndarray of shape (n_samples,)
-            Non-negative diagonal.
-        low_rank : ndarray of shape (n_samples, rank), optional
-            The factor U.
-
-        Returns
-        -------
-        x : ndarray of the shape of `rhs`
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not positive definite.
-        """
+        """Solve (K + diag(shift) + U U^T) x = rhs by Cholesky factorisation."""
         return solve_shifted(self.array, rhs, shift, low_rank)
+
+    def plus(self, factor: Array) -> GramMatrix:
+        """Return K + U U^T, one array.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from multikernel.gram import DenseMatrix
+        >>> DenseMatrix(np.eye(2)).plus(np.array([[1.0], [2.0]])).array
+        array([[2., 2.],
+               [2., 5.]])
+        """
+        if factor.shape[1] == 0:
+            return self
+        total = factor @ factor.T
+        total += self.array
+        return DenseMatrix(total)
 
 
 @dataclass(frozen=True, eq=False)
-class DenseStack:
+class DenseStack(GramStack):
     """Gram matrices in one array; every pass is one call of BLAS on all threads.
 
     Parameters
@@ -129,6 +132,7 @@ class DenseStack:
     """
 
     array: Stored
+    in_memory = True
     _known: Array | None = field(init=False, repr=False, default=None)  # diagonals
 
     def __post_init__(self) -> None:
@@ -236,15 +240,23 @@ class DenseStack:
             return DenseStack(self.array[indices[0] : indices[0] + indices.size])
         return DenseStack(self.array[indices])
 
-    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+    def view(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, by their numbers."""
+        from multikernel.gram.part import PartStack
+
+        return PartStack(self, np.arange(self.shape[1]), np.asarray(kernels))
+
+    def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, a copy unless it is all of them."""
-        _, n_rows, n_cols = self.shape
-        rows, cols = np.arange(n_rows)[rows], np.arange(n_cols)[cols]
-        if np.array_equal(rows, np.arange(n_rows)) and np.array_equal(
-            cols, np.arange(n_cols)
-        ):
+        every = np.arange(self.shape[1])
+        chosen = every[samples]
+        if np.array_equal(chosen, every):
             return self
-        return self.copied(np.arange(self.shape[0]), rows, cols)
+        return self.copied(np.arange(self.shape[0]), chosen, chosen)
+
+    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
+        """Return some entries of one kernel, shape (n_rows, n_cols)."""
+        return np.asarray(self.array[kernel][np.ix_(rows, cols)], dtype=np.float64)
 
     def copied(self, kernels: Indices, rows: Indices, cols: Indices) -> "DenseStack":
         """Return the stack of the chosen kernels on the chosen samples, a copy."""
@@ -255,6 +267,33 @@ class DenseStack:
 
         run_blocks(copy_one, range(kernels.size))
         return DenseStack(chosen)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.sums_of_rows(np.arange(self.shape[0]), support, values)
+
+    def sums_of_rows(self, kernels: Indices, rows: Indices, values: Array) -> Array:
+        """Return the sums of values times rows of some kernels, (n_chosen, n_cols)."""
+        # Rows stand for columns, as matrices are symmetric: rows are contiguous.
+        sums = np.empty((kernels.size, self.shape[2]))
+
+        def multiply(place: int) -> None:
+            chosen = self.array[kernels[place], rows]
+            sums[place] = np.dot(values, chosen.astype(np.float64, copy=False))
+
+        run_blocks(multiply, range(kernels.size))
+        return sums
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        total = np.zeros((rows.size, self.shape[2]))
+        for m in np.flatnonzero(weights):
+            total += weights[m] * self.array[m, rows]
+        return total
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again."""
+        return products_of_arrays([self._matrix(m) for m in kernels])
 
     def _matrix(self, m: int) -> Array:
         """Return one matrix in float64."""

@@ -8,47 +8,9 @@ latter: an array (n_kernels, length[, n_outputs]), rows filled up with zeros. It
 is never the number of samples, by which the two are told apart.
 """
 
-from functools import singledispatch
-
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
-
-
-@singledispatch
-def expansion_length(stack: GramStack) -> int:
-    """Return how many numbers give a function in the space of a kernel of a stack.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square matrices.
-
-    Returns
-    -------
-    length : int
-        The number of samples, or another number: of columns of the factors.
-    """
-    return stack.shape[1]
-
-
-@singledispatch
-def own_expansions(stack: GramStack, coefs: Array) -> Array:
-    """Return functions in the spaces of all kernels as their stack takes them.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square matrices.
-    coefs : ndarray of shape (n_kernels, n_samples or length[, n_outputs])
-        What gives a function for each kernel.
-
-    Returns
-    -------
-    coefs : ndarray of shape (n_kernels, expansion_length(stack)[, n_outputs])
-    """
-    return coefs
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:

@@ -7,9 +7,6 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
-from multikernel.gram.low_rank import LowRankStack, Residual
-from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import Kernel, KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
@@ -17,7 +14,6 @@ from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.polynomial import PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
-from multikernel.linalg.tall import TallArray, TallMatrix
 
 MOST_MONOMIALS = 64
 """Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
@@ -121,51 +117,3 @@ def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
             return None
         ranks[m] = features.shape[1]
     return ranks
-
-
-@singledispatch
-def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
-    """Return a stack as one tall matrix Z, K_m = Z_m Z_m^T; None where it is none.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square matrices.
-
-    Returns
-    -------
-    Z : TallMatrix
-        The factors, side by side.
-    offsets : ndarray of shape (n_kernels + 1,)
-        The first column of every kernel, and the end.
-    """
-    factors = low_rank_form(stack)
-    return None if factors is None else (TallArray(factors.left), factors.offsets)
-
-
-def low_rank_form(stack: GramStack) -> LowRankStack | None:
-    """Return a stack as factors of low rank, or None where it holds none.
-
-    Parameters
-    ----------
-    stack : GramStack
-        A `LowRankStack`, a `ScaledStack` of one, or any other stack.
-
-    Returns
-    -------
-    factors : LowRankStack or None
-        The same matrices; scaled factors are a copy.
-    """
-    if isinstance(stack, LowRankStack):
-        return stack
-    inner = low_rank_form(stack.stack) if isinstance(stack, ScaledStack) else None
-    if inner is None or not isinstance(stack, ScaledStack):
-        return None
-    roots = np.repeat(np.sqrt(stack.scales), inner.ranks)
-    left = inner.left * roots
-    right = left if inner.right is inner.left else inner.right * roots
-    residual = inner.residual
-    if residual is not None:
-        scales = np.sqrt(stack.scales)
-        residual = Residual(residual.roots * scales[:, None], residual.means * scales)
-    return LowRankStack(left, right, inner.offsets, residual)

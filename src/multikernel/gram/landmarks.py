@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -15,14 +15,18 @@ from multikernel._validation import (
     PRECISION,
     check_parameter,
 )
+from multikernel.gram.base import GramStack
 from multikernel.gram.growth import (
     KernelColumns,
     inverse_roots,
     kernel_columns,
     on_its_columns,
 )
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.lazy.stack import LazyStack, lazy_stack
+from multikernel.gram.low_rank import FactorStack, LowRankStack
 from multikernel.kernels.base import KernelDictionary, kernel_diagonal, kernel_name
+from multikernel.kernels.dictionary import ListDictionary
+from multikernel.kernels.radial import radial_form
 
 
 @dataclass(frozen=True)
@@ -97,20 +101,6 @@ def row_keys(table: Array) -> Any:
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
-@runtime_checkable
-class FactoredStack(Protocol):
-    """A stack that holds factors, from which coordinates can be had."""
-
-    @property
-    def ranks(self) -> Indices:
-        """Return the number of columns of every factor, shape (n_kernels,)."""
-        ...
-
-    def own_coordinates(self, m: int, coefs: Array) -> Array:
-        """Return the factor of one kernel, transposed, times coefficients."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Landmarks:
     """What the factors of a stack are made of.
@@ -183,31 +173,36 @@ class Landmarks:
         places[self.rows] = np.arange(self.rows.size)
         return np.asarray(places[self.chosen[m]])
 
-    def triangle(self, stack: "FactoredStack", m: int) -> Array:
+    def triangle(self, stack: GramStack, m: int) -> Array:
         """Return R transposed for a kernel of a stack."""
         known = self.triangles[m]
         if known is not None:
             return known
         assert isinstance(stack, LowRankStack)
         part = slice(stack.offsets[m], stack.offsets[m + 1])
-        values = stack.left[self.positions(m), part] / np.sqrt(self.scales[m])
+        values = stack.factors[self.positions(m), part] / np.sqrt(self.scales[m])
         shift = self.shifts[m]
         return np.tril(values if shift is None else values + shift)
 
-    def shared_triangle(self, stack: "FactoredStack", m: int) -> Array:
+    def shared_triangle(self, stack: GramStack, m: int) -> Array:
         """Return the same array whenever asked: parts of a stack have it in common."""
         if m not in self._shared:
             self._shared[m] = self.triangle(stack, m)
         return self._shared[m]
 
+    def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
+        """Return the columns of the factors of some kernels of a stack."""
+        assert isinstance(stack, FactorStack)
+        return tuple(stack.ranks[kernels].tolist())
+
     def coefficients(
-        self, stack: "FactoredStack", m: int, coefs: Array
+        self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
         """Return the coefficients over landmarks, or features, of a kernel's function.
 
         Parameters
         ----------
-        stack : FactoredStack
+        stack : GramStack
             The factors.
         m : int
             The kernel.
@@ -221,6 +216,7 @@ class Landmarks:
         constant : ndarray of shape (n_outputs,)
             What is added.
         """
+        assert isinstance(stack, FactorStack)
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
         shift = self.shifts[m]
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
@@ -233,3 +229,39 @@ class Landmarks:
             weights *= inverse_roots(kernel_diagonal(kernel, own))[:, None]
         # A zero kernel without landmarks has a column of zeros as its factor.
         return weights, constant
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return v^T K_m v of whole kernels, nan where they are divided.
+
+        Parameters
+        ----------
+        kernels : ndarray of shape (n_chosen,)
+            Their numbers.
+        v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The vector; forms are summed over outputs.
+        """
+        forms = np.full(kernels.size, np.nan)
+        places, stack = self._undivided(kernels)
+        if stack is not None:
+            if self.centred:
+                v = v - np.multiply.outer(self.weights, v.sum(axis=0))
+            forms[places] = stack.quadratic_forms(v)
+        return np.asarray(self.scales[kernels] * forms)
+
+    def full_columns(self, kernels: Indices, samples: Indices) -> Array:
+        """Return columns of some kernels before they are centred, nan likewise."""
+        columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
+        places, stack = self._undivided(kernels)
+        if stack is not None:
+            columns[places] = stack.columns(samples)
+        return np.asarray(self.scales[kernels][:, None, None] * columns)
+
+    def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
+        """Return which kernels are not divided, and their matrices, not scaled."""
+        members = [self.dictionary[int(m)] for m in kernels]
+        known = [not self.cosine or radial_form(one) is not None for one in members]
+        places = np.flatnonzero(known)
+        if not places.size:
+            return places, None
+        chosen = ListDictionary([members[place] for place in places])
+        return places, lazy_stack(chosen, self.samples)

@@ -1,54 +1,59 @@
 """Gram matrices as products of thin factors, all in one array."""
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramMatrix, GramStack, Refinement
 from multikernel.gram.dense import DenseMatrix
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tall import TallArray, TallMatrix
 from multikernel.linalg.weighted import gathered
+
+if TYPE_CHECKING:
+    from multikernel.gram.landmarks import Landmarks
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankMatrix:
-    r"""One Gram matrix :math:`K = A \operatorname{diag}(w) B^\top`, never formed.
+class LowRankMatrix(GramMatrix):
+    r"""One Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
 
     Parameters
     ----------
-    left : ndarray of shape (n_rows, rank)
-        The factor A.
-    right : ndarray of shape (n_cols, rank)
-        The factor B; A itself on the training samples.
+    factor : ndarray of shape (n_samples, rank)
+        The factor Z.
     weights : ndarray of shape (rank,)
         The weights w.
     """
 
-    left: Array
-    right: Array
+    factor: Array
     weights: Array
 
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_cols)."""
-        return int(self.left.shape[0]), int(self.right.shape[0])
+        return int(self.factor.shape[0]), int(self.factor.shape[0])
 
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-        inner = (self.right.T @ v).T * self.weights
-        return np.asarray(self.left @ inner.T)
+        inner = (self.factor.T @ v).T * self.weights
+        return np.asarray(self.factor @ inner.T)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
         # The weights go to the few rows: SMO asks for eight columns at a time.
-        return np.asarray(self.left @ (self.right[indices] * self.weights).T)
+        return np.asarray(self.factor @ (self.factor[indices] * self.weights).T)
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
-        return np.asarray(np.einsum("ik,ik,k->i", self.left, self.right, self.weights))
+        return np.asarray(
+            np.einsum("ik,ik,k->i", self.factor, self.factor, self.weights)
+        )
 
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
@@ -58,39 +63,19 @@ class LowRankMatrix:
         By the Woodbury identity, O(n rank^2), where every shift and weight is
         positive and the rank is below n; by Cholesky's factorisation of the n x n
         matrix otherwise.
-
-        Parameters
-        ----------
-        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Right-hand side.
-        shift : ndarray of shape (n_samples,)
-            Non-negative diagonal.
-        low_rank : ndarray of shape (n_samples, rank), optional
-            The factor U.
-
-        Returns
-        -------
-        x : ndarray of the shape of `rhs`
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not positive definite.
         """
-        n, rank = self.left.shape
+        n, rank = self.factor.shape
         extra = np.zeros((n, 0)) if low_rank is None else low_rank
         thin = rank + extra.shape[1] < n
         if not (thin and np.all(shift > 0.0) and np.all(self.weights >= 0.0)):
             return solve_shifted(self.columns(np.arange(n)), rhs, shift, low_rank)
         # Scaled on both sides by shift^(-1/2): then it is I + V V^T.
         scale = 1.0 / np.sqrt(shift)
-        factor = np.hstack([self.left * np.sqrt(self.weights), extra])
-        factor *= scale[:, None]
+        Z = np.hstack([self.factor * np.sqrt(self.weights), extra])
+        Z *= scale[:, None]
         scaled = (rhs if rhs.ndim == 2 else rhs[:, None]) * scale[:, None]
-        ones = np.ones(factor.shape[1])
-        scaled -= factor @ solve_shifted(
-            factor.T @ factor, factor.T @ scaled, ones, None
-        )
+        ones = np.ones(Z.shape[1])
+        scaled -= Z @ solve_shifted(Z.T @ Z, Z.T @ scaled, ones, None)
         scaled *= scale[:, None]
         return np.asarray(scaled.reshape(rhs.shape))
 
@@ -136,30 +121,50 @@ class Residual:
         """Return that on the chosen samples."""
         return Residual(self.roots[:, samples], self.means)
 
+    def scaled(self, scales: Array) -> "Residual":
+        """Return that of the kernels scales[m] K_m."""
+        factors = np.sqrt(scales)
+        return Residual(self.roots * factors[:, None], self.means * factors)
 
-class FullKernels(Protocol):
-    """The kernels that factors are made of, whose forms can be computed as well."""
 
-    def forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of some kernels, nan where that cannot be computed."""
-        ...
+class FactorStack(GramStack):
+    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, wherever the factors are."""
 
-    def columns(self, kernels: Indices, samples: Indices) -> Array:
-        """Return columns of some kernels before they are centred, nan likewise."""
-        ...
+    @property
+    @abstractmethod
+    def ranks(self) -> Indices:
+        """Return the number of columns of every factor, shape (n_kernels,)."""
 
-    def take(self, kernels: Indices) -> Self:
-        """Return the chosen kernels."""
-        ...
+    @property
+    @abstractmethod
+    def numbers(self) -> Indices:
+        """Return the numbers of the kernels among those of the landmarks."""
 
-    def restrict(self, samples: Indices) -> Self | None:
-        """Return them on the chosen samples, None where that cannot be done."""
-        ...
+    @abstractmethod
+    def own_coordinates(self, m: int, coefs: Array) -> Array:
+        """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        return np.asarray(float(self.shape[1]) * self.ranks)
+
+    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
+        """Return what to ask of `refine`; see `GramStack.refinement`."""
+        landmarks, numbers = self.landmarks, self.numbers
+        if landmarks is None:
+            return None
+        most = min(landmarks.options.max_rank, self.shape[1])
+        own = {
+            int(numbers[m]): goal
+            for m, goal in goals.items()
+            if landmarks.chosen[numbers[m]].size < most
+        }
+        return Refinement(dual, own) if own else None
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankStack:
-    r"""Kernels of low rank, :math:`K_m = A_m B_m^\top`, as factors side by side.
+class LowRankStack(FactorStack):
+    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors side by side.
 
     A quadratic form costs O(n r) and memory is that of the factors. All products are
     those of the factors, exactly; where the kernels have a residual beside them, its
@@ -168,16 +173,16 @@ class LowRankStack:
 
     Parameters
     ----------
-    left : ndarray of shape (n_rows, total_rank)
-        The factors A_1, ..., A_M next to each other; not copied and not changed.
-    right : ndarray of shape (n_cols, total_rank)
-        The factors B_m; the same array as `left` on the training samples.
+    factors : ndarray of shape (n_samples, total_rank)
+        The factors Z_1, ..., Z_M next to each other; not copied and not changed.
     offsets : ndarray of shape (n_kernels + 1,)
         The columns of kernel m are ``offsets[m]`` to ``offsets[m + 1]``, at least one.
     residual : Residual, optional
         What the factors leave of the kernels; nothing when left out.
-    full : FullKernels, optional
-        These kernels, where their forms can be computed at the cost of n^2 values.
+    landmarks : Landmarks, optional
+        What the factors were made of, where more could be made of it.
+    chosen : ndarray of shape (n_kernels,), optional
+        The numbers of the kernels there; all when left out.
 
     Raises
     ------
@@ -189,23 +194,23 @@ class LowRankStack:
     >>> import numpy as np
     >>> from multikernel.gram import LowRankStack
     >>> Z = np.array([[1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    >>> stack = LowRankStack(Z, Z, np.array([0, 1, 3]))
+    >>> stack = LowRankStack(Z, np.array([0, 1, 3]))
     >>> stack.quadratic_forms(np.array([1.0, 1.0]))
     array([9., 2.])
     """
 
-    left: Array
-    right: Array
+    factors: Array
     offsets: Indices
     residual: Residual | None = None
-    full: FullKernels | None = None
+    landmarks: "Landmarks | None" = None
+    chosen: Indices | None = None
 
     def __post_init__(self) -> None:
         total = int(self.offsets[-1])
-        if self.left.shape[1] != total or self.right.shape[1] != total:
+        if self.factors.shape[1] != total:
             raise ValueError(
                 f"The offsets end at {total}, but the factors have "
-                f"{self.left.shape[1]} and {self.right.shape[1]} columns."
+                f"{self.factors.shape[1]} columns."
             )
         if self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
             raise ValueError(
@@ -215,42 +220,46 @@ class LowRankStack:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_rows, n_cols)."""
-        return self.offsets.size - 1, self.left.shape[0], self.right.shape[0]
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.offsets.size - 1, self.factors.shape[0], self.factors.shape[0]
 
     @property
     def ranks(self) -> Indices:
         """Return the number of columns of every factor, shape (n_kernels,)."""
         return np.diff(self.offsets)
 
+    @property
+    def numbers(self) -> Indices:
+        """Return the numbers of the kernels among those of the landmarks."""
+        return np.arange(self.shape[0]) if self.chosen is None else self.chosen
+
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        first = v.T @ self.left
-        products = first * (first if self.right is self.left else v.T @ self.right)
+        products = (v.T @ self.factors) ** 2
         if products.ndim == 2:
             products = products.sum(axis=0)
         return self._sum_columns(products)
 
     def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        inner = self.right.T @ v
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        inner = self.factors.T @ v
         images = np.empty((self.shape[0], self.shape[1], *v.shape[1:]))
         for m, part in enumerate(self._parts()):
-            np.matmul(self.left[:, part], inner[part], out=images[m])
+            np.matmul(self.factors[:, part], inner[part], out=images[m])
         return images
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.empty((self.shape[0], self.shape[1], *coefs.shape[2:]))
         for m, part in enumerate(self._parts()):
-            inner = self.right[:, part].T @ coefs[m]
-            np.matmul(self.left[:, part], inner, out=images[m])
+            inner = self.factors[:, part].T @ coefs[m]
+            np.matmul(self.factors[:, part], inner, out=images[m])
         return images
 
     def own_coordinates(self, m: int, coefs: Array) -> Array:
-        """Return B_m^T coefs of one kernel, shape (rank, n_outputs)."""
+        """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
         part = slice(self.offsets[m], self.offsets[m + 1])
-        return np.asarray(self.right[:, part].T @ coefs)
+        return np.asarray(self.factors[:, part].T @ coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix.
@@ -258,53 +267,94 @@ class LowRankStack:
         Factors of as many columns as there are samples are multiplied out: one array
         is smaller than these, and SMO and solves read its rows in place.
         """
-        chosen, columns = self._columns_of(np.flatnonzero(weights))
-        repeated = np.repeat(weights[chosen], self.ranks[chosen])
-        left = gathered(self.left, columns)
-        right = left if self.right is self.left else gathered(self.right, columns)
-        if columns.size >= self.shape[1] and right is left and np.all(repeated >= 0.0):
-            scaled = left * np.sqrt(repeated)
+        used, columns = self._columns_of(np.flatnonzero(weights))
+        repeated = np.repeat(weights[used], self.ranks[used])
+        Z = gathered(self.factors, columns)
+        if columns.size >= self.shape[1] and np.all(repeated >= 0.0):
+            scaled = Z * np.sqrt(repeated)
             return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
-        return LowRankMatrix(left, right, repeated)
+        return LowRankMatrix(Z, repeated)
 
     def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
-        right = self.right[indices]
-        chosen = np.empty((self.shape[0], self.shape[1], right.shape[0]))
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        rows = self.factors[indices]
+        found = np.empty((self.shape[0], self.shape[1], rows.shape[0]))
         for m, part in enumerate(self._parts()):
-            np.matmul(self.left[:, part], right[:, part].T, out=chosen[m])
-        return chosen
+            np.matmul(self.factors[:, part], rows[:, part].T, out=found[m])
+        return found
 
     def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_rows)."""
-        n_diagonal = min(self.shape[1:])
-        left, right = self.left[:n_diagonal], self.right[:n_diagonal]
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        Z = self.factors
         if self.offsets[-1] == self.shape[0]:
-            return np.asarray((left * right).T)
-        diagonals = np.empty((self.shape[0], n_diagonal))
+            return np.asarray((Z * Z).T)
+        diagonals = np.empty(self.shape[:2])
         for m, part in enumerate(self._parts()):
-            np.einsum("ik,ik->i", left[:, part], right[:, part], out=diagonals[m])
+            np.einsum("ik,ik->i", Z[:, part], Z[:, part], out=diagonals[m])
         return diagonals
+
+    def traces(self) -> Array:
+        """Return the trace of every matrix, shape (n_kernels,)."""
+        # Column by column: diagonals are as many numbers again as one column each.
+        columns = np.einsum("ik,ik->k", self.factors, self.factors)
+        return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view for a run of neighbors."""
         indices = np.arange(self.shape[0])[kernels]
         _, columns = self._columns_of(indices)
-        left = gathered(self.left, columns)
-        right = left if self.right is self.left else gathered(self.right, columns)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
-        full = None if self.full is None else self.full.take(indices)
-        return LowRankStack(left, right, offsets, residual, full)
+        Z, chosen = gathered(self.factors, columns), self.numbers[indices]
+        return LowRankStack(Z, offsets, residual, self.landmarks, chosen)
 
-    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+    def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""
-        left = _rows(self.left, rows)
-        if not (self.right is self.left and np.array_equal(rows, cols)):
-            return LowRankStack(left, _rows(self.right, cols), self.offsets)
-        residual = None if self.residual is None else self.residual.restrict(rows)
-        full = None if self.full is None else self.full.restrict(rows)
-        return LowRankStack(left, left, self.offsets, residual, full)
+        Z = self.factors
+        rows = Z.T[:, samples].T if Z.flags.f_contiguous else Z[samples]
+        residual = None if self.residual is None else self.residual.restrict(samples)
+        return LowRankStack(rows, self.offsets, residual)
+
+    def scaled(self, scales: Array) -> "LowRankStack":
+        """Return the kernels scales[m] K_m, a copy."""
+        factors = self.factors * np.repeat(np.sqrt(scales), self.ranks)
+        residual = None if self.residual is None else self.residual.scaled(scales)
+        return LowRankStack(factors, self.offsets, residual)
+
+    def tall_form(self) -> tuple[TallMatrix, Indices]:
+        """Return the factors as one tall matrix, and where each begins."""
+        return TallArray(self.factors), self.offsets
+
+    def low_rank_form(self) -> "LowRankStack":
+        """Return the stack itself."""
+        return self
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        if self.residual is None:
+            return np.zeros(self.shape[0])
+        return self.residual.bounds(v)
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
+        if self.residual is None:
+            return np.zeros(self.shape[0])
+        return np.asarray(self.residual.roots**2 @ shares)
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        if self.residual is None or self.landmarks is None:
+            return np.full(kernels.size, np.nan)
+        return self.landmarks.full_forms(self.numbers[kernels], v)
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "LowRankStack | None":
+        """Return factors with more landmarks; see `GramStack.refine`."""
+        from multikernel.gram.factorise import refine
+
+        finer = refine(self, refinement.dual, refinement.goals, max_bytes)
+        return finer if np.any(finer.ranks > self.ranks) else None
 
     def _parts(self) -> list[slice]:
         """Return the columns of every kernel."""
@@ -322,8 +372,3 @@ class LowRankStack:
         if values.size == self.shape[0]:
             return values
         return np.add.reduceat(values, self.offsets[:-1])
-
-
-def _rows(factor: Array, chosen: Indices) -> Array:
-    """Return some rows of a factor, in its own layout."""
-    return factor.T[:, chosen].T if factor.flags.f_contiguous else factor[chosen]

@@ -11,7 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack, Stored
 from multikernel.gram.files import backing
-from multikernel.gram.part import PartStack, viewed
+from multikernel.gram.part import PartStack
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 HELD_SHARE, HELD_BYTES = 16, 2**28
@@ -65,13 +65,17 @@ class MappedStack(DenseStack):
             return MappedStack(self.array[indices[0] : indices[0] + indices.size])
         return PartStack(self, np.arange(self.shape[1]), indices)
 
-    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a view where it is square."""
-        _, n_rows, n_cols = self.shape
-        rows, cols = np.arange(n_rows)[rows], np.arange(n_cols)[cols]
-        if not (np.array_equal(rows, cols) and np.all(np.diff(rows) > 0)):
-            return self.copied(np.arange(self.shape[0]), rows, cols)
-        return self if rows.size == n_rows else PartStack(self, rows)
+    def view(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, of which few are held."""
+        # Reading them in the file again costs more than a copy.
+        return self.take(kernels)
+
+    def restrict(self, samples: Indices) -> GramStack:
+        """Return the stack on the chosen samples, a view where they ascend."""
+        chosen = np.arange(self.shape[1])[samples]
+        if not np.all(np.diff(chosen) > 0):
+            return self.copied(np.arange(self.shape[0]), chosen, chosen)
+        return self if chosen.size == self.shape[1] else PartStack(self, chosen)
 
     def _images(self, chosen: slice, v: Array) -> Array:
         """Return K_m v for a run of kernels, one after another."""
@@ -94,12 +98,6 @@ class MappedStack(DenseStack):
         offset = address(self.array) - address(file) + file.offset
         arguments = str(file.filename), self.array.dtype.str, offset, self.array.shape
         return _mapped_again, arguments
-
-
-@viewed.register
-def _(stack: MappedStack, kernels: Indices) -> GramStack:
-    # Of a file a few kernels are held: reading them again costs more than a copy.
-    return stack.take(kernels)
 
 
 def held_stack(array: Stored) -> DenseStack:

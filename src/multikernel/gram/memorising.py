@@ -56,7 +56,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     if isinstance(stack, BlockedStack) and n_samples > FETCHED_ROWS:
         # Of samples that are elsewhere some stand for all: columns are not fetched.
         some = np.linspace(0, n_samples - 1, FETCHED_ROWS).astype(np.intp)
-        means, ratios = kernel_shapes(stack.restrict(some, some))
+        means, ratios = kernel_shapes(stack.restrict(some))
         return means, np.sqrt(n_samples / FETCHED_ROWS) * ratios
     rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
     sums = np.empty((n_kernels, 2))
@@ -95,7 +95,7 @@ def _complete(
     """Write columns of whole kernels where factors are far from them."""
     left = np.einsum("mi,mi->m", residual.roots, residual.roots)
     far = np.flatnonzero(left > FAR * stack.diagonals().sum(axis=1))
-    if far.size and stack.full is not None:
-        computed = stack.full.columns(far, rows)
+    if far.size and stack.landmarks is not None:
+        computed = stack.landmarks.full_columns(stack.numbers[far], rows)
         known = np.isfinite(computed).all(axis=(1, 2))
         columns[far[known]] = computed[known]

@@ -17,7 +17,6 @@ from multikernel._validation import check_shapes
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.growth import inverse_roots
-from multikernel.gram.landmarks import Landmarks
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import (
     Kernel,
@@ -461,14 +460,11 @@ class BuiltStack:
     degenerate : ndarray of shape (n_degenerate,)
         Indices of kernels that are zero on the training data, or constant where
         kernels are centred or scaled to unit variance; their matrices are zero.
-    landmarks : Landmarks, optional
-        What the factors of a stack of low rank are made of.
     """
 
     stack: GramStack
     normalization: Normalization
     degenerate: Indices
-    landmarks: Landmarks | None = None
 
 
 def check_steps(normalize: Steps) -> tuple[StepName, ...]:

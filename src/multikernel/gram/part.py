@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import singledispatch
 from math import prod
 
 import numpy as np
@@ -16,7 +15,6 @@ from multikernel.gram.dense import (
     DenseStack,
     threads_for,
 )
-from multikernel.gram.scaled import ScaledStack
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
@@ -24,7 +22,7 @@ LOOPS = "multikernel.gram.part_loops"
 
 
 @dataclass(frozen=True, eq=False)
-class PartStack:
+class PartStack(GramStack):
     """The rows and columns of some samples of a stack in memory, by their numbers.
 
     The folds of a cross-validation share one stack so. The matrices must be symmetric:
@@ -136,12 +134,24 @@ class PartStack:
         """Return the stack of the chosen kernels, a view."""
         return PartStack(self.whole, self.samples, self.kernels[kernels])
 
-    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a view where it is square."""
-        rows, cols = self.samples[rows], self.samples[cols]
-        if np.array_equal(rows, cols) and np.all(np.diff(rows) > 0):
-            return PartStack(self.whole, rows, self.chosen)
-        return self.whole.copied(self.kernels, rows, cols)
+    def restrict(self, samples: Indices) -> GramStack:
+        """Return the stack on the chosen samples, a view where they ascend."""
+        chosen = self.samples[samples]
+        if np.all(np.diff(chosen) > 0):
+            return PartStack(self.whole, chosen, self.chosen)
+        return self.whole.copied(self.kernels, chosen, chosen)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        rows = self.samples[support]
+        return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        every = np.zeros(self.whole.shape[0])
+        np.add.at(every, self.kernels, weights)
+        chosen = self.samples[rows]
+        return self.whole.combined_rows(every, chosen)[:, self.samples]
 
     def _run(self, work: Callable[[slice], None], tasks: Iterator[slice]) -> None:
         """Work off tasks over all entries of the part."""
@@ -207,35 +217,6 @@ class PartStack:
         if some.size < len(matrix):
             matrix = matrix[np.ix_(some, some)]
         return np.asarray(matrix, dtype=np.float64)
-
-
-@singledispatch
-def viewed(stack: GramStack, kernels: Indices) -> GramStack:
-    """Return the stack of the chosen kernels, without a copy where that is possible.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square, symmetric matrices.
-    kernels : ndarray of shape (n_chosen,)
-        The kernels.
-
-    Returns
-    -------
-    part : GramStack
-        Products with several outputs are as quick as those of ``stack.take``.
-    """
-    return stack.take(kernels)
-
-
-@viewed.register
-def _(stack: DenseStack, kernels: Indices) -> GramStack:
-    return PartStack(stack, np.arange(stack.shape[1]), np.asarray(kernels))
-
-
-@viewed.register
-def _(stack: ScaledStack, kernels: Indices) -> GramStack:
-    return ScaledStack(viewed(stack.stack, kernels), stack.scales[kernels])
 
 
 def _slices(size: int, step: int) -> Iterator[slice]:

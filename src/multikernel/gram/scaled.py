@@ -1,15 +1,21 @@
 """Gram matrices with a factor each, without a copy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramMatrix, GramStack, Products, Refinement
+from multikernel.linalg.tall import TallMatrix
+
+if TYPE_CHECKING:
+    from multikernel.gram.low_rank import LowRankStack
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledStack:
+class ScaledStack(GramStack):
     """The matrices scales[m] K_m of another stack.
 
     Parameters
@@ -85,9 +91,85 @@ class ScaledStack:
         """Return the stack of the chosen kernels."""
         return ScaledStack(self.stack.take(kernels), self.scales[kernels])
 
-    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+    def view(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels, without a copy where that can be."""
+        return ScaledStack(self.stack.view(kernels), self.scales[kernels])
+
+    def once(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels for a single product."""
+        return ScaledStack(self.stack.once(kernels), self.scales[kernels])
+
+    def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples."""
-        return ScaledStack(self.stack.restrict(rows, cols), self.scales)
+        return ScaledStack(self.stack.restrict(samples), self.scales)
+
+    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
+        """Return some entries of one kernel, shape (n_rows, n_cols)."""
+        own = self.stack.entries(kernel, rows, cols)
+        return np.asarray(self.scales[kernel] * own)
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        """Return whether entries are read, not computed."""
+        return self.stack.in_memory
+
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are looked at where so many are wanted."""
+        return self.stack.row_length(wanted)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.scales[:, None] * self.stack.sparse_matvec(support, values)
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        return self.stack.combined_rows(weights * self.scales, rows)
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function that multiplies by a few kernels again and again."""
+        unscaled = self.stack.resident_products(kernels)
+        scales = self.scales[kernels]
+
+        def products(positions: Indices, rows: Array) -> Array:
+            return unscaled(positions, rows * scales[positions, None, None])
+
+        return products
+
+    def traces(self) -> Array:
+        """Return the trace of every matrix, shape (n_kernels,)."""
+        # The diagonals of a million lazy kernels are one number, their multiples not.
+        return self.scales * self.stack.traces()
+
+    def held_numbers(self) -> Array:
+        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        return self.stack.held_numbers()
+
+    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
+        """Return the stack as one tall matrix, where its factors are in memory."""
+        factors = self.low_rank_form()
+        return None if factors is None else factors.tall_form()
+
+    def low_rank_form(self) -> "LowRankStack | None":
+        """Return the same matrices as factors in memory, which are a copy."""
+        factors = self.stack.low_rank_form()
+        return None if factors is None else factors.scaled(self.scales)
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        return self.scales * self.stack.residual_bounds(v)
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
+        return self.scales * self.stack.residual_traces(shares)
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        return self.scales[kernels] * self.stack.full_forms(kernels, v)
+
+    def refinement(self, dual: Array, goals: Mapping[int, float]) -> Refinement | None:
+        """Return what to ask of `refine`; see `GramStack.refinement`."""
+        own = {m: goal / self.scales[m] for m, goal in goals.items()}
+        return self.stack.refinement(dual, own)
 
     def _scale(self, values: Array) -> Array:
         """Multiply the values of each kernel by its factor."""

@@ -72,7 +72,7 @@ def low_rank(array: Array) -> GramStack:
     factors = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
     left = np.concatenate(list(factors), axis=1)
     n_samples = array.shape[1]
-    return LowRankStack(left, left, np.arange(len(array) + 1) * n_samples)
+    return LowRankStack(left, np.arange(len(array) + 1) * n_samples)
 
 
 def landmarks(array: Array) -> GramStack:

@@ -109,9 +109,7 @@ class TailStep(ScaleStep):
         """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
         factor = moments.rows.T
         ones = np.ones(factor.shape[1])
-        pairs = leading_spectrum(
-            LowRankMatrix(factor, factor, ones), self.theta, self.weights
-        )
+        pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)
         # What the factor leaves of the kernel has a trace, and that may all be tail.
         tail = moments.size - float(pairs.values.sum())
         least = VANISHES * moments.size

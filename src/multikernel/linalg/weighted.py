@@ -127,3 +127,22 @@ def runs_of(columns: Indices) -> list[slice]:
     starts = columns[np.concatenate([[0], breaks])]
     ends = columns[np.concatenate([breaks - 1, [columns.size - 1]])] + 1
     return [slice(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+def covariances_with_sum(values: Array, weights: Array) -> Array:
+    """Return the weighted covariances of terms with their sum, times all weight.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples[, n_outputs], n_terms)
+        The terms.
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples.
+
+    Returns
+    -------
+    covariances : ndarray of shape ([n_outputs, ]n_terms)
+    """
+    centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
+    total = (centred.sum(axis=-1).T * weights).T
+    return np.asarray(np.einsum("i...,i...m->...m", total, centred))

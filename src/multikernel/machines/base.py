@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramMatrix, is_dense
+from multikernel.gram.base import GramMatrix
 from multikernel.losses.base import Loss
 
 
@@ -139,7 +139,7 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
     # Columns of an array are copied out, so that above a quarter of them one product
     # with all is cheaper. Where columns are computed, every one left out is a gain.
-    dear = 4 if is_dense(gram) else 1
+    dear = 1 if gram.array is None else 4
     if dear * support.size >= v.shape[0]:
         return gram.matvec(v)
     product = np.zeros((gram.shape[0], *v.shape[1:]))

@@ -85,8 +85,10 @@ class Walk(Protocol):
         Returns
         -------
         solution : Solution
-            The best point for this regulariser since it was last changed. The last
-            line of its history counts the inner steps of the whole walk.
+            The best point for this regulariser since it was last changed, its dual
+            point and gap over the matrices of the stack alone, whatever these leave
+            of the kernels. The last line of its history counts the inner steps of the
+            whole walk.
         """
         ...
 

@@ -86,11 +86,6 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
     """Return a solution over some kernels as one over all of them."""
     norms, weights = np.zeros((2, n_kernels))
     norms[used], weights[used] = solution.norms, solution.kernel_weights
-    goals = {int(used[m]): goal for m, goal in solution.factor_goals.items()}
     return replace(
-        solution,
-        active=used[solution.active],
-        norms=norms,
-        kernel_weights=weights,
-        factor_goals=goals,
+        solution, active=used[solution.active], norms=norms, kernel_weights=weights
     )

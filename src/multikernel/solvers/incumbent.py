@@ -25,8 +25,7 @@ from multikernel.certificates import (
     safely_feasible,
     scaled_dual_value,
 )
-from multikernel.gram.base import GramStack
-from multikernel.gram.products import residual_bounds
+from multikernel.gram.base import GramStack, Refinement
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, VariationalRegularizer
 from multikernel.solvers.base import Solver, check_supported
@@ -211,7 +210,7 @@ class Incumbent:
     _in_vain: int = -1
     _milestone: float = np.inf
     _stopped: bool = False
-    _goals: dict[int, float] = field(default_factory=dict)
+    _refinement: Refinement | None = None
     _blurred: float = np.inf
 
     def __post_init__(self) -> None:
@@ -334,7 +333,7 @@ class Incumbent:
         """
         problem, norms = self.problem, self.model.norms
         own = proof = certify(problem, rho, norms, np.sqrt(forms))
-        residual = residual_bounds(problem.gram, rho)
+        residual = problem.gram.residual_bounds(rho)
         if residual.any():
             proof = certify(problem, rho, norms, np.sqrt(forms + residual))
         if own.value > self.over_factors.value:
@@ -432,8 +431,10 @@ class Incumbent:
         )
         if proof.certificate.value > self.certificate.value:
             self.certificate = proof.certificate
-        self._goals = proof.goals
-        return Status.CONVERGED if self._publish() <= tol else Status.LIMITED
+        if self._publish() <= tol:
+            return Status.CONVERGED
+        self._refinement = problem.gram.refinement(own.dual, proof.goals)
+        return Status.LIMITED
 
     def run(
         self, step: Callable[[], Status | None], tol: float, max_iter: int
@@ -483,8 +484,7 @@ class Incumbent:
     def solution(self, status: Status) -> Solution:
         """Return the best points found, evaluated."""
         gap = self._publish()
-        model, own = self.model, self.over_factors
-        limited = own is not self.certificate
+        model = self.model
         self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
             kernel_weights=kernel_weights(self.problem.regularizer, model.norms),
@@ -498,9 +498,7 @@ class Incumbent:
             n_iter=len(self.recorder.history) - 1,
             status=status,
             history=tuple(self.recorder.history),
-            factor_dual=own.dual if limited else None,
-            factor_gap=self.gap if limited else None,
-            factor_goals=self._goals,
+            refinement=self._refinement,
         )
 
 

@@ -32,7 +32,6 @@ from multikernel.certificates import TINY, check_forms
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
-from multikernel.gram.products import residual_bounds, traces
 from multikernel.machines import SMO
 from multikernel.machines.box_cost import BoxCost
 from multikernel.problem import Callback, Solution, Status
@@ -184,7 +183,7 @@ class _Search:
         # Below its rounding an objective means nothing: the optimum is zero wherever
         # zero is a mean of the samples that the bounds allow, as of linear kernels on
         # samples around the origin.
-        largest = p_norm(traces(self.gram), self.regularizer.conjugate_p)
+        largest = p_norm(self.gram.traces(), self.regularizer.conjugate_p)
         self.floor = max(np.finfo(np.float64).eps * largest / self.shares.size, TINY)
 
     @property
@@ -273,7 +272,7 @@ class _Search:
     def _offer_dual(self, a: Array, forms: Array) -> None:
         """Keep a dual point if it is the best."""
         # What factors leave of the kernels counts as well.
-        bounds = forms + residual_bounds(self.gram, a)
+        bounds = forms + self.gram.residual_bounds(a)
         value = -0.5 * p_norm(bounds, self.regularizer.conjugate_p)
         if value > self.bound:
             self.bound, self.dual = value, a

@@ -1,4 +1,6 @@
-"""Conformance of a stack of Gram matrices: every primitive against plain arrays."""
+"""Conformance of a storage: all that is asked of it against plain arrays."""
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -13,8 +15,9 @@ def check_gram_stack(
 ) -> None:
     """Check that a stack computes what a dense array says.
 
-    Every primitive is called with one and with several outputs, on all kernels and
-    samples and on some, and results must be float64 arrays of the right shape.
+    The primitives, and all that has a default made of them, are called with one and
+    with several outputs, on all kernels and samples and on some, and results must be
+    float64 arrays of the right shape.
 
     Parameters
     ----------
@@ -30,7 +33,7 @@ def check_gram_stack(
     Raises
     ------
     AssertionError
-        With a sentence that names the primitive.
+        With a sentence that names what is wrong.
 
     Examples
     --------
@@ -40,62 +43,156 @@ def check_gram_stack(
     >>> array = np.stack([np.eye(5), np.ones((5, 5))])
     >>> check_gram_stack(DenseStack(array), array)
     """
-    if not isinstance(stack, GramStack):
-        raise AssertionError(f"{stack!r} is no GramStack: it lacks a method.")
     rng = np.random.default_rng(seed)
     _check_products(stack, reference, tol, rng)
+    _check_sizes(stack, reference, tol)
+    _check_terms(stack, reference, tol, rng)
+    _check_factors(stack, reference, tol)
+    _check_kernels_left(stack, reference, tol, rng)
     _check_combination(stack, reference, tol, rng)
     _check_take(stack, reference, tol, rng)
     _check_restrict(stack, reference, tol, rng)
 
 
 def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check forms, products, columns and diagonals."""
-    n_kernels, n_rows, n_cols = K.shape
+    """Check forms, products, columns and rows."""
+    n_kernels, n, _ = K.shape
     if stack.shape != K.shape:
         raise AssertionError(f"shape is {stack.shape}, and {K.shape} was expected.")
     for outputs in ((), (1,), (3,)):
-        v = rng.normal(size=(n_cols, *outputs))
+        v = rng.normal(size=(n, *outputs))
         v.flags.writeable = False
         images = np.tensordot(K, v, axes=1)
         _compare(f"matvec with outputs {outputs}", stack.matvec(v), images, tol)
-        coefs = rng.normal(size=(n_kernels, n_cols, *outputs))
+        coefs = rng.normal(size=(n_kernels, n, *outputs))
         coefs.flags.writeable = False
         expected = np.einsum("mij,mj...->mi...", K, coefs)
         what = f"block_matvec with outputs {outputs}"
         _compare(what, stack.block_matvec(coefs), expected, tol)
-        if n_rows == n_cols:
-            forms = np.sum(images * v, axis=tuple(range(1, images.ndim)))
-            what = f"quadratic_forms with outputs {outputs}"
-            _compare(what, stack.quadratic_forms(v), forms, tol)
-    chosen = rng.permutation(n_cols)[: max(1, n_cols // 2)]
+        forms = np.sum(images * v, axis=tuple(range(1, images.ndim)))
+        what = f"quadratic_forms with outputs {outputs}"
+        _compare(what, stack.quadratic_forms(v), forms, tol)
+    chosen, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
     _compare("columns", stack.columns(chosen), K[:, :, chosen], tol)
-    if n_rows == n_cols:
-        _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
+    values = rng.normal(size=chosen.size)
+    sparse = stack.sparse_matvec(chosen, values)
+    _compare("sparse_matvec", sparse, K[:, :, chosen] @ values, tol)
+    weights = np.where(np.arange(n_kernels) % 3 == 1, 0.0, rng.random((n_kernels,)))
+    rows = np.tensordot(weights, K, axes=1)[chosen]
+    _compare("combined_rows", stack.combined_rows(weights, chosen), rows, tol)
+    some = rng.permutation(n_kernels)[:2]
+    multiply, two = stack.resident_products(some), rng.normal(size=(some.size, 2, n))
+    places = np.arange(some.size)[::-1].copy()
+    expected = two @ K[some[places]]
+    _compare("resident_products", multiply(places, two), expected, tol)
+    m = int(some[0])
+    expected = K[m][np.ix_(chosen, cols)]
+    _compare("entries", stack.entries(m, chosen, cols), expected, tol)
+
+
+def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
+    """Check diagonals and what is said of memory."""
+    _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
+    _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
+    numbers = stack.held_numbers()
+    if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
+        raise AssertionError("held_numbers: one positive number a kernel expected.")
+    if not stack.row_length(1) >= 1:
+        raise AssertionError("row_length: what is wanted of a row is looked at.")
+
+
+def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
+    """Check what products with vectors of the kernels' own say of a model."""
+    n_kernels, n, _ = K.shape
+    coefs = rng.normal(size=(n_kernels, n, 2))
+    images = K @ coefs
+    squares = np.einsum("mik,mik->mk", coefs, images)
+    used, units = np.arange(n_kernels) % 2 == 0, rng.random((n_kernels,))
+    roots = np.sqrt(np.einsum("mii->mi", K)[used])
+    for what, own in (("", coefs), (" of own_expansions", stack.own_expansions(coefs))):
+        if own.shape[1] not in (n, stack.expansion_length):
+            raise AssertionError(f"own_expansions has {own.shape[1]} numbers a kernel.")
+        products = stack.term_products(own)
+        _compare(f"term_products{what}, forms", products.forms, squares.sum(1), tol)
+        total, sizes = products.sums(used, units)
+        _compare(f"term_products{what}, sums", total, images[used].sum(axis=0), tol)
+        _compare(f"term_products{what}, roots", sizes, units[used] @ roots, tol)
+    weights = rng.random((n,))
+    some = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
+    found = stack.term_covariances(some, coefs[some], weights)
+    means = np.einsum("i,mik->mk", weights, images[some]) / weights.sum()
+    terms = images[some] - means[:, None]
+    covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
+    _compare("term_covariances, squares", found[0], squares[some].T, tol)
+    _compare("term_covariances", found[1], covariances, 10.0 * tol)
+
+
+def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
+    """Check that factors are those of the matrices, where there are any."""
+    tall, factors = stack.tall_form(), stack.low_rank_form()
+    if tall is not None:
+        every = np.arange(K.shape[1])
+        Z, ends = tall[0].rows(every), tall[1]
+        parts = [Z[:, a:b] for a, b in pairwise(ends.tolist())]
+        _compare("tall_form", np.stack([A @ A.T for A in parts]), K, tol)
+    if factors is not None:
+        every = np.arange(K.shape[1])
+        _compare("low_rank_form", factors.columns(every), K, tol)
+
+
+def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
+    """Check that what is left of the kernels is bounded as the forms themselves say."""
+    v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
+    bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
+    left = stack.residual_traces(shares)
+    for what, found in (("residual_bounds", bounds), ("residual_traces", left)):
+        if found.shape != K.shape[:1] or not np.all(found >= 0.0):
+            raise AssertionError(
+                f"{what}: one number a kernel, not negative, expected."
+            )
+    forms, full = stack.quadratic_forms(v)[some], stack.full_forms(some, v)
+    size = tol * np.abs(forms).max()
+    if np.any(full < forms - size) or np.any(full > forms + bounds[some] + size):
+        raise AssertionError("full_forms: not between forms and forms with bounds.")
+    wanted = stack.refinement(v, dict.fromkeys(some.tolist(), 0.0))
+    if wanted is not None and not np.array_equal(wanted.dual, v):
+        raise AssertionError("refinement: the dual point is another one.")
 
 
 def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check weighted sums, with all, one and no kernel."""
-    n_kernels = K.shape[0]
+    n_kernels, n, _ = K.shape
     random, last = rng.random((n_kernels,)), np.eye(n_kernels)[-1]
     for weights in (random, last, np.zeros(n_kernels)):
-        total = np.tensordot(weights, K, axes=1)
-        matrix = stack.combine(weights)
-        if matrix.shape != total.shape:
-            raise AssertionError(
-                f"combine has shape {matrix.shape}, and {total.shape} was expected."
-            )
-        v = rng.normal(size=(total.shape[1], 2))
-        _compare("combine, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
-        _compare("combine, matvec with outputs", matrix.matvec(v), total @ v, tol)
-        chosen = rng.permutation(total.shape[1])[:2]
-        _compare("combine, columns", matrix.columns(chosen), total[:, chosen], tol)
-        if total.shape[0] == total.shape[1]:
-            _compare("combine, diagonal", matrix.diagonal(), total.diagonal(), tol)
-            _check_solve(matrix, total, tol, rng)
+        total, matrix = np.tensordot(weights, K, axes=1), stack.combine(weights)
+        _check_matrix("combine", matrix, total, tol, rng)
+        factor = rng.normal(size=(n, 2))
+        moved = matrix.plus(factor)
+        _check_matrix("combine, plus", moved, total + factor @ factor.T, tol, rng)
 
 
-def _check_solve(matrix: GramMatrix, total: Array, tol: float, rng: Generator) -> None:
+def _check_matrix(
+    what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
+) -> None:
+    """Check all that is asked of one matrix."""
+    if matrix.shape != total.shape:
+        raise AssertionError(
+            f"{what} has shape {matrix.shape}, and {total.shape} was expected."
+        )
+    v = rng.normal(size=(total.shape[1], 2))
+    _compare(f"{what}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
+    _compare(f"{what}, matvec with outputs", matrix.matvec(v), total @ v, tol)
+    chosen = rng.permutation(total.shape[1])[:2]
+    _compare(f"{what}, columns", matrix.columns(chosen), total[:, chosen], tol)
+    _compare(f"{what}, diagonal", matrix.diagonal(), total.diagonal(), tol)
+    if matrix.array is not None:
+        _compare(f"{what}, array", matrix.array, total, tol)
+    _check_solve(what, matrix, total, tol, rng)
+
+
+def _check_solve(
+    what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
+) -> None:
     """Check shifted systems, by what the solution solves."""
     n = total.shape[0]
     size = max(1.0, float(np.abs(total).max()))
@@ -107,13 +204,13 @@ def _check_solve(matrix: GramMatrix, total: Array, tol: float, rng: Generator) -
         for rhs in (rng.normal(size=(n,)), rng.normal(size=(n, 2))):
             x = matrix.solve(rhs, shift=shift, low_rank=low_rank)
             expected = np.asarray(np.linalg.solve(system, rhs), dtype=np.float64)
-            _compare("combine, solve", x, expected, tol)
+            _compare(f"{what}, solve", x, expected, tol)
     try:
         matrix.solve(np.ones(n), shift=np.full(n, -10.0 * n * size))
     except LinAlgError:
         return
     raise AssertionError(
-        "combine, solve: a negative definite system must raise LinAlgError."
+        f"{what}, solve: a negative definite system must raise LinAlgError."
     )
 
 
@@ -124,33 +221,38 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     scattered = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
     repeated = np.array([0, n_kernels - 1, 0])
     for kernels in (np.arange(n_kernels), scattered, repeated, np.arange(1)):
-        part, expected = stack.take(kernels), K[kernels]
-        if part.shape != expected.shape:
-            raise AssertionError(
-                f"take has shape {part.shape}, and {expected.shape} was expected."
-            )
-        _compare("take, matvec", part.matvec(v), expected @ v, tol)
-        _compare(
-            "take, quadratic_forms", part.quadratic_forms(v), expected @ v @ v, tol
-        )
-        again = np.arange(kernels.size)[::-1]
-        _compare("take of take", part.take(again).matvec(v), expected[again] @ v, tol)
+        expected, again = K[kernels], np.arange(kernels.size)[::-1]
+        for what, part in (
+            ("take", stack.take(kernels)),
+            ("view", stack.view(kernels)),
+            ("once", stack.once(kernels)),
+        ):
+            if part.shape != expected.shape:
+                raise AssertionError(
+                    f"{what} has shape {part.shape}, and {expected.shape} was expected."
+                )
+            _compare(f"{what}, matvec", part.matvec(v), expected @ v, tol)
+            forms = part.quadratic_forms(v)
+            _compare(f"{what}, quadratic_forms", forms, expected @ v @ v, tol)
+            once_more = part.take(again).matvec(v)
+            _compare(f"take of {what}", once_more, expected[again] @ v, tol)
 
 
 def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check stacks on some samples, and that take and restrict commute."""
+    """Check stacks on some samples, in any order, and that take commutes with it."""
     n_kernels, n, _ = K.shape
-    rows = np.sort(rng.permutation(n)[: max(1, n // 2)])
-    cols = rng.permutation(n)[: max(2, n // 3)]
-    square, oblong = stack.restrict(rows, rows), stack.restrict(rows, cols)
-    _check_products(square, K[:, rows][:, :, rows], tol, rng)
-    _check_combination(square, K[:, rows][:, :, rows], tol, rng)
-    _check_products(oblong, K[:, rows][:, :, cols], tol, rng)
+    ascending = np.sort(rng.permutation(n)[: max(1, n // 2)])
+    mixed = rng.permutation(n)[: max(2, n // 3)]
     kernels = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
-    v = rng.normal(size=cols.size)
-    one_way = stack.take(kernels).restrict(rows, cols).matvec(v)
-    other_way = oblong.take(kernels).matvec(v)
-    _compare("restrict of take against take of restrict", one_way, other_way, tol)
+    for samples in (ascending, mixed):
+        part, expected = stack.restrict(samples), K[:, samples][:, :, samples]
+        _check_products(part, expected, tol, rng)
+        _check_sizes(part, expected, tol)
+        _check_combination(part, expected, tol, rng)
+        v = rng.normal(size=samples.size)
+        one_way = stack.take(kernels).restrict(samples).matvec(v)
+        other_way = part.take(kernels).matvec(v)
+        _compare("restrict of take against take of it", one_way, other_way, tol)
 
 
 def _compare(what: str, result: object, expected: Array, tol: float) -> None:

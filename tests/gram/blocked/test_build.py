@@ -1,6 +1,7 @@
 """Factors in blocks are those in memory, and what they leave is known of every row."""
 
 import gc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ from multikernel.gram.blocked import (
 from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.landmarks import row_keys
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.products import residual_bounds, traces
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -73,8 +73,8 @@ def test_whole_sample_gives_the_factors_of_memory(normalize, weighted):
     v = np.random.default_rng(2).standard_normal(60)
     # Residuals of 1e-8 are differences of numbers near one: rounding of those is felt.
     np.testing.assert_allclose(
-        residual_bounds(found.stack, v),
-        residual_bounds(whole.stack, v),
+        found.stack.residual_bounds(v),
+        whole.stack.residual_bounds(v),
         rtol=1e-5,
         atol=1e-10,
     )
@@ -95,7 +95,7 @@ def test_proof_holds_for_rows_that_were_not_sampled():
     for _ in range(20):
         v = rng.standard_normal(200)
         own, full = built.stack.quadratic_forms(v), dense.quadratic_forms(v)
-        bound = residual_bounds(built.stack, v)
+        bound = built.stack.residual_bounds(v)
         assert np.all(full >= own * (1.0 - 1e-12))
         assert np.all(full <= own + bound + 1e-9 * full)
 
@@ -106,15 +106,15 @@ def test_rows_that_the_sample_lacks_join_it():
     options = LowRank(tol=1e-6)
     built = build_blocked(KERNELS, in_blocks(X, sample=X[20:60]), options=options)
     dense = build_stack(KERNELS, X, storage="dense").stack
-    left = traces(dense) - traces(built.stack)
-    assert np.all(left <= 1e-6 * traces(dense))
-    assert 9.0 in built.landmarks.X[built.landmarks.chosen[0], 0]
+    left = dense.traces() - built.stack.traces()
+    assert np.all(left <= 1e-6 * dense.traces())
+    assert 9.0 in built.stack.landmarks.X[built.stack.landmarks.chosen[0], 0]
 
 
 def test_landmarks_do_not_depend_on_the_order_of_the_sample():
     X = draw()
-    one = build_blocked(KERNELS, in_blocks(X)).landmarks
-    other = build_blocked(KERNELS, in_blocks(X, sample=X[::-1])).landmarks
+    one = build_blocked(KERNELS, in_blocks(X)).stack.landmarks
+    other = build_blocked(KERNELS, in_blocks(X, sample=X[::-1])).stack.landmarks
     for own, others in zip(one.chosen, other.chosen, strict=True):
         np.testing.assert_array_equal(one.X[own], other.X[others])
 
@@ -135,20 +135,23 @@ def test_refinement_keeps_scales_and_lowers_bounds(normalize):
     options = LowRank(first=5)
     built = build_blocked(KERNELS, rows, normalize=normalize, options=options)
     v = np.random.default_rng(4).standard_normal(200)
-    before = residual_bounds(built.stack, v)
+    before = built.stack.residual_bounds(v)
     goals = {0: 1e-2 * before[0], 3: 2.0 * before[3]}
-    finer = refine_blocked(built, v, goals, None)
-    after = residual_bounds(finer.stack, v)
+    finer = replace(built, stack=refine_blocked(built.stack, v, goals, None))
+    after = finer.stack.residual_bounds(v)
     # The first grows to its goal, the other by half although it is there.
     assert after[0] <= 2e-2 * before[0]
     assert finer.stack.ranks.tolist() == [finer.stack.ranks[0], 3, 10, 7]
     assert after[3] < before[3]
     np.testing.assert_allclose(after[1:3], before[1:3])
-    np.testing.assert_array_equal(finer.landmarks.scales, built.landmarks.scales)
+    np.testing.assert_array_equal(
+        finer.stack.landmarks.scales, built.stack.landmarks.scales
+    )
     dense = build_stack(KERNELS, X, normalize=normalize, storage="dense").stack
     full = dense.quadratic_forms(v)
     assert np.all(full <= finer.stack.quadratic_forms(v) + after + 1e-9 * full)
-    again = refine_blocked(finer, v, {0: 1e-6 * before[0]}, None)
+    goals = {0: 1e-6 * before[0]}
+    again = replace(built, stack=refine_blocked(finer.stack, v, goals, None))
     assert again.stack.ranks[0] > finer.stack.ranks[0]
     assert again.stack.ranks[3] == 7
 

@@ -12,7 +12,6 @@ from multikernel.gram.blocked import BlockedStack, InProcess, RowBlocks
 from multikernel.gram.blocked.blocks import FAN_IN
 from multikernel.gram.blocked.factors import FactorBlock
 from multikernel.gram.low_rank import Residual
-from multikernel.gram.products import combined_rows, residual_bounds, traces
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
@@ -40,8 +39,8 @@ def pair(
         for a, b in pairwise(ends)
     ]
     blocks = RowBlocks(InProcess(), tuple(handles), np.array(ends))
-    whole = LowRankStack(Z, Z, offsets, left)
-    return whole, BlockedStack(blocks, offsets, traces(whole), left and means)
+    whole = LowRankStack(Z, offsets, left)
+    return whole, BlockedStack(blocks, offsets, whole.traces(), left and means)
 
 
 def dense(stack):
@@ -72,14 +71,14 @@ def test_bounds_of_residuals(shape):
     whole, stack = pair(residual=True)
     v = np.random.default_rng(1).standard_normal(shape)
     some = np.array([2, 1])
-    np.testing.assert_allclose(residual_bounds(stack, v), residual_bounds(whole, v))
+    np.testing.assert_allclose(stack.residual_bounds(v), whole.residual_bounds(v))
     np.testing.assert_allclose(
-        residual_bounds(stack.take(some), v), residual_bounds(whole.take(some), v)
+        stack.take(some).residual_bounds(v), whole.take(some).residual_bounds(v)
     )
-    part = stack.restrict(np.arange(20), np.arange(20))
+    part = stack.restrict(np.arange(20))
     np.testing.assert_allclose(
-        residual_bounds(part, v[:20]),
-        residual_bounds(whole.restrict(np.arange(20), np.arange(20)), v[:20]),
+        part.residual_bounds(v[:20]),
+        whole.restrict(np.arange(20)).residual_bounds(v[:20]),
     )
 
 
@@ -95,7 +94,7 @@ def test_rows_of_sums():
     whole, stack = pair()
     weights, rows = np.array([0.5, 0.0, 2.0, 1.0]), np.array([31, 2, 8])
     np.testing.assert_allclose(
-        combined_rows(stack, weights, rows), combined_rows(whole, weights, rows)
+        stack.combined_rows(weights, rows), whole.combined_rows(weights, rows)
     )
 
 

@@ -11,7 +11,6 @@ from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.normalized import normalize_lazily
 from multikernel.gram.lazy.triangles import _row_runs
 from multikernel.gram.normalization import empty_normalization
-from multikernel.gram.products import images_of_sparse
 from multikernel.kernels import (
     GaussianKernel,
     ListDictionary,
@@ -118,7 +117,7 @@ def test_diagonals_of_gaussians_take_no_memory():
 
 
 def test_a_rectangle_has_no_forms():
-    stack = lazy_stack(mixed_dictionary(), samples(9)).restrict(
+    stack = lazy_stack(mixed_dictionary(), samples(9)).between(
         np.arange(4), np.arange(5)
     )
     with pytest.raises(ValueError, match=r"Only square .* quadratic forms"):
@@ -174,10 +173,7 @@ def test_no_columns(normalize):
     steps = empty_normalization(normalize, len(dictionary), 9)
     stack = normalize_lazily(plain, steps)
     nothing = np.empty(0, dtype=np.intp)
-    part = stack.restrict(np.arange(9), nothing)
-    assert part.shape == (20, 9, 0)
-    np.testing.assert_array_equal(part.matvec(np.empty(0)), np.zeros((20, 9)))
     assert stack.columns(nothing).shape == (20, 9, 0)
-    assert part.combine(np.ones(20)).matvec(np.empty(0)).shape == (9,)
-    images = images_of_sparse(stack, nothing, np.empty(0))
+    assert stack.combine(np.ones(20)).columns(nothing).shape == (9, 0)
+    images = stack.sparse_matvec(nothing, np.empty(0))
     np.testing.assert_array_equal(images, np.zeros((20, 9)))

@@ -84,7 +84,7 @@ def test_weighted_samples_are_copies():
     counts = np.arange(24) % 3 + 1
     rows = np.repeat(np.arange(24), counts)
     heavier = weighted(problem.loss, counts.astype(np.float64))
-    copied = replace(problem, y=problem.y[rows], gram=problem.gram.restrict(rows, rows))
+    copied = replace(problem, y=problem.y[rows], gram=problem.gram.restrict(rows))
     solver = SpicyMKL(tol=1e-7)
     objective = solver.solve(replace(problem, loss=heavier)).objective
     assert objective == pytest.approx(solver.solve(copied).objective, rel=1e-6)
@@ -97,7 +97,7 @@ def test_factors_give_what_matrices_give():
     problem = replace(make_problem(seed=5), gram=dense)
     problem = replace(problem, regularizer=BlockL1(0.3 * alpha_max(problem)))
     Z = np.hstack(factors)
-    thin = replace(problem, gram=LowRankStack(Z, Z, np.array([0, 1, 4, 6, 10])))
+    thin = replace(problem, gram=LowRankStack(Z, np.array([0, 1, 4, 6, 10])))
     whole, found = (SpicyMKL(tol=1e-7).solve(each) for each in (problem, thin))
     check_solution(thin, found, 1e-7)
     assert found.objective == pytest.approx(whole.objective, rel=1e-6)

@@ -29,7 +29,7 @@ def make_factors(n_samples=60, offsets=OFFSETS, order="C", seed=0):
         np.repeat(np.diff(offsets), np.diff(offsets))
     )
     Z = np.asarray(Z, order=order)
-    return LowRankStack(Z, Z, offsets)
+    return LowRankStack(Z, offsets)
 
 
 def densified(stack):
@@ -105,7 +105,7 @@ def test_hessians_are_those_of_dense_kernels(order, offsets, scaled):
     "weights", [np.full(60, 0.25), np.linspace(0.5, 2.0, 60)], ids=["one", "own"]
 )
 def test_products_are_kept_while_weights_stay(weights, monkeypatch):
-    Z = make_factors().left
+    Z = make_factors().factors
     products, calls = ColumnProducts(TallArray(Z)), []
     inner = tall.weighted_gram
 
@@ -141,7 +141,7 @@ def test_products_are_kept_while_weights_stay(weights, monkeypatch):
 def test_memory_is_a_few_times_the_factors(loss):
     """No array of n x n numbers is made: it would be 72 MB, and factors are 0.34."""
     factors = make_factors(3000)
-    y = np.where(factors.left[:, 0] + factors.left[:, 5] > 0.0, 1.0, -1.0)
+    y = np.where(factors.factors[:, 0] + factors.factors[:, 5] > 0.0, 1.0, -1.0)
     problem = Problem(factors, y, loss, BlockL1(30.0))
     SpicyMKL(tol=1e-3).solve(make_problem(make_factors()))  # loads what is compiled
     tracemalloc.start()
@@ -149,7 +149,7 @@ def test_memory_is_a_few_times_the_factors(loss):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert solution.status is Status.CONVERGED
-    assert peak < 20 * factors.left.nbytes
+    assert peak < 20 * factors.factors.nbytes
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -1,6 +1,6 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,29 +25,23 @@ from multikernel.gram import (
     build_stack,
     check_definite,
 )
-from multikernel.gram.blocked import (
-    BlockedStack,
-    SampledRows,
-    build_blocked,
-    refine_blocked,
-)
+from multikernel.gram.blocked import SampledRows, build_blocked
 from multikernel.gram.blocked.files import rows_for_files
-from multikernel.gram.factorise import cut_low_rank, refine
 from multikernel.gram.growth import on_its_columns
-from multikernel.gram.landmarks import FactoredStack
 from multikernel.gram.normalization import CenterStep, check_steps
 from multikernel.kernels import (
     ColumnKernel,
     KernelDictionary,
 )
+from multikernel.problem import Solution
 
 
 @dataclass(eq=False)
 class Grams:
     """Training Gram matrices, and how to evaluate the same kernels elsewhere.
 
-    Factors of low rank may be refined, which replaces `built`: all that is learnt from
-    them afterwards is over the finer ones.
+    Matrices may be refined, which replaces `built`: all that is learnt from them
+    afterwards is over the finer ones.
 
     Parameters
     ----------
@@ -124,15 +118,6 @@ class Grams:
         grams : Grams
             Its models take new samples as those of a fit do.
         """
-        if self.built.landmarks is not None:
-            cut = cut_low_rank(
-                self.built,
-                chosen,
-                normalize=self.options.normalize,
-                sample_weight=weights,
-                max_bytes=self.options.max_bytes,
-            )
-            return replace(self, built=cut, X=self.X[chosen], rows=self.rows[chosen])
         built = build_part(
             self.stack,
             chosen,
@@ -146,41 +131,28 @@ class Grams:
         X = self.X if self.dictionary is None else self.X[chosen]
         return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
 
-    def refine(self, dual: Array, goals: Mapping[int, float]) -> bool:
-        """Give kernels more landmarks, where they may have more.
+    def refine(self, solutions: Sequence[Solution]) -> bool:
+        """Bring the matrices nearer to their kernels where these keep a gap open.
 
         Parameters
         ----------
-        dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            A dual point.
-        goals : mapping of int to float
-            For some kernels what the bound on their residual's form of it may be.
+        solutions : sequence of Solution
+            On the stack as it is.
 
         Returns
         -------
         refined : bool
-            Whether a kernel has got any; `stack` is another one then.
+            Whether `stack` is another one now.
         """
-        landmarks = self.built.landmarks
-        if landmarks is None:
+        open_gaps = [s for s in solutions if s.refinement is not None]
+        if not open_gaps:
             return False
-        most = min(landmarks.options.max_rank, self.rows.size)
-        wanted = {m: g for m, g in goals.items() if landmarks.chosen[m].size < most}
-        if not wanted:
-            return False
-        finer = self._finer(dual, wanted)
-        assert finer.landmarks is not None
-        pairs = zip(finer.landmarks.chosen, landmarks.chosen, strict=True)
-        if all(new.size == old.size for new, old in pairs):
-            return False
-        self.built = finer
-        return True
-
-    def _finer(self, dual: Array, wanted: dict[int, float]) -> BuiltStack:
-        """Return the factors with more landmarks."""
-        if isinstance(self.stack, BlockedStack):
-            return refine_blocked(self.built, dual, wanted, self.options.max_bytes)
-        return refine(self.built, dual, wanted, self.options.max_bytes)
+        worst = max(open_gaps, key=lambda solution: solution.duality_gap).refinement
+        assert worst is not None
+        finer = self.stack.refine(worst, self.options.max_bytes)
+        if finer is not None:
+            self.built = replace(self.built, stack=finer)
+        return finer is not None
 
     def check_active(self, active: Indices) -> None:
         """Raise if a kernel of a model is no kernel, as the options ask for.
@@ -205,7 +177,7 @@ class Grams:
         -------
         model : AdditiveModel
         """
-        if self.built.landmarks is None:
+        if self.stack.landmarks is None:
             return additive_model(self.cross, expansion)
         places = zip(expansion.active.tolist(), expansion.coefs, strict=True)
         own = [self.over_landmarks(m, coefs) for m, coefs in places]
@@ -231,9 +203,8 @@ class Grams:
         -------
         values : ndarray of shape (rank[ + 1], n_outputs)
         """
-        landmarks, stack = self.built.landmarks, self.stack
+        landmarks, stack = self.stack.landmarks, self.stack
         assert landmarks is not None
-        assert isinstance(stack, FactoredStack)
         values, constant = landmarks.coefficients(stack, m, coefs)
         return np.vstack([values, constant]) if landmarks.centred else values
 
@@ -250,7 +221,7 @@ class Grams:
         grams : LandmarkGrams
             Without any other training sample.
         """
-        landmarks = self.built.landmarks
+        landmarks = self.stack.landmarks
         assert landmarks is not None
         kernels, columns, samples = [], [], []
         for m in active.tolist():
@@ -260,12 +231,11 @@ class Grams:
             kernels.append(inner)
             columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
             samples.append(own)
-        assert isinstance(self.stack, FactoredStack)
         return LandmarkGrams(
             tuple(kernels),
             tuple(columns),
             tuple(samples),
-            tuple(self.stack.ranks[active].tolist()),
+            landmarks.widths(self.stack, active),
             landmarks.cosine,
             landmarks.centred,
             landmarks.scales[active],
@@ -288,7 +258,7 @@ class Grams:
         images : ndarray of shape (n_new, n_outputs)
         """
         one = np.array([m])
-        if self.built.landmarks is not None:
+        if self.stack.landmarks is not None:
             grams: CrossGrams = self.landmark_grams(one)
             coefs = self.over_landmarks(m, coefs)
         else:

@@ -18,14 +18,11 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
 )
 from multikernel.gram import (
-    BuiltStack,
-    DenseStack,
     GramStack,
 )
 from multikernel.gram.files import evenly_spaced
 from multikernel.gram.memorising import kernel_shapes
 from multikernel.gram.normalization import check_steps
-from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.tail import TailStep
 from multikernel.kernels import (
     ColumnKernel,
@@ -85,9 +82,7 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             DegenerateKernelWarning,
             stacklevel=5,
         )
-    built = grams.built
-    # The nodes of a graph of kernels are no stack, and nothing scales them.
-    for step in built.normalization.steps if isinstance(built, BuiltStack) else ():
+    for step in grams.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_short(owner, grams, step.short, step.theta)
 
@@ -290,7 +285,6 @@ def _finding_the_kernel(stack: GramStack) -> Iterator[None]:
     try:
         yield
     except IndefiniteKernelError as error:
-        held = stack.stack if isinstance(stack, ScaledStack) else stack
-        if error.kernel is None and isinstance(held, DenseStack):
+        if error.kernel is None and stack.in_memory:
             check_combination(stack, np.ones(stack.shape[0]))
         raise

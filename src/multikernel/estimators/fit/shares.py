@@ -7,12 +7,8 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.blocked import BlockedStack
-from multikernel.gram.products import asked_once
+from multikernel.linalg.weighted import covariances_with_sum
 from multikernel.solvers import GreedyPath
-
-IMAGE_BYTES = 2**26
-"""Bytes of the products that are computed at a time, as in an evaluation."""
 
 
 def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
@@ -49,9 +45,7 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
     weights = np.ones(values.shape[0])
     if sample_weight is not None:
         weights = np.asarray(sample_weight, dtype=np.float64)
-    centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
-    total = (centred.sum(axis=-1).T * weights).T
-    return _shares(np.einsum("i...,i...m->...m", total, centred))
+    return _shares(covariances_with_sum(values, weights))
 
 
 def _shares(products: Array) -> Array:
@@ -84,31 +78,10 @@ def described_terms(
         ``block_norms_`` and ``variance_shares_``, both of shape (n_outputs,
         n_kernels).
     """
-    if isinstance(stack, BlockedStack) and active.size:
-        pair = _by_coordinates(stack.take(active), coefs, sample_weight)
-        return spread_terms(*pair, active, stack.shape[0])
-    images = np.empty(coefs.shape)
-    step = max(1, IMAGE_BYTES // (8 * max(1, coefs[:1].size)))
-    for start in range(0, active.size, step):
-        part = slice(start, start + step)
-        images[part] = asked_once(stack, active[part]).block_matvec(coefs[part])
-    squares = np.einsum("mik,mik->km", coefs, images)
-    shares = variance_shares(np.moveaxis(images, 0, 2), sample_weight)
-    norms = np.sqrt(np.maximum(squares, 0.0))
-    return spread_terms(norms, shares, active, stack.shape[0])
-
-
-def _by_coordinates(
-    stack: BlockedStack, coefs: Array, sample_weight: Array | None
-) -> tuple[Array, Array]:
-    """Return norms and shares without the values of every term."""
     weights = np.ones(stack.shape[1]) if sample_weight is None else sample_weight
-    u, starts = stack.coordinates(coefs), stack.places[:-1]
-    f = stack.factors.times(u)
-    centred = weights[:, None] * (f - weights @ f / weights.sum())
-    squares = np.add.reduceat(u**2, starts)
-    products = np.add.reduceat(u * stack.factors.inner(centred), starts)
-    return np.sqrt(squares).T, _shares(products.T)
+    squares, products = stack.term_covariances(active, coefs, weights)
+    norms = np.sqrt(np.maximum(squares, 0.0))
+    return spread_terms(norms, _shares(products), active, stack.shape[0])
 
 
 def spread_terms(

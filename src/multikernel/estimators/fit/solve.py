@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.data.grams import Grams
 from multikernel.estimators.data.samples import Samples
@@ -22,6 +23,7 @@ from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
+from multikernel.solvers.path import solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,26 +78,6 @@ class Training:
         """Return the Gram matrices."""
         return self.grams.stack
 
-    def refine(self, solutions: Sequence[Solution]) -> bool:
-        """Refine factors of low rank where these are what keeps a gap open.
-
-        Parameters
-        ----------
-        solutions : sequence of Solution
-            On the stack as it is.
-
-        Returns
-        -------
-        refined : bool
-            Whether the stack is another one now.
-        """
-        limited = [s for s in solutions if s.status is Status.LIMITED]
-        if not limited:
-            return False
-        worst = max(limited, key=lambda solution: solution.duality_gap)
-        assert worst.factor_dual is not None
-        return self.grams.refine(worst.factor_dual, worst.factor_goals)
-
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return the problems of a fit, all on one stack.
 
@@ -147,7 +129,7 @@ def solve_outputs(
     recipe : Recipe
         The method.
     training : Training
-        The data; factors of low rank are refined where the tolerance asks for it.
+        The data; its matrices are refined where the tolerance asks for it.
     watch : Watch or None
         The callback.
 
@@ -168,29 +150,41 @@ def solve_outputs(
         known[:] = found
         return [[solution] for solution in found]
 
-    return [path[0] for path in refined(training, solve)]
+    return [path[0] for path in on_finest(training.grams, solve)]
 
 
-def refined(
-    training: Training, solve: Callable[[], list[list[Solution]]]
+def solve_strengths(
+    recipe: Recipe, training: Training, strengths: Array, watch: Watch | None
 ) -> list[list[Solution]]:
-    """Solve again on finer factors as long as these are what keeps a gap open.
+    """Return the solutions of all problems for strengths in turn.
 
     Parameters
     ----------
-    training : Training
-        The data; its factors are refined.
-    solve : callable
-        Solves on what `training` holds: for every output, for strengths in turn.
+    recipe, training, watch
+        As in `solve_outputs`.
+    strengths : ndarray of shape (n_strengths,)
+        Strengths in the summed scale of `Problem`, best in descending order.
 
     Returns
     -------
     paths : list of list of Solution
-        Of the last call.
+        One per output; a callback may have ended them early.
     """
+
+    def solve() -> list[list[Solution]]:
+        problems = training.problems(recipe)
+        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    return on_finest(training.grams, solve)
+
+
+def on_finest(
+    grams: Grams, solve: Callable[[], list[list[Solution]]]
+) -> list[list[Solution]]:
+    """Return the solutions of the last call, once matrices are as fine as they ask."""
     while True:
         paths = solve()
-        if not training.refine([s for path in paths for s in path]):
+        if not grams.refine([s for path in paths for s in path]):
             return paths
 
 
@@ -285,18 +279,7 @@ def warn_unfinished(
             check_combination(training.stack, solution.kernel_weights)
     status = worst_status(solutions)
     gap = max(solution.duality_gap for solution in solutions)
-    if status is Status.LIMITED:
-        own = max(
-            s.duality_gap if s.factor_gap is None else s.factor_gap for s in solutions
-        )
-        warnings.warn(
-            f"{owner} found the optimum over the landmarks of its kernels to a "
-            f"relative duality gap of {own:.2e}; to the optimum over the full kernels "
-            f"the gap is at most {gap:.2e}. {status.value}",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    elif status not in FINISHED:
+    if status not in FINISHED:
         warnings.warn(
             f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,

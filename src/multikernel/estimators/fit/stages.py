@@ -174,7 +174,7 @@ def staged_model(path: GreedyPath, grams: Grams) -> tuple[StagedModel, Indices]:
     """
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
-    if grams.built.landmarks is None:
+    if grams.stack.landmarks is None:
         kernels, kept = grams.cross(path.order, used)
         return StagedModel(kernels, coefs[:, kept], path.intercepts), kept
     n_models, n_samples, n_outputs = coefs.shape

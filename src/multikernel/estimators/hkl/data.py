@@ -4,7 +4,7 @@ It stands where `Grams` stands in a fit and in the folds of a search.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from multikernel.estimators.data.finite import all_finite
 from multikernel.estimators.fit.one_vs_rest import Expansion
 from multikernel.estimators.fit.predict import Rows, row_chunks
 from multikernel.estimators.search.folds import Fold
+from multikernel.gram.normalization import Normalization
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.solvers.hkl import HullSolution
 
@@ -98,9 +99,10 @@ class HullNames(KernelNames):
 
 @dataclass(frozen=True)
 class _Built:
-    """Says that no kernel is left out beforehand."""
+    """Says that no kernel is left out beforehand, nor normalised."""
 
     degenerate: Indices
+    normalization: Normalization = field(default_factory=Normalization)
 
 
 @dataclass(frozen=True, eq=False)

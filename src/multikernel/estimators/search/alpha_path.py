@@ -10,7 +10,7 @@ from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import Recipe, Training, refined
+from multikernel.estimators.fit.solve import Recipe, Training, solve_strengths
 from multikernel.estimators.greedy.base import GreedyMKL
 from multikernel.estimators.hkl.base import BaseHKL
 from multikernel.estimators.search.path import (
@@ -18,9 +18,8 @@ from multikernel.estimators.search.path import (
     path_arrays,
     strength_grid,
 )
-from multikernel.problem import Callback, Solution
+from multikernel.problem import Callback
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers.path import solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +144,7 @@ def _solved_path(
         )
     problems = training.problems(recipe)
     strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
-
-    def solve() -> list[list[Solution]]:
-        problems = training.problems(recipe)
-        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
-
-    paths = refined(training, solve)
+    paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
     alphas = strengths[:n_solved] / training.samples.total_weight

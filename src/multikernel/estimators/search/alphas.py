@@ -13,8 +13,8 @@ from multikernel.estimators.fit.solve import (
     Recipe,
     Training,
     fitted_attributes,
-    refined,
     single,
+    solve_strengths,
 )
 from multikernel.estimators.search.base import (
     Candidates,
@@ -25,7 +25,6 @@ from multikernel.estimators.search.base import (
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.problem import Solution, Status
-from multikernel.solvers.path import solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +101,7 @@ class AlphaCandidates:
     ) -> list[list[Solution]]:
         """Return the paths of all outputs."""
         strengths = alphas * training.samples.total_weight
-
-        def solve() -> list[list[Solution]]:
-            problems = training.problems(recipe)
-            return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
-
-        return refined(training, solve)
+        return solve_strengths(recipe, training, strengths, watch)
 
 
 class AlphaSearchCV(SearchCV):

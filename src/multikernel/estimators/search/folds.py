@@ -16,7 +16,6 @@ from multikernel.estimators.data.read import check_groups
 from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.one_vs_rest import Expansion
 from multikernel.estimators.fit.solve import Training
-from multikernel.gram import DenseStack
 
 Split = tuple[Indices, Indices]
 
@@ -135,7 +134,7 @@ def make_fold(
     outside = whole.samples.subset(test)
     normalization = training.grams.built.normalization
     stack = whole.stack
-    if not isinstance(stack, DenseStack):
+    if not stack.in_memory:
         X = whole.grams.X[test]
 
         def computed(m: int, coefs: Array) -> Array:
@@ -144,9 +143,7 @@ def make_fold(
         return GramFold(training, outside, computed)
 
     def cut(m: int, coefs: Array) -> Array:
-        one = stack.array[m]
-        K = np.asarray(one[np.ix_(test, train)], dtype=np.float64)
-        diagonal = np.asarray(one.diagonal(), dtype=np.float64)
+        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m].copy()
         normalization.apply(m, K, diagonal[test], diagonal[train])
         return K @ coefs
 

@@ -123,7 +123,7 @@ class MarginCandidates:
         column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
         found: list[list[Solution]] = []
         built = None
-        # Solutions before a refinement of factors are of the coarser ones.
+        # Solutions before matrices were refined are of the coarser ones.
         while built is not training.grams.built:
             built = training.grams.built
             found = [each for _, each in column._solutions(recipe, training, watch)]
@@ -191,8 +191,8 @@ class MarginCandidates:
             ]
             for found in zip(*outputs, strict=False):
                 starts = list(found)
-                if training.refine(found):
-                    break  # and begin here again, on the finer factors
+                if training.grams.refine(found):
+                    break  # and begin here again, on the finer matrices
                 yield list(found)
                 done += 1
             else:

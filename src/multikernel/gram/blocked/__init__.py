@@ -6,8 +6,7 @@ from multikernel.gram.blocked.build import (
     build_blocked,
     refine_blocked,
 )
-from multikernel.gram.blocked.stack import BlockedStack
-from multikernel.gram.blocked.terms import BlockedTerms
+from multikernel.gram.blocked.stack import BlockedStack, BlockedTerms
 
 __all__ = [
     "BlockedStack",

@@ -1,7 +1,7 @@
 """Factors of kernels at rows in blocks: landmarks of a sample, a pass over all rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -128,13 +128,13 @@ def build_blocked(
 
 
 def refine_blocked(
-    built: BuiltStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
-) -> BuiltStack:
+    stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
+) -> BlockedStack:
     """Give some kernels more landmarks; scales stay as they are.
 
     Parameters
     ----------
-    built : BuiltStack
+    stack : BlockedStack
         From `build_blocked`.
     v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A dual point.
@@ -145,13 +145,12 @@ def refine_blocked(
 
     Returns
     -------
-    built : BuiltStack
+    finer : BlockedStack
         Kernels have half as many landmarks more at least, or `max_rank`; they may
         still be above their goals.
     """
-    old, stack = built.landmarks, built.stack
-    assert isinstance(old, BlockedLandmarks)
-    assert isinstance(stack, BlockedStack)
+    old = stack.landmarks
+    assert old is not None
     assert old.blocks is not None
     sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
     search = Search(old, max_bytes, list(old.factors))
@@ -174,10 +173,7 @@ def refine_blocked(
         scalings=scalings,
         parts=[slice(a, b) for a, b in pairwise(ends.tolist())],
     )
-    finer = search.assembled(handles, scalings)
-    return replace(
-        finer, normalization=built.normalization, degenerate=built.degenerate
-    )
+    return search.assembled(handles, scalings)[0]
 
 
 def _check_moments(steps: Sequence[object]) -> None:

@@ -255,11 +255,13 @@ class Search:
         blocks = raw.made(normalised, scalings=scalings)
         # What is not normalised is given back, each block as soon as it is done.
         del raw
-        built = self.assembled(blocks, scalings)
-        return replace(built, normalization=learnt)
+        stack, zero = self.assembled(blocks, scalings)
+        return BuiltStack(stack, learnt, zero)
 
-    def assembled(self, blocks: RowBlocks, scalings: Sequence[Scaling]) -> BuiltStack:
-        """Return the stack of blocks that are made."""
+    def assembled(
+        self, blocks: RowBlocks, scalings: Sequence[Scaling]
+    ) -> tuple[BlockedStack, Indices]:
+        """Return the stack of blocks that are made, and its kernels that are zero."""
         ends = self._ends()
         parts = [slice(a, b) for a, b in pairwise(ends.tolist())]
         row_weights = self.landmarks.row_weights
@@ -275,9 +277,8 @@ class Search:
             shifts=shifts,
         )
         means = centred * roots if any_left.any() else None
-        stack = BlockedStack(blocks, ends, traces, means)
-        zero = np.flatnonzero((traces == 0.0) & (roots == 0.0))
-        return BuiltStack(stack, Normalization(), zero, landmarks)
+        stack = BlockedStack(blocks, ends, traces, means, landmarks=landmarks)
+        return stack, np.flatnonzero((traces == 0.0) & (roots == 0.0))
 
 
 def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:

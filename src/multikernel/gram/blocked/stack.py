@@ -8,23 +8,29 @@ kernel of a model, are the caller's: their parts travel to the blocks and back.
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramMatrix, GramStack, Refinement
 from multikernel.gram.blocked.blocks import RowBlocks
 from multikernel.gram.blocked.columns import BlockedColumns
 from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.expansions import unpadded
-from multikernel.gram.low_rank import LowRankStack, Residual
+from multikernel.gram.expansions import padded, unpadded
+from multikernel.gram.low_rank import FactorStack, LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tall import TallMatrix
+
+if TYPE_CHECKING:
+    from multikernel.gram.blocked.search import BlockedLandmarks
 
 
 @dataclass(frozen=True, eq=False)
-class BlockedStack:
+class BlockedStack(FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, in blocks of rows.
 
     Parameters
@@ -33,35 +39,38 @@ class BlockedStack:
         Of `FactorBlock`.
     offsets : ndarray of shape (n_all + 1,)
         The columns of each kernel in the blocks.
-    traces : ndarray of shape (n_all,)
+    all_traces : ndarray of shape (n_all,)
         Traces of the matrices.
     means : ndarray of shape (n_all,), optional
         Those of `Residual`, where the factors leave one; None where they leave none.
     chosen : ndarray of shape (n_kernels,), optional
         The kernels of this stack; all when left out.
+    landmarks : BlockedLandmarks, optional
+        What the factors were made of.
     """
 
     blocks: RowBlocks
     offsets: Indices
-    traces: Array
+    all_traces: Array
     means: Array | None = None
     chosen: Indices | None = None
+    landmarks: "BlockedLandmarks | None" = None
     _latest: list[Array] = field(default_factory=list)
 
     @property
-    def kernels(self) -> Indices:
+    def numbers(self) -> Indices:
         """Return the numbers of the kernels in the blocks."""
         return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return self.kernels.size, self.blocks.n_rows, self.blocks.n_rows
+        return self.numbers.size, self.blocks.n_rows, self.blocks.n_rows
 
     @property
     def ranks(self) -> Indices:
         """Return the number of columns of every factor, shape (n_kernels,)."""
-        return np.diff(self.offsets)[self.kernels]
+        return np.diff(self.offsets)[self.numbers]
 
     @cached_property
     def places(self) -> Indices:
@@ -71,7 +80,7 @@ class BlockedStack:
     @cached_property
     def parts(self) -> list[slice]:
         """Return the columns of every kernel in the blocks."""
-        starts, ends = self.offsets[self.kernels], self.offsets[self.kernels + 1]
+        starts, ends = self.offsets[self.numbers], self.offsets[self.numbers + 1]
         return [
             slice(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
@@ -102,7 +111,7 @@ class BlockedStack:
         ----------
         coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
             A vector, or some, for each kernel; or these products themselves, as an
-            array of another length (`multikernel.gram.expansions`).
+            array of another length (`expansion_length`).
 
         Returns
         -------
@@ -113,7 +122,7 @@ class BlockedStack:
         return self.factors.inner_of_each(coefs, self._own_parts)
 
     @property
-    def length(self) -> int:
+    def expansion_length(self) -> int:
         """Return the largest rank of all kernels, or more: never n_samples."""
         largest = int(np.diff(self.offsets).max())
         return largest + (largest == self.blocks.n_rows)
@@ -138,12 +147,12 @@ class BlockedStack:
             FactorBlock.forms,
             self.blocks.split(v),
             columns=self.columns_of_all,
-            kernels=self.kernels,
+            kernels=self.numbers,
         )
         squares = first**2 if v.ndim == 1 else np.sum(first**2, axis=1)
         forms = np.add.reduceat(squares, self.places[:-1])
         if self.means is not None:
-            sums += float(np.linalg.norm(total)) * self.means[self.kernels]
+            sums += float(np.linalg.norm(total)) * self.means[self.numbers]
         self._latest[:] = [v.copy(), forms, sums**2]
         return self._latest[1], self._latest[2]
 
@@ -179,9 +188,9 @@ class BlockedStack:
 
     def take(self, kernels: Indices) -> "BlockedStack":
         """Return the stack of the chosen kernels, a view."""
-        return replace(self, chosen=self.kernels[kernels], _latest=[])
+        return replace(self, chosen=self.numbers[kernels], _latest=[])
 
-    def restrict(self, rows: Indices, cols: Indices) -> GramStack:
+    def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, whose factors are copied here.
 
         Raises
@@ -189,27 +198,130 @@ class BlockedStack:
         StackTooLargeError
             If they would not fit into half of the memory that is free here.
         """
-        rows, cols = np.asarray(rows), np.asarray(cols)
-        needed = 8 * (rows.size + cols.size) * self.factors.shape[1]
-        limit = byte_limit(None)
+        samples = np.asarray(samples)
+        needed, limit = 8 * samples.size * self.factors.shape[1], byte_limit(None)
         if needed > limit:
             raise StackTooLargeError(
-                f"The factors of {rows.size} and {cols.size} samples take "
-                f"{readable_bytes(needed)} on one machine, which has room for "
-                f"{readable_bytes(limit)}: take fewer samples."
+                f"The factors of {samples.size} samples take {readable_bytes(needed)} "
+                f"on one machine, which has room for {readable_bytes(limit)}: take "
+                "fewer samples."
             )
-        left = self.factors.rows(rows)
-        if not np.array_equal(rows, cols):
-            return LowRankStack(left, self.factors.rows(cols), self.places)
         residual = None
         if self.means is not None:
-            roots = self.blocks.rows(FactorBlock.root_rows, rows).T[self.kernels]
-            residual = Residual(roots, self.means[self.kernels])
-        return LowRankStack(left, left, self.places, residual)
+            roots = self.blocks.rows(FactorBlock.root_rows, samples).T[self.numbers]
+            residual = Residual(roots, self.means[self.numbers])
+        return LowRankStack(self.factors.rows(samples), self.places, residual)
+
+    def traces(self) -> Array:
+        """Return the trace of every matrix, shape (n_kernels,)."""
+        return self.all_traces[self.numbers]
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the factors may leave; see `GramStack.residual_bounds`."""
+        if self.means is None:
+            return np.zeros(self.shape[0])
+        return np.array(self.forms_and_bounds(v)[1])
+
+    def own_expansions(self, coefs: Array) -> Array:
+        """Return functions by their coordinates; see `GramStack.own_expansions`."""
+        return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
+
+    def term_products(self, coefs: Array) -> "BlockedTerms":
+        """Multiply every kernel by a vector of its own; see `GramStack`."""
+        given = coefs.shape[1] != self.shape[1]
+        return BlockedTerms(self, self.coordinates(coefs), given)
+
+    def term_covariances(
+        self, kernels: Indices, coefs: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return squares and covariances without the values of every term."""
+        if not kernels.size:
+            return super().term_covariances(kernels, coefs, weights)
+        chosen = self.take(kernels)
+        u, starts = chosen.coordinates(coefs), chosen.places[:-1]
+        f = chosen.factors.times(u)
+        centred = weights[:, None] * (f - weights @ f / weights.sum())
+        squares = np.add.reduceat(u**2, starts)
+        products = np.add.reduceat(u * chosen.factors.inner(centred), starts)
+        return squares.T, products.T
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        v = np.zeros((self.shape[1], *values.shape[1:]))
+        v[support] = values
+        return self.matvec(v)
+
+    def tall_form(self) -> tuple[TallMatrix, Indices]:
+        """Return the factors as one tall matrix, and where each begins."""
+        return self.factors, self.places
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "BlockedStack | None":
+        """Return factors with more landmarks; see `GramStack.refine`."""
+        from multikernel.gram.blocked.build import refine_blocked
+
+        finer = refine_blocked(self, refinement.dual, refinement.goals, max_bytes)
+        return finer if np.any(finer.ranks > self.ranks) else None
 
 
 @dataclass(frozen=True, eq=False)
-class BlockedMatrix:
+class BlockedTerms:
+    """What images of kernels' own vectors say, by their coordinates: `TermProducts`.
+
+    Parameters
+    ----------
+    stack : BlockedStack
+        The kernels.
+    coordinates : ndarray of shape (total_rank[, n_outputs])
+        Z_m^T c_m, one after another.
+    given : bool
+        Whether these are what the vectors are given by. Then norms are theirs to the
+        last digit, whatever the kernels: as if kernels had a trace of one.
+    """
+
+    stack: "BlockedStack"
+    coordinates: Array
+    given: bool
+
+    def _split(self) -> list[Array]:
+        return np.split(self.coordinates, self.stack.places[1:-1])
+
+    @property
+    def forms(self) -> Array:
+        """Return the squared lengths of the coordinates."""
+        return np.array([np.vdot(u, u) for u in self._split()])
+
+    @property
+    def lengths(self) -> Array:
+        """Return the squared lengths of the images, or of the coordinates if given."""
+        if self.given:
+            return self.forms
+        pairs = zip(self._split(), self.stack.own_products, strict=True)
+        return np.array([np.vdot(u, G @ u) for u, G in pairs])
+
+    @property
+    def traces(self) -> Array:
+        """Return the traces of the kernels."""
+        return np.ones(self.stack.shape[0]) if self.given else self.stack.traces()
+
+    def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
+        """Return sums over the kernels in use, both in one round trip."""
+        stack = self.stack
+        each = np.repeat(used, stack.ranks)
+        both = stack.blocks.joined(
+            FactorBlock.sums,
+            u=self.coordinates[each],
+            units=units[used],
+            columns=stack.columns_of_all[each],
+            parts=[stack.parts[m] for m in np.flatnonzero(used)],
+        )
+        total = both[:, :-1]
+        return (total[:, 0] if self.coordinates.ndim == 1 else total), both[:, -1]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedMatrix(GramMatrix):
     """A weighted sum of such kernels, never formed.
 
     Parameters
@@ -261,11 +373,6 @@ class BlockedMatrix:
 
         By the Woodbury identity, as `LowRankMatrix.solve`; a matrix whose rank is not
         below n is made here.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not positive definite.
         """
         Z, weights = self._used
         n, rank = self.shape[0], weights.size

@@ -24,8 +24,12 @@ class VisitedStack(Protocol):
         """Return every diagonal, shape (n_kernels, n_rows)."""
         ...
 
-    def restrict(self, rows: Indices, cols: Indices) -> "VisitedStack":
-        """Return the stack on the chosen samples."""
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are computed where so many are wanted."""
+        ...
+
+    def between(self, rows: Indices, cols: Indices) -> "VisitedStack":
+        """Return the matrices between some samples and others."""
         ...
 
     def visit_blocks(self, visit: Visit) -> None:

@@ -1,7 +1,7 @@
 """A weighted sum of Gram matrices that are recomputed when needed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 from scipy.sparse.linalg import LinearOperator, cg
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix
 from multikernel.gram.lazy.blocks import VisitedStack
 
 SOLVE_TOLERANCE = 1e-12
@@ -16,7 +17,7 @@ SOLVE_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class LazyMatrix:
+class LazyMatrix(GramMatrix):
     """The sum of weights[m] K_m over a lazy stack, never held.
 
     Parameters
@@ -25,10 +26,13 @@ class LazyMatrix:
         The matrices.
     weights : ndarray of shape (n_kernels,)
         Their weights.
+    note : callable, optional
+        Told how many entries are computed, every time.
     """
 
     stack: VisitedStack
     weights: Array
+    note: Callable[[float], None] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -49,8 +53,8 @@ class LazyMatrix:
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
-        part = self.stack.restrict(np.arange(self.shape[0]), indices)
-        return LazyMatrix(part, self.weights).compute()
+        part = self.stack.between(np.arange(self.shape[0]), indices)
+        return replace(self, stack=part).compute()
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
@@ -63,19 +67,6 @@ class LazyMatrix:
 
         They are preconditioned by the diagonal, and run to a relative residual of
         1e-12; every step computes all kernels once.
-
-        Parameters
-        ----------
-        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Right-hand side.
-        shift : ndarray of shape (n_samples,)
-            Non-negative diagonal.
-        low_rank : ndarray of shape (n_samples, rank), optional
-            The factor U.
-
-        Returns
-        -------
-        x : ndarray of the shape of `rhs`
 
         Raises
         ------
@@ -115,6 +106,9 @@ class LazyMatrix:
     def _visit_sums(self, image: Callable[[Array], Array], total: Array) -> None:
         """Add the images of the sum's rows, computed block by block."""
         lock = Lock()
+        if self.note is not None:
+            n_kernels, n_rows, n_cols = self.stack.shape
+            self.note(float(n_kernels) * n_rows * self.stack.row_length(n_cols))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
             part = image(np.tensordot(self.weights[kernels], block, axes=1))

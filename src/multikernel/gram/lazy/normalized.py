@@ -20,7 +20,7 @@ from multikernel.gram.normalization import Normalization
 
 
 @dataclass(frozen=True, eq=False)
-class NormalizedStack:
+class NormalizedStack(GramStack):
     """A lazy stack whose blocks go through the steps of a normalisation.
 
     A step may need whole rows, so that all training columns are computed even where
@@ -64,7 +64,7 @@ class NormalizedStack:
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, held if it is small enough."""
         support = np.flatnonzero(weights)
-        matrix = LazyMatrix(self._part(support), weights[support])
+        matrix = LazyMatrix(self.once(support), weights[support])
         if 8 * self.shape[1] * self.shape[2] > self.stack.dense_bytes:
             return matrix
         return DenseMatrix(matrix.compute())
@@ -72,7 +72,7 @@ class NormalizedStack:
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
         everything = np.arange(self.shape[1])
-        return visited_array(self.restrict(everything, indices))
+        return visited_array(self.between(everything, indices))
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
@@ -85,14 +85,32 @@ class NormalizedStack:
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, in memory if it is small enough."""
-        part = self._part(np.arange(self.shape[0])[kernels])
+        part = self.once(np.arange(self.shape[0])[kernels])
         n_kernels, n_rows, n_cols = part.shape
         if 8 * n_kernels * n_rows * n_cols > self.stack.dense_bytes:
             return part
         return DenseStack(visited_array(part))
 
-    def restrict(self, rows: Indices, cols: Indices) -> "NormalizedStack":
+    def restrict(self, samples: Indices) -> "NormalizedStack":
         """Return the stack on the chosen samples."""
+        return self.between(samples, samples)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.between(np.arange(self.shape[1]), support).matvec(values)
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        support = np.flatnonzero(weights)
+        part = self.once(support).between(rows, np.arange(self.shape[2]))
+        return LazyMatrix(part, weights[support]).compute()
+
+    def row_length(self, wanted: int) -> int:
+        """Return the number of training samples: steps may need whole rows."""
+        return self.stack.shape[2]
+
+    def between(self, rows: Indices, cols: Indices) -> "NormalizedStack":
+        """Return the matrices between some samples and others."""
         return NormalizedStack(
             self.stack, self.normalization, self.rows[rows], self.cols[cols]
         )
@@ -117,11 +135,11 @@ class NormalizedStack:
 
         LazyStack(self.stack.plan, samples).visit_blocks(normalize)
 
-    def _part(self, kernels: Indices) -> "NormalizedStack":
+    def once(self, kernels: Indices) -> "NormalizedStack":
         """Return the stack of some kernels, still lazy."""
         normalization = self.normalization.take(kernels)
         return NormalizedStack(
-            self.stack.part(kernels), normalization, self.rows, self.cols
+            self.stack.once(kernels), normalization, self.rows, self.cols
         )
 
     def _require_square(self, what: str) -> None:

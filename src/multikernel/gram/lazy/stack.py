@@ -35,7 +35,7 @@ DENSE_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
-class LazyStack:
+class LazyStack(GramStack):
     """Gram matrices that are never held: each pass computes them block by block.
 
     Blocks of a few kernels and rows go through all threads. Gaussian kernels on the
@@ -97,7 +97,7 @@ class LazyStack:
         """Return sum_m weights[m] K_m as one matrix, held if it is small enough."""
         support = np.flatnonzero(weights)
         matrix = LazyMatrix(
-            self.part(support), np.asarray(weights[support], dtype=np.float64)
+            self.once(support), np.asarray(weights[support], dtype=np.float64)
         )
         if 8 * self.shape[1] * self.shape[2] > self.dense_bytes:
             return matrix
@@ -124,18 +124,33 @@ class LazyStack:
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, in memory if it is small enough."""
-        chosen = self.part(np.arange(self.shape[0])[kernels])
+        chosen = self.once(np.arange(self.shape[0])[kernels])
         n_kernels, n_rows, n_cols = chosen.shape
         if 8 * n_kernels * n_rows * n_cols > self.dense_bytes:
             return chosen
         return DenseStack(chosen._compute(self.samples))
 
-    def part(self, kernels: Indices) -> "LazyStack":
+    def once(self, kernels: Indices) -> "LazyStack":
         """Return the stack of the chosen kernels, lazy whatever its size."""
-        return LazyStack(self.plan.take(kernels), self.samples, self.dense_bytes)
+        plan = self.plan.take(np.asarray(kernels))
+        return LazyStack(plan, self.samples, self.dense_bytes)
 
-    def restrict(self, rows: Indices, cols: Indices) -> "LazyStack":
+    def restrict(self, samples: Indices) -> "LazyStack":
         """Return the stack on the chosen samples."""
+        return self.between(samples, samples)
+
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        return self.between(np.arange(self.shape[1]), support).matvec(values)
+
+    def combined_rows(self, weights: Array, rows: Indices) -> Array:
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        support = np.flatnonzero(weights)
+        part = self.once(support).between(rows, np.arange(self.shape[2]))
+        return LazyMatrix(part, weights[support]).compute()
+
+    def between(self, rows: Indices, cols: Indices) -> "LazyStack":
+        """Return the matrices between some samples and others."""
         return LazyStack(self.plan, self.samples.restrict(rows, cols), self.dense_bytes)
 
     def visit_blocks(self, visit: Visit) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, is_dense
+from multikernel.gram.base import GramMatrix
 
 FLOAT_BYTES = 8
 FETCH = 8
@@ -56,7 +56,7 @@ def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
     Parameters
     ----------
     gram : GramMatrix
-        Square. A contiguous float64 `DenseGram` is read in place.
+        Square. A contiguous float64 array is read in place.
     cache_bytes : int
         Most bytes to hold beyond the matrix itself.
 
@@ -64,10 +64,9 @@ def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
     -------
     source : RowSource
     """
-    if is_dense(gram):
-        array = gram.array
-        if array.dtype == np.float64 and array.flags.c_contiguous:
-            return DenseRows(array, array, cache_bytes)
+    array = gram.array
+    if array is not None and array.dtype == np.float64 and array.flags.c_contiguous:
+        return DenseRows(array, array, cache_bytes)
     n = gram.shape[0]
     # Two rows at least, as a step reads two; memory is taken only as it is filled.
     size = int(np.clip(cache_bytes // FLOAT_BYTES, 2 * n, max(n, 2) * n))

@@ -15,7 +15,6 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.gram.chosen import resident_products
 from multikernel.gram.definite import ROUNDING
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
@@ -143,7 +142,7 @@ class _Race:
         run_blocks(lambda chunk: self._refine(chunk, level), chunks)
 
     def _refine(self, kernels: Indices, level: float) -> None:
-        multiply = resident_products(self.stack, kernels)
+        multiply = self.stack.resident_products(kernels)
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )

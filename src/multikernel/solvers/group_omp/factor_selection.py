@@ -24,7 +24,7 @@ class FactorSelector:
 
     def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
         self.stack, self.whitening, self.prepared = stack, whitening, 0.0
-        self.lengths = np.empty(stack.left.shape[1])
+        self.lengths = np.empty(stack.factors.shape[1])
         self.rotations: list[tuple[Indices, Array]] = []
         for rank in np.unique(stack.ranks):
             self._diagonalize(int(rank))
@@ -36,7 +36,7 @@ class FactorSelector:
         step = max(1, 2**20 // (n_samples * rank))
         for start in range(0, first.size, step):
             columns = first[start : start + step, None] + np.arange(rank)
-            part = self.stack.left[:, columns.ravel()].T
+            part = self.stack.factors[:, columns.ravel()].T
             part = self.whitening.project(np.array(self.whitening.scaled(part)))
             if rank == 1:
                 self.lengths[columns[:, 0]] = np.einsum("kn,kn->k", part, part)
@@ -48,7 +48,7 @@ class FactorSelector:
 
     def best(self, query: Query) -> Choice:
         """Return the best candidate of every group."""
-        products = self.whitening.scaled(query.rows) @ self.stack.left
+        products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
             rotated = axes @ products.T[columns]
             products.T[columns] = rotated

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from multikernel._typing import Array
 from multikernel.certificates import constant_model
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.gram.factors import low_rank_form
-from multikernel.gram.low_rank import LowRankStack
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
-from multikernel.solvers.group_omp.improvement import Query
+from multikernel.solvers.group_omp.bound_selection import BoundSelector
+from multikernel.solvers.group_omp.factor_selection import FactorSelector
+from multikernel.solvers.group_omp.improvement import Query, Selector
 from multikernel.solvers.group_omp.path import GreedyPath
 from multikernel.solvers.group_omp.refit import refit_for
-from multikernel.solvers.group_omp.selection import selector_for
 from multikernel.solvers.group_omp.whitening import Whitening, whitening
 from multikernel.solvers.path import with_alpha
 from multikernel.solvers.recorder import metered
@@ -67,13 +66,13 @@ class GroupOMP:
         alpha and the steps before were.
     machine : KernelMachine, optional
         The learner of the refits; the one that `machine_for` gives for the loss by
-        default. Ridge fits on a `LowRankStack` are updated without one.
+        default. Ridge fits on factors are updated without one.
 
     Notes
     -----
     One selection costs about two products with every Gram matrix: Lanczos bounds on
     I_j need one for most kernels, and only kernels that can still win get more. A
-    kernel of rank r costs O(n r) where the stack is a `LowRankStack`.
+    kernel of rank r costs O(n r) where the stack is of factors.
 
     References
     ----------
@@ -217,11 +216,13 @@ class GroupOMP:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        factors = low_rank_form(problem.gram)
-        if factors is not None:
+        factors, geometry = problem.gram.low_rank_form(), whitening(problem)
+        selector: Selector
+        if factors is None:
+            selector = BoundSelector(problem.gram, geometry)
+        else:
             problem = replace(problem, gram=factors)
-        geometry = whitening(problem)
-        selector = selector_for(problem.gram, geometry)
+            selector = FactorSelector(factors, geometry)
         # What is read once for all paths is booked in equal parts.
         share = selector.prepared / max(len(alphas), 1)
         all_paths = [
@@ -293,7 +294,7 @@ class _Growth:
         self.problem, self.geometry = problem, geometry
         watched, self.recorder = metered(problem, callback)
         # Factors are read by refits for what is new of them only.
-        by_factors = isinstance(problem.gram, LowRankStack)
+        by_factors = problem.gram.low_rank_form() is not None
         machine = solver._machine(problem)
         self.refit = refit_for(problem if by_factors else watched, machine)
         self.n_outputs = problem.y.size // problem.y.shape[0]

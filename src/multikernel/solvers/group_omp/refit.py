@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.certificates.forms import TINY
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.gram.base import GramMatrix, is_dense
+from multikernel.gram.base import GramMatrix
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.losses.base import Loss
@@ -72,8 +72,9 @@ def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
     -------
     refit : Refit
     """
-    if isinstance(problem.gram, LowRankStack) and is_squared(problem.loss):
-        return FactorRefit(problem, problem.gram)
+    factors = problem.gram.low_rank_form()
+    if factors is not None and is_squared(problem.loss):
+        return FactorRefit(problem, factors)
     return MachineRefit(problem, machine)
 
 
@@ -159,7 +160,7 @@ class MachineRefit:
         only = np.zeros(self.weights.size)
         only[kernel] = self.weights[kernel] = 1.0
         new = self.problem.gram.combine(only)
-        if is_dense(self.total) and is_dense(new):
+        if self.total.array is not None and new.array is not None:
             self.total = DenseMatrix(self.total.array + new.array)
         else:
             self.total = self.problem.gram.combine(self.weights)
@@ -214,7 +215,7 @@ class FactorRefit:
     def _border(self, kernel: int) -> None:
         """Append the rows of one kernel to the factors and to their Cholesky factor."""
         part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
-        raw = np.array(self.geometry.scaled(self.stack.left[:, part].T))
+        raw = np.array(self.geometry.scaled(self.stack.factors[:, part].T))
         new = self.geometry.project(raw.copy())
         size, rank = self.forward.shape[0], new.shape[0]
         self._reserve(size + rank)

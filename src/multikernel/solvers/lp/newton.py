@@ -8,7 +8,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.gram.base import GramMatrix
-from multikernel.gram.updated import add_low_rank
 from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
@@ -348,7 +347,7 @@ class _Search:
         matrix: GramMatrix = problem.gram.combine(weights / alpha)
         if ball is not None:
             factor = ball.curvature_factor(point.images, point.forms, weights)
-            matrix = add_low_rank(matrix, factor / np.sqrt(alpha))
+            matrix = matrix.plus(factor / np.sqrt(alpha))
         f = point.decision_values(weights / alpha)
         b = tracker.model.intercept
         start = MachineFit(point.rho, b, f + b, np.nan, 0, False)

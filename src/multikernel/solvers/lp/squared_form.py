@@ -243,8 +243,7 @@ class _Search:
         self._offer(found, self.strength)
         alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())
         misfit = (alpha * total - self.strength) ** 2 / (2.0 * alpha)
-        gap = found.duality_gap if found.factor_gap is None else found.factor_gap
-        wrong = gap * abs(found.objective)
+        wrong = found.duality_gap * abs(found.objective)
         solved = wrong <= max(misfit, tol * abs(found.objective))
         if solved or found.status is Status.STALLED:
             self.strengths.note(self.strength, total)
@@ -276,8 +275,7 @@ class _Search:
         )
         incumbent.offer(model)
         # No dual norm exceeds the strength.
-        rho = found.dual if found.factor_dual is None else found.factor_dual
-        incumbent.offer_dual(rho, np.full(found.norms.size, strength**2))
+        incumbent.offer_dual(found.dual, np.full(found.norms.size, strength**2))
         side = penalty.alpha * total >= strength
         self.sides[side] = model, losses
         if len(self.sides) == 2:

@@ -4,7 +4,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts, primal_value
-from multikernel.gram.products import asked_once
 from multikernel.problem import Problem
 from multikernel.solvers.incumbent import Incumbent, Model
 
@@ -46,7 +45,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     if len(coefs) < active.size:
         coefs = np.broadcast_to(coefs, (active.size, *coefs.shape[1:]))
     scales = norms.reshape((-1,) + (1,) * (coefs.ndim - 1))
-    unit = asked_once(problem.gram, active).block_matvec(coefs / scales)
+    unit = problem.gram.once(active).block_matvec(coefs / scales)
     rows = unit.reshape(active.size, -1)
     models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.

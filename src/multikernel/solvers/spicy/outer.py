@@ -9,9 +9,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, project_dual
 from multikernel.gram.base import GramStack
-from multikernel.gram.expansions import expansion_length, own_expansions
-from multikernel.gram.part import viewed
-from multikernel.gram.products import held_numbers
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import is_coupled
 from multikernel.losses.base import SmoothConjugateLoss
@@ -65,7 +62,7 @@ class WorkingSet:
     @cached_property
     def numbers(self) -> Array:
         """Return how many numbers every kernel is in memory, shape (n_kernels,)."""
-        return held_numbers(self.problem.gram)
+        return self.problem.gram.held_numbers()
 
     def start(self, init: Solution | None) -> None:
         """Begin at the best constant model, or at a solution."""
@@ -76,7 +73,7 @@ class WorkingSet:
         else:
             self.rho = init.dual
             part = self._part(init.active)
-            self._certify(init.active, own_expansions(part, init.coefs))
+            self._certify(init.active, part.own_expansions(init.coefs))
 
     def follow(self, last: "WorkingSet") -> None:
         """Begin where the search for another regulariser has ended."""
@@ -98,7 +95,7 @@ class WorkingSet:
 
     def _zeros(self, n_kernels: int) -> Array:
         """Return expansions of so many functions that are zero."""
-        length = expansion_length(self.problem.gram)
+        length = self.problem.gram.expansion_length
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     @property
@@ -173,7 +170,7 @@ class WorkingSet:
         """Return the stack of some kernels, the one at hand if it is of the same."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that never two of them are held
-            self._held = kernels, viewed(self.problem.gram, kernels)
+            self._held = kernels, self.problem.gram.view(kernels)
         return self._held[1]
 
     def _inside(self) -> Array:

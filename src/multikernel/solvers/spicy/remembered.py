@@ -5,7 +5,6 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
-from multikernel.gram.products import traces
 
 
 class Span:
@@ -25,7 +24,7 @@ class Span:
         self._basis = np.empty((capacity, n_samples))
         self._images = np.empty((capacity, n_kernels, n_samples))
         self._inner = np.empty((n_kernels, capacity, capacity))
-        self._traces = traces(gram)
+        self._traces = gram.traces()
         self.spare = self._traces.copy()  # traces on the complement
 
     def split(self, v: Array) -> tuple[Array, Array]:

@@ -26,11 +26,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
-from multikernel.gram.products import (
-    asked_once,
-    held_numbers,
-    images_of_sparse,
-)
 from multikernel.problem import Problem
 from multikernel.solvers.spicy.remembered import Span
 from multikernel.solvers.spicy.tuning import (
@@ -67,7 +62,7 @@ class DualNorms:
         n_kernels, n_samples, _ = self.gram.shape
         image = 8 * n_kernels * n_samples
         # Thin factors leave no room: a pass over them reads little more than images.
-        room = min(MAX_BYTES, SHARE * 8 * float(held_numbers(self.gram).sum()))
+        room = min(MAX_BYTES, SHARE * 8 * float(self.gram.held_numbers().sum()))
         capacity = min(int(room // max(image, 1)), n_samples, MOST)
         # With fewer the bounds are too loose to earn their extra arithmetic.
         screens = capacity >= LEAST and not self.several
@@ -116,7 +111,7 @@ class DualNorms:
         # After a whole pass this removes rounding only, so it is left to the few
         # kernels that decide a late certificate.
         if 0 < doubtful.size <= SUBSET * forms.size:
-            exact = asked_once(self.gram, doubtful).quadratic_forms(rho)
+            exact = self.gram.once(doubtful).quadratic_forms(rho)
             if exact.min() < 0.0:
                 check_forms(self.gram.take(doubtful), exact, rho, doubtful)
             forms[doubtful] = exact
@@ -155,7 +150,7 @@ class DualNorms:
         size = float(np.linalg.norm(rest))
         if size <= DEPENDENT * float(np.linalg.norm(change)):
             return
-        images = images_of_sparse(self.gram, entries, change[entries])
+        images = self.gram.sparse_matvec(entries, change[entries])
         span.append(rest / size, (images - span.images_of(coordinates)) / size)
         self._last = self._last + change
 

@@ -21,11 +21,7 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramMatrix, GramStack
-from multikernel.gram.dense import DenseMatrix
-from multikernel.gram.expansions import expansion_length, padded, unpadded
-from multikernel.gram.factors import tall_form
-from multikernel.gram.metered import MeteredStack
-from multikernel.gram.products import combined_rows, images_of_sparse
+from multikernel.gram.expansions import padded, unpadded
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root, solve_shifted
 from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import gathered, weighted_gram
@@ -100,7 +96,7 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
     spaces : KernelSpaces
         By ranks where the stack holds factors.
     """
-    factors = tall_form(gram.stack if isinstance(gram, MeteredStack) else gram)
+    factors = gram.tall_form()
     return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
 
 
@@ -121,7 +117,7 @@ class ImageSpaces:
         if v.ndim == 1:
             entries = np.flatnonzero(v)
             if entries.size <= FEW_IN_STEP * v.size:
-                return images_of_sparse(self.gram, entries, v[entries])
+                return self.gram.sparse_matvec(entries, v[entries])
         return self.gram.matvec(v)
 
     def images_of_each(self, coefs: Array) -> Array:
@@ -190,14 +186,14 @@ class SummedHessian:
 
     def root(self, shift: Array) -> ShiftedRoot | None:
         """Return a root of H + diag(shift) where the sum is held as an array."""
-        matrix = self._matrix
-        if isinstance(matrix, DenseMatrix) and bool(np.all(shift > 0.0)):
-            return shifted_root(matrix.array, shift)
-        return None
+        array = self._matrix.array
+        if array is None or not np.all(shift > 0.0):
+            return None
+        return shifted_root(array, shift)
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
-        rows = combined_rows(self.gram, self.weights, indices)
+        rows = self.gram.combined_rows(self.weights, indices)
         if self.low_rank is not None:
             rows += self.low_rank[indices] @ self.low_rank.T
         return rows
@@ -214,7 +210,7 @@ class FactorSpaces:
     Parameters
     ----------
     gram : GramStack
-        The kernels; if it is metered it counts what is read.
+        The kernels; it is told what is read.
     Z : TallMatrix
         Their factors, side by side.
     offsets : ndarray of shape (n_kernels + 1,)
@@ -251,7 +247,7 @@ class FactorSpaces:
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
         """Return the sums, or the images where functions are given by these."""
-        length = expansion_length(self.gram)
+        length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
         return padded(images, self._ranks, length)
@@ -288,10 +284,9 @@ class FactorSpaces:
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
         """Count a product with some kernels, of which Z^T v is the dear half."""
-        if isinstance(self.gram, MeteredStack):
-            n_kernels, n_samples, _ = self.gram.shape
-            kernels = n_kernels if kernels is None else kernels
-            self.gram.count(kernels, n_samples, vectors)
+        n_kernels, n_samples, _ = self.gram.shape
+        kernels = n_kernels if kernels is None else kernels
+        self.gram.count(kernels, n_samples, vectors)
 
     def _sums(self, values: Array) -> Array:
         return np.asarray(np.add.reduceat(values, self.offsets[:-1]))

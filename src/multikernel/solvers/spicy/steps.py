@@ -43,8 +43,13 @@ class StepByStep:
         search = self._at(regularizer)
         if search.incumbent.gap > tol:
             search.step(tol)
-        status = search.incumbent.status(tol, sys.maxsize)
-        return search.incumbent.solution(status or Status.MAX_ITER)
+        incumbent = search.incumbent
+        status = incumbent.status(tol, sys.maxsize)
+        solution = incumbent.solution(status or Status.MAX_ITER)
+        own = incumbent.over_factors
+        if own is incumbent.certificate:
+            return solution
+        return replace(solution, dual=own.dual, duality_gap=incumbent.gap)
 
     def _at(self, regularizer: BlockRegularizer) -> WorkingSet:
         """Return the search for a regulariser, which follows the one before it."""
