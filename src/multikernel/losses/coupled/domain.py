@@ -20,10 +20,11 @@ LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
 """Of the samples, as if free in every class: Newton's step, and what is tried where it
 does not lead up. With the last one the step always does, as it is a gradient's."""
 
-_Point = tuple[Array, Array, float]
-"""A shift, the projection of what it leads to, and the distance."""
+_Point = tuple[Array, Array, Mask]
+"""A shift, the projection of what it leads to, and where that is inside the domain."""
 
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)
+ROUNDING = 4.0 * EPS
 """An excess below this share of the sum of absolute values is left at the end."""
 
 
@@ -46,20 +47,18 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Ar
     projected : ndarray of shape (n_samples, n_classes)
     """
 
-    def project(candidate: Array) -> Array:
-        return -loss.project_rows(y, -candidate)
+    def shifted(shift: Array) -> _Point:
+        projected = -loss.project_rows(y, shift - rho)
+        return shift, projected, loss.support(y, -projected)
 
-    shift, projected = np.zeros(y.shape[1]), project(rho)
-    if not centre:
-        return projected
-    point: _Point = shift, projected, _distance(rho, shift, projected)
-    for _ in range(MOST_STEPS):
+    least = EPS * float(np.abs(rho).max())
+    point = shifted(np.zeros(y.shape[1]))
+    for _ in range(MOST_STEPS if centre else 0):
         excess = point[1].sum(axis=0)
         if np.abs(excess).sum() <= ROUNDING * np.abs(point[1]).sum():
             break
-        free = loss.support(y, -point[1])
-        steps = (_step(free, excess, loose) for loose in LOOSE)
-        tried = (_ascent(project, rho, point, step) for step in steps)
+        steps = (_step(point[2], excess, loose) for loose in LOOSE)
+        tried = (_ascent(shifted, point, step, least) for step in steps)
         found = next((each for each in tried if each is not None), None)
         if found is None:
             break
@@ -79,28 +78,27 @@ def centre_of_simplices(loss: CoupledLoss, y: Array, centre: bool) -> Array:
     return np.asarray(masses[:, None] * (y - shares))
 
 
-def _distance(rho: Array, shift: Array, projected: Array) -> float:
-    """Return the concave function of the shift, whose slope is the excess."""
-    away = projected - rho
-    return float(0.5 * np.sum(away**2) + shift @ projected.sum(axis=0))
-
-
 def _ascent(
-    project: Callable[[Array], Array], rho: Array, last: _Point, step: Array
+    shifted: Callable[[Array], _Point], last: _Point, step: Array, least: float
 ) -> _Point | None:
-    """Return the shift to which a halved step leads up, and its point; None if none."""
-    shift, projected, distance = last
+    """Return the point that a halved step leads up to; None if there is none.
+
+    Values of the concave function have no digits left where the candidate is far away,
+    and its slopes have. Up to a point where it still rises, all of the way led up, and
+    at least half of what the line has to give is gained. Between points with the same
+    support it is quadratic, and a step that takes off half of the excess leads up.
+    Shorter steps than `least` drown in the rounding of the candidate.
+    """
+    shift, projected, free = last
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):
-        new = shift + length * step
-        moved = project(rho - new)
-        value = _distance(rho, new, moved)
-        # Near the end values have no digits left, and the excess decides.
-        gained = value - distance
-        flat = abs(gained) <= 1e-12 * (abs(value) + abs(distance))
-        closer = np.abs(moved.sum(axis=0)).sum() < 0.5 * np.abs(excess).sum()
-        if gained > 1e-4 * length * float(step @ excess) or (flat and closer):
-            return new, moved, value
+        point = shifted(shift + length * step)
+        after = point[1].sum(axis=0)
+        closer = np.abs(after).sum() < 0.5 * np.abs(excess).sum()
+        same = closer and np.array_equal(point[2], free)
+        moves = length * np.abs(step).max() > least
+        if same or (moves and float(step @ after) >= 0.0):
+            return point
         length *= 0.5
     return None
 
