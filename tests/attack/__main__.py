@@ -97,12 +97,24 @@ def shapes(n, seed):
     return run_trials("attack.hostile_shapes:run_one", range(seed, seed + n))
 
 
+def ufo(n, seed):
+    """Random problems of UFO-MKL."""
+    return run_trials("attack.ufo:run_one", range(seed, seed + n))
+
+
+def searches(n, seed):
+    """Paths against single fits, folds against fits by hand."""
+    return run_trials("attack.searches:run_one", range(seed, seed + n))
+
+
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "inputs": (inputs, 20_000, "mutated inputs"),
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
     "shapes": (shapes, 4000, "model files with other shapes"),
+    "ufo": (ufo, 2000, "problems of UFO-MKL"),
+    "searches": (searches, 1000, "paths and folds"),
 }
 
 

@@ -64,6 +64,13 @@ def test_mutated_inputs():
     assert outcome.trials == 200
 
 
+@pytest.mark.parametrize(("attack", "n"), [("ufo", 60), ("searches", 6)])
+def test_rivals_and_searches(attack, n):
+    outcome = share(f"attack.{attack}:run_one", 10_000, n)
+    assert outcome.findings == []
+    assert outcome.trials == n
+
+
 @pytest.mark.slow
 def test_more_hostile_problems():
     assert share("attack.problems:run_one", 30_000, 1500).findings == []
