@@ -125,6 +125,7 @@ UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
 FOLDER = InstanceOf((str, os.PathLike, NoneType), "a path or None")
+BYTES = AnyOf((Number(0), NOTHING))
 PRECISION = OneOf(("float64", "float32"))
 LONGEST = 300
 """Characters of a wrong value that a message shows."""
@@ -171,16 +172,55 @@ def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
     """
     expected = check(value)
     if expected is not None:
-        raise ValueError(f"{owner}: {name} must be {expected}, got {_shown(value)}.")
+        raise ValueError(f"{owner}: {name} must be {expected}, got {shown(value)}.")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Return what a message shows of a value: its beginning, if it is long."""
     try:
         text = repr(value)
     except ValueError:  # Python does not write integers of over 4300 digits
         return f"a huge {type(value).__name__}"
+    if "\n" in text:  # of arrays, which are written over several lines
+        text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def check_table(owner: str, X: object) -> Array:
+    """Return samples as a float64 array, without a copy where they are one.
+
+    Parameters
+    ----------
+    owner : str
+        The function that takes them.
+    X : array-like of shape (n_samples, n_features)
+        The samples.
+
+    Returns
+    -------
+    table : ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        If they are no table of real numbers, or an empty one.
+    """
+    try:
+        given = np.asarray(X)
+        if given.dtype.kind not in "biufO":
+            raise TypeError("other numbers, or none")
+        table = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{owner}: X must be an array of numbers of shape (n_samples, n_features), "
+            f"got {shown(X)}."
+        ) from error
+    if table.ndim != 2 or not table.size:
+        raise ValueError(
+            f"{owner}: X must have shape (n_samples, n_features), neither of them "
+            f"zero, got {table.shape}."
+        )
+    return table
 
 
 def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> None:
@@ -214,7 +254,7 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
             raise ValueError(
                 f"{owner}: {name} must be an array of numbers of {expected}, got "
-                f"{_shown(array)}."
+                f"{shown(array)}."
             )
         fits = array.ndim == len(axes)
         for axis, length in zip(axes, array.shape, strict=False):
@@ -251,7 +291,7 @@ def check_places(owner: str, name: str, places: object, size: int) -> None:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
             f"{owner}: {name} must be an array of whole numbers of shape (n,), got "
-            f"{_shown(places)}."
+            f"{shown(places)}."
         )
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < size:
         raise ValueError(
@@ -329,7 +369,7 @@ def _weight_numbers(sample_weight: object) -> Array:
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        first = _shown(given.ravel()[:1].tolist())
+        first = shown(given.ravel()[:1].tolist())
         raise ValueError(
             f"sample_weight must hold numbers that fit a float, got {first} first."
         ) from error

@@ -142,7 +142,7 @@ def test_rademacher_bound_is_equation_six():
     [
         ({"n_samples": 0}, "at least 1"),
         ({"n_kernels": 0}, "at least 1"),
-        ({"squared_norm": -1.0}, "not negative"),
+        ({"squared_norm": -1.0}, "of at least 0"),
         ({"largest_diagonal": np.inf}, "finite"),
         ({"delta": 1.0}, "delta"),
     ],

@@ -7,6 +7,15 @@ from typing import Literal
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import (
+    COUNT,
+    FLAG,
+    NON_NEGATIVE,
+    POSITIVE,
+    InstanceOf,
+    Number,
+    check_parameter,
+)
 from multikernel.gram.base import GramStack
 
 EPS = float(np.finfo(np.float64).eps)
@@ -139,8 +148,12 @@ def recovery_coefficient(
     mu = 1.30 (exact)
     array([2, 0])
     """
-    n_kernels = gram.shape[0]
-    _check(np.asarray(good), n_kernels, alpha)
+    owner = "recovery_coefficient"
+    check_parameter(owner, "gram", gram, InstanceOf(GramStack, "a GramStack"))
+    check_parameter(owner, "alpha", alpha, POSITIVE)
+    check_parameter(owner, "fit_intercept", fit_intercept, FLAG)
+    n_kernels, good = gram.shape[0], _as_places(good)
+    _check(good, n_kernels)
     inside = [_root(gram, int(m), alpha, fit_intercept) for m in good]
     total = sum(root @ root for root in inside)
     basis, inverse_roots = _pseudo_root(np.asarray(total))
@@ -160,8 +173,21 @@ def recovery_coefficient(
     return RecoveryCoefficient(value, lower, "upper bound", int(worst))
 
 
-def _check(good: Indices, n_kernels: int, alpha: float) -> None:
-    """Refuse a set of kernels that is none, or a ridge that is none."""
+def _as_places(good: object) -> Indices:
+    """Return numbers of kernels as an array."""
+    try:
+        places = np.asarray(good)
+    except ValueError:  # lists of different lengths
+        places = np.empty(0, dtype=object)
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        check_parameter(
+            "recovery_coefficient", "good", good, lambda _: "a list of whole numbers"
+        )
+    return places
+
+
+def _check(good: Indices, n_kernels: int) -> None:
+    """Refuse a set of kernels that is none."""
     if good.size == 0 or np.unique(good).size < good.size:
         raise ValueError(
             f"good must name at least one kernel, each once, got {good.tolist()}."
@@ -170,8 +196,6 @@ def _check(good: Indices, n_kernels: int, alpha: float) -> None:
         raise ValueError(
             f"good must be indices from 0 to {n_kernels - 1}, got {good.tolist()}."
         )
-    if not (math.isfinite(alpha) and alpha > 0.0):
-        raise ValueError(f"alpha must be positive and finite, got {alpha}.")
 
 
 def _root(gram: GramStack, m: int, alpha: float, fit_intercept: bool) -> Array:
@@ -303,19 +327,15 @@ def rademacher_bound(
     >>> [round(rademacher_bound(n, 4, **sizes), 3) for n in (10_000, 40_000)]
     [0.995, 0.498]
     """
-    if n_samples < 1 or n_kernels < 1:
-        raise ValueError(
-            f"Counts must be at least 1, got n_samples={n_samples} and "
-            f"n_kernels={n_kernels}."
-        )
-    sizes = (squared_norm, largest_diagonal, target_bound)
-    if not all(math.isfinite(size) and size >= 0.0 for size in sizes):
-        raise ValueError(
-            "squared_norm, largest_diagonal and target_bound must be finite and not "
-            f"negative, got {squared_norm}, {largest_diagonal} and {target_bound}."
-        )
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must be in (0, 1), got {delta}.")
+    owner = "rademacher_bound"
+    check_parameter(owner, "n_samples", n_samples, COUNT)
+    check_parameter(owner, "n_kernels", n_kernels, COUNT)
+    check_parameter(owner, "squared_norm", squared_norm, NON_NEGATIVE)
+    check_parameter(owner, "largest_diagonal", largest_diagonal, NON_NEGATIVE)
+    check_parameter(owner, "target_bound", target_bound, NON_NEGATIVE)
+    check_parameter(owner, "delta", delta, Number(0.0, 1.0, above=True))
+    if delta == 1.0:
+        raise ValueError(f"{owner}: delta must lie below 1, got 1.")
     reach = n_kernels * largest_diagonal * squared_norm
     largest_error = target_bound + math.sqrt(reach)
     confidence = math.sqrt(math.log(3.0 / delta) / (2.0 * n_samples))

@@ -5,6 +5,15 @@ from functools import partial
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import (
+    BYTES,
+    AnyOf,
+    InstanceOf,
+    OneOf,
+    check_parameter,
+    check_table,
+    check_weights,
+)
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.blocked.build import build_blocked
@@ -32,11 +41,14 @@ from multikernel.gram.normalization import (
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.written import map_kernels
-from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.base import KernelDictionary, check_dictionary
 from multikernel.linalg.threads import run_blocks
 
 STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank", "memmap")
 
+STORED = AnyOf(
+    (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))
+)
 
 COPIED_BYTES = 2**26
 """Parts of a stack are copied where all that is held stays below: BLAS is faster there.
@@ -107,14 +119,12 @@ def build_stack(
     array([[1., 1.],
            [0., 2.]])
     """
-    if not isinstance(storage, LowRank | MemoryMapped) and storage not in STORAGE:
-        raise ValueError(
-            f"storage must be one of {', '.join(map(repr, STORAGE))}, got {storage!r}."
-        )
+    check_parameter("build_stack", "storage", storage, STORED)
+    check_parameter("build_stack", "max_bytes", max_bytes, BYTES)
+    check_dictionary("build_stack", dictionary)
+    X = check_table("build_stack", X)
     n_kernels, n_samples = len(dictionary), X.shape[0]
-    if n_kernels == 0:
-        raise ValueError("A dictionary needs at least one kernel, got none.")
-    X = np.asarray(X, dtype=np.float64)
+    sample_weight = check_weights(sample_weight, n_samples)
     shape = n_kernels, n_samples, n_samples
     normalization = partial(
         empty_normalization, normalize, n_kernels, n_samples, sample_weight

@@ -136,10 +136,11 @@ class DenseStack(GramStack):
     _known: Array | None = field(init=False, repr=False, default=None)  # diagonals
 
     def __post_init__(self) -> None:
-        if self.array.ndim != 3:
+        if not isinstance(self.array, np.ndarray) or self.array.ndim != 3:
+            given = np.ndim(self.array) if isinstance(self.array, np.ndarray) else "no"
             raise ValueError(
                 "A DenseStack needs an array of shape (n_kernels, n_rows, n_cols), got "
-                f"{self.array.ndim} dimensions."
+                f"{given} dimensions."
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(

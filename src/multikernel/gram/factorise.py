@@ -3,10 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from types import NoneType
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import (
+    BYTES,
+    InstanceOf,
+    check_parameter,
+    check_table,
+    check_weights,
+)
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.choice import divides_centred
 from multikernel.gram.factors import kernel_features
@@ -22,8 +30,10 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
-from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.base import KernelDictionary, check_dictionary
 from multikernel.linalg.threads import run_blocks
+
+OPTIONS = InstanceOf((LowRank, NoneType), "a LowRank or None")
 
 
 def build_low_rank(
@@ -81,7 +91,12 @@ def build_low_rank(
     >>> built.stack.quadratic_forms(np.array([1.0, 1.0]))
     array([16.,  1.])
     """
+    check_parameter("build_low_rank", "options", options, OPTIONS)
+    check_parameter("build_low_rank", "max_bytes", max_bytes, BYTES)
+    check_dictionary("build_low_rank", dictionary)
+    X = check_table("build_low_rank", X)
     n_kernels, n_samples = len(dictionary), X.shape[0]
+    sample_weight = check_weights(sample_weight, n_samples)
     steps = check_steps(normalize)
     check_order(steps)
     normalization = empty_normalization(steps, n_kernels, n_samples, sample_weight)

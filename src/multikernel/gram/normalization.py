@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_shapes
+from multikernel._validation import check_shapes, shown
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.growth import inverse_roots
@@ -486,15 +486,15 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     """
     if normalize is None:
         return ()
-    if isinstance(normalize, str | Normalizer):
-        normalize = (normalize,)
-    steps = tuple(normalize)
+    several = isinstance(normalize, Sequence) and not isinstance(normalize, str)
+    steps: tuple[StepName, ...] = tuple(normalize) if several else (normalize,)  # type: ignore[arg-type, assignment]
     for step in steps:
-        if not (isinstance(step, Normalizer) or step in STEPS):
+        known = isinstance(step, str) and step in STEPS
+        if not (known or isinstance(step, Normalizer)):
             raise ValueError(
                 f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
                 "normaliser such as TailNormalizer(4), or a sequence of these, got "
-                f"{step!r}."
+                f"{shown(step)}."
             )
     return steps
 

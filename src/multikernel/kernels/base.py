@@ -1,6 +1,6 @@
 """Protocols of the kernels layer: a kernel, and a finite ordered family of kernels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -108,6 +108,35 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     starts = range(0, X.shape[0], DIAGONAL_ROWS)
     parts = [np.diagonal(kernel(X[i : i + DIAGONAL_ROWS])) for i in starts]
     return np.concatenate([np.empty(0), *parts])
+
+
+def check_dictionary(owner: str, dictionary: object) -> None:
+    """Raise unless an object is a dictionary of kernels.
+
+    Parameters
+    ----------
+    owner : str
+        The function that takes it.
+    dictionary : object
+        The object; of its kernels the first is looked at.
+
+    Raises
+    ------
+    TypeError
+        If it is none, or its first kernel is none.
+    ValueError
+        If it is empty.
+    """
+    if not isinstance(dictionary, KernelDictionary) or isinstance(
+        dictionary, Mapping | np.ndarray
+    ):
+        raise TypeError(
+            f"{owner}: dictionary must be a sequence of kernels, such as a "
+            f"ListDictionary, got {type(dictionary).__name__}."
+        )
+    if len(dictionary) == 0:
+        raise ValueError("A dictionary needs at least one kernel, got none.")
+    check_kernel(dictionary[0], f"{owner}: kernel 0 of the dictionary")
 
 
 def check_kernel(kernel: object, place: str) -> None:

@@ -8,6 +8,13 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from multikernel._typing import Array
+from multikernel._validation import (
+    COUNT,
+    POSITIVE,
+    check_parameter,
+    check_table,
+    check_weights,
+)
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel
@@ -32,6 +39,16 @@ SAMPLED_ROWS = 200
 
 ROUNDING = 1e-12
 """Share of a distance by which equal ones may differ."""
+
+
+def _widths(value: object) -> str | None:
+    """Say what multiples of a width are, unless these are some."""
+    right = isinstance(value, Sequence) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
+    if right and all(POSITIVE(multiple) is None for multiple in value):  # type: ignore[attr-defined]
+        return None
+    return "a sequence of positive numbers"
 
 
 def median_dictionary(
@@ -83,7 +100,11 @@ def median_dictionary(
     >>> kernel_names(median_dictionary(X, multiples=[1.0]))[1:]
     ['gaussian(sigma=1.71)', 'gaussian(sigma=1.5)[x0]', 'gaussian(sigma=1)[x1]']
     """
-    rows, weights, n_rows = distinct_rows(X, sample_weight)
+    owner = "median_dictionary"
+    check_parameter(owner, "multiples", multiples, _widths)
+    check_parameter(owner, "column_multiples", column_multiples, _widths)
+    check_parameter(owner, "max_kernels", max_kernels, COUNT)
+    rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
     together = _distances(rows, weights)
     kernels: list[Kernel] = [LinearKernel()]
     if together is not None:
@@ -135,8 +156,21 @@ def median_distance(X: Array, sample_weight: Array | None = None) -> float:
     >>> median_distance(np.array([[0.0], [1.0], [3.0], [3.0]]))
     2.0
     """
-    rows, weights, _ = distinct_rows(X, sample_weight)
+    rows, weights, _ = _checked_rows("median_distance", X, sample_weight)
     return median_between(rows, weights)
+
+
+def _checked_rows(
+    owner: str, X: object, sample_weight: object
+) -> tuple[Array, Array, int]:
+    """Return the different rows of samples, as `distinct_rows` does, all of them."""
+    table = check_table(owner, X)
+    weights = check_weights(sample_weight, table.shape[0])
+    if weights is not None:
+        table, weights = table[weights > 0.0], weights[weights > 0.0]
+    if not np.isfinite(table).all():
+        raise ValueError(f"{owner}: X must hold finite numbers only.")
+    return distinct_rows(table, weights)
 
 
 def median_between(rows: Array, weights: Array) -> float:

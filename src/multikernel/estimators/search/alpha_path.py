@@ -111,6 +111,11 @@ def regularization_path(
         raise ValueError(
             f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
         )
+    if not isinstance(estimator, BaseMKL):
+        raise TypeError(
+            "regularization_path takes a multiple kernel model of this library, got "
+            f"{type(estimator).__name__}."
+        )
     if isinstance(estimator, BaseHKL):
         raise ValueError(
             f"{type(estimator).__name__} has no strength at which no kernel enters, to "
