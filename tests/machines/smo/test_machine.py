@@ -19,7 +19,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     UnsupportedProblemError,
 )
-from multikernel.gram import DenseMatrix
+from multikernel.gram import DenseMatrix, GramMatrix
 from multikernel.linalg.interrupts import compiled
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
@@ -37,7 +37,7 @@ EXACT = 1e-10
 
 
 @dataclass
-class ColumnMatrix:
+class ColumnMatrix(GramMatrix):
     """A Gram matrix that gives nothing but columns, products and its diagonal."""
 
     K: Array

@@ -13,7 +13,7 @@ K = K + K.T
 class Columns:
     """Columns of K only, and a count of those asked for."""
 
-    shape = K.shape
+    shape, array = K.shape, None
 
     def __init__(self):
         self.count = 0
