@@ -14,6 +14,7 @@ from multikernel.certificates import (
     evaluate,
     evaluate_terms,
     project_dual,
+    prove_over_full_kernels,
     relative_gap,
 )
 from multikernel.exceptions import StackTooLargeError
@@ -337,3 +338,27 @@ def test_gaps_are_never_below_the_exact_ones(**case):
 @settings(max_examples=1000)
 def test_gaps_of_many_problems(**case):
     check_gaps(**case)
+
+
+class Loose(DenseStack):
+    """A stack whose bounds are far above what it leaves, which is nothing."""
+
+    def residual_bounds(self, v):
+        return np.full(self.shape[0], 1e10)
+
+    def full_forms(self, kernels, v):
+        return self.quadratic_forms(v)[kernels]
+
+
+def test_kernels_of_which_nothing_is_left_are_no_goals():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((3, 20, 4))
+    stack = Loose(Z @ Z.transpose(0, 2, 1))
+    problem = Problem(stack, rng.standard_normal(20), SquaredLoss(), BlockL1(5.0))
+    rho = project_dual(problem, problem.y)
+    forms = stack.quadratic_forms(rho)
+    with np.errstate(all="raise"):
+        proof = prove_over_full_kernels(problem, rho, forms, np.zeros(3), 1e-6)
+    assert not proof.goals
+    exact = certify(problem, rho, np.zeros(3), np.sqrt(forms))
+    assert proof.certificate.value == pytest.approx(exact.value, rel=1e-12)

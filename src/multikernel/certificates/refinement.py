@@ -87,13 +87,13 @@ def prove_over_full_kernels(
     allowed = np.maximum(cut, level - forms)
     loose = np.flatnonzero(residual > allowed)
     bounds = tightened(problem.gram, rho, forms, residual, loose)
-    cushion = residual[loose] / np.maximum(bounds, TINY)
-    residual[loose] = bounds
+    before, residual[loose] = residual[loose], bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
+    # A goal is for the loose bounds, so it is larger than what is allowed by as much.
     goals = {
-        int(m): float(MARGIN * allowed[m] * factor)
-        for m, factor in zip(loose, cushion, strict=True)
-        if residual[m] > allowed[m]
+        int(m): float(MARGIN * was * (allowed[m] / bound))
+        for m, was, bound in zip(loose, before, bounds, strict=True)
+        if bound > allowed[m]
     }
     return FullProof(certificate, goals)
 

@@ -18,6 +18,8 @@ from multikernel.kernels.graph import (
 )
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullStatus
+from multikernel.solvers.hkl.active import ActiveSet
+from multikernel.solvers.hkl.norm import smoothed_norm
 
 LOSSES = {
     "squared_error": SquaredLoss(),
@@ -258,3 +260,19 @@ def test_other_losses_are_refused_in_a_sentence():
     problem = HullProblem(samples, y, Absolute(), 0.1, 40.0)
     with pytest.raises(UnsupportedProblemError, match="smooth conjugate"):
         HullSearch().solve(problem)
+
+
+def test_the_curvature_of_the_norm_knows_no_scale():
+    # Half the squared norm is homogeneous of degree two: its Hessian is of degree zero.
+    X, y = data(0)
+    problem = problem_of(GRAPHS["grid"], X, y, "squared_error", 0.1)
+    active = ActiveSet(problem)
+    active.add(problem.samples.graph.roots())
+    active.add(active.frontier)
+    beta = np.random.default_rng(0).standard_normal(active.features.shape[0])
+    smoothing = np.full(len(active), 0.1)
+    expected = smoothed_norm(active, beta, smoothing).curvature()
+    for scale in (1e-120, 1e120):
+        with np.errstate(all="raise"):
+            found = smoothed_norm(active, scale * beta, scale * smoothing).curvature()
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

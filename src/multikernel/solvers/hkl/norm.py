@@ -64,7 +64,8 @@ class SmoothedNorm:
         hessian[np.diag_indices_from(hessian)] += omega * rates
         if above:
             return hessian
-        root = np.sqrt(omega * active.weights / self.smooth**3)
+        # The cube of a small s_v would underflow.
+        root = np.sqrt(omega * active.weights / self.smooth) / self.smooth
         spread = (root[:, None] * active.relation)[:, active.owner] * self.beta
         hessian -= spread.T @ spread
         return hessian
