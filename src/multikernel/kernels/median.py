@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -105,21 +106,24 @@ def median_dictionary(
     check_parameter(owner, "column_multiples", column_multiples, _widths)
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
     rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
-    together = _distances(rows, weights)
+    pairs = _pair_weights(weights)
+    together = _distances(rows, pairs)
     kernels: list[Kernel] = [LinearKernel()]
     if together is not None:
         kernels += together.gaussians(multiples, n_rows)
-    alone = dict(_column_distances(rows, weights))
+    alone = dict(_column_distances(rows, pairs))
     if len(alone) == 1:
         # The only column that varies is all of them together.
         return ListDictionary(kernels)
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
-    for widths in (column_multiples, nearest, ()):
-        single = [
+    for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
+        found = (
             ColumnKernel(kernel, column)
             for column, distances in alone.items()
             for kernel in distances.gaussians(widths, n_rows)
-        ]
+        )
+        # One kernel too many is enough to know.
+        single = list(islice(found, max(max_kernels - len(kernels), 0) + 1))
         if len(kernels) + len(single) <= max_kernels:
             break
     if len(widths) < len(column_multiples):
@@ -187,7 +191,7 @@ def median_between(rows: Array, weights: Array) -> float:
     -------
     distance : float
     """
-    distances = _distances(rows, weights)
+    distances = _distances(rows, _pair_weights(weights))
     return 1.0 if distances is None else distances.median()
 
 
@@ -210,10 +214,12 @@ class _Distances:
 
     def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
         """Return kernels of some widths, without those that only memorise."""
+        if not len(multiples):
+            return []
         apart = self.values[self.values > 0.0]
         if np.ptp(apart) <= ROUNDING * apart.max():
             # Zero or this distance: a kernel of any width has two values.
-            multiples = [1.0] if multiples else []
+            multiples = [1.0]
         median = self.median()
         # The number in a kernel's name is then its width, not a rounded one.
         kernels = [GaussianKernel(float(f"{median * m:.3g}")) for m in multiples]
@@ -226,25 +232,28 @@ class _Distances:
         return [kernels[i] for i in np.flatnonzero(ratios >= MEMORISES)]
 
 
-def _distances(rows: Array, weights: Array) -> _Distances | None:
+def _pair_weights(weights: Array) -> Array:
+    """Return the weights of all pairs of rows, and last those of copies of one row."""
+    i, j = np.triu_indices(len(weights), 1)
+    copies = 0.5 * float(weights @ (weights - 1.0))
+    return np.append(weights[i] * weights[j], copies)
+
+
+def _distances(rows: Array, pairs: Array) -> _Distances | None:
     """Return the distances between all pairs of samples, None if all are zero."""
     size = float(np.abs(rows).max())
     # Divided first: squares of large numbers might be none.
     values = pdist(rows / size) * size if size > 0.0 else np.zeros(0)
     if not values.any():
         return None
-    i, j = np.triu_indices(rows.shape[0], 1)
-    copies = 0.5 * float(weights @ (weights - 1.0))
-    return _Distances(
-        np.append(values, 0.0), np.append(weights[i] * weights[j], copies)
-    )
+    return _Distances(np.append(values, 0.0), pairs)
 
 
-def _column_distances(rows: Array, weights: Array) -> Iterator[tuple[int, _Distances]]:
+def _column_distances(rows: Array, pairs: Array) -> Iterator[tuple[int, _Distances]]:
     """Yield the columns that need kernels of their own, and the distances there."""
     seen = set()
     for column in range(rows.shape[1]):
-        distances = _distances(rows[:, [column]], weights)
+        distances = _distances(rows[:, [column]], pairs)
         if distances is None:
             continue
         shape = np.round(distances.values / distances.values.max(), 10).tobytes()
