@@ -40,7 +40,7 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going docs docs/_build/html
 
 bench-smoke: $(VENV)/.dev
-	$(BIN)/pytest -n 0 tests/benchmarks
+	$(BIN)/pytest -n 0 -m "slow or not slow" tests/benchmarks
 
 bench-spicymkl: $(VENV)/.dev
 	$(BIN)/python benchmarks/papers/spicymkl/run.py

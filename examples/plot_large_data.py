@@ -26,7 +26,7 @@ import pandas as pd
 from multikernel import KernelWeightsDisplay, SpicyMKLClassifier
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
-n_rows = 50_000 if os.environ.get("MULTIKERNEL_EXAMPLES") == "full" else 5_000
+n_rows = 50_000 if os.environ.get("MULTIKERNEL_EXAMPLES") == "full" else 2_000
 rng = np.random.default_rng(0)
 made = pd.DataFrame(
     rng.standard_normal((n_rows, 10)), columns=[f"sensor {i}" for i in range(10)]

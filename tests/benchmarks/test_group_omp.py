@@ -39,6 +39,7 @@ def test_figure1(tmp_path):
     assert (tmp_path / "figures/figure1.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     "dti_ic_proteins_kernels" not in available(),
     reason="needs MULTIKERNEL_DATA with dti_ic_proteins_kernels",
@@ -56,6 +57,7 @@ def test_figure2(tmp_path):
     assert (tmp_path / "figures/figure2.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_speed():
     printed = run("speed.py")
     assert "selections" in printed

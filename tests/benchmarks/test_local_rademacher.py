@@ -20,15 +20,22 @@ def run(script, *options):
     return done.stdout
 
 
-def test_figure_2_measures_resumes_and_reports(tmp_path):
-    options = ("--set", "generated", "--n", 40, "--samples", 120, "--smoke")
-    options += ("--output", tmp_path)
+SMALL = ("--set", "generated", "--n", 40, "--samples", 120, "--smoke")
+
+
+def test_figure_2_measures(tmp_path):
+    run("figure2.py", "measure", "--splits", 1, *SMALL, "--output", tmp_path)
+    row = json.loads((tmp_path / "results/figure2_generated.jsonl").read_text())
+    assert {line[0] for line in row["rows"]} == {"l1", "l2", "unif", "conv", "dc"}
+    assert len(row["rows"]) == 3 * 2 + 2 * 2 * 2 * 2
+
+
+@pytest.mark.slow
+def test_figure_2_resumes_and_reports(tmp_path):
+    options = (*SMALL, "--output", tmp_path)
     run("figure2.py", "measure", "--splits", 1, *options)
     path = tmp_path / "results/figure2_generated.jsonl"
     first = path.read_text()
-    row = json.loads(first)
-    assert {line[0] for line in row["rows"]} == {"l1", "l2", "unif", "conv", "dc"}
-    assert len(row["rows"]) == 3 * 2 + 2 * 2 * 2 * 2
     assert run("figure2.py", "measure", "--splits", 2, *options).count("\n") == 1
     assert path.read_text().startswith(first)
     shown = run("figure2.py", "report", *options)

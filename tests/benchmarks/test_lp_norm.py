@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "lp_norm"
 
 
@@ -25,9 +27,14 @@ def rows(folder, name):
     return content["rows"]
 
 
-def test_speed_figure_and_report(tmp_path):
+def test_speed(tmp_path):
     assert "passes" in run("speed.py", tmp_path)
     assert all(row["gap"] <= 1e-4 for row in rows(tmp_path, "speed"))
+
+
+@pytest.mark.slow  # seven processes that import and compile
+def test_speed_figure_and_report(tmp_path):
+    run("speed.py", tmp_path)
     run("figure1.py", tmp_path)
     found = rows(tmp_path, "figure1")
     methods = {row["method"] for row in found}

@@ -42,6 +42,7 @@ def report(folder):
     return (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     "dti_ic_proteins_kernels" not in available(),
     reason="needs MULTIKERNEL_DATA with dti_ic_proteins_kernels",
@@ -55,6 +56,7 @@ def test_table1(tmp_path):
     assert "ion channels: p =" in report(tmp_path)
 
 
+@pytest.mark.slow
 def test_sparsity(tmp_path):
     printed, rows = run("sparsity", tmp_path)
     assert "| noise kernels |" in printed

@@ -30,6 +30,7 @@ def run(script, folder):
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))["rows"]
 
 
+@pytest.mark.slow
 @NEEDS_PROMOTERS
 def test_figure2(tmp_path):
     printed, rows = run("papers/lp_norm/figure2.py", tmp_path)
@@ -44,6 +45,7 @@ def test_figure2(tmp_path):
     assert again == rows
 
 
+@pytest.mark.slow
 @NEEDS_PROMOTERS
 def test_curve_speed(tmp_path):
     printed, rows = run("papers/lp_norm/curve_speed.py", tmp_path)
@@ -62,6 +64,7 @@ def test_speed(tmp_path):
     assert "64 motif kernels" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     "multiloc_protein_sequences" not in available(),
     reason="needs MULTIKERNEL_DATA with multiloc_protein_sequences",

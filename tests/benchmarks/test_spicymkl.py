@@ -43,6 +43,14 @@ def run(folder, *parts):
     return written, (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_a_figure(tmp_path):
+    written, text = run(tmp_path, "figure4")
+    assert written == {"RESULTS.md", "figure4.json", "figure4.png"}
+    assert "## Figure 4" in text
+    assert "tiny sizes" in text
+
+
+@pytest.mark.slow
 def test_figures(tmp_path):
     written, text = run(tmp_path, *ALL)
     assert written == {
@@ -54,6 +62,7 @@ def test_figures(tmp_path):
     assert "tiny sizes" in text
 
 
+@pytest.mark.slow
 def test_targets(tmp_path):
     written, text = run(tmp_path, "targets")
     assert written == {"RESULTS.md", *(f"target_{name}.json" for name in TARGETS)}

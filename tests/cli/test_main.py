@@ -91,19 +91,21 @@ def test_importing_the_package_loads_no_optional_library():
     assert script(code).stdout == "[]\n"
 
 
-def test_a_closed_pipe_is_silent(tmp_path):
+@pytest.mark.parametrize(
+    "more", [[], pytest.param(["--json"], marks=pytest.mark.slow)], ids=str
+)
+def test_a_closed_pipe_is_silent(more, tmp_path):
     model = tmp_path / "model.skops"
     save(LpMKLRegressor([LinearKernel()]).fit([[0.0], [1.0], [2.0]], [0, 1, 2]), model)
-    for more in ([], ["--json"]):
-        command = [sys.executable, "-c", RUN, "inspect", str(model), *more]
-        read, write = os.pipe()
-        os.close(read)
-        result = subprocess.run(
-            command, stdout=write, stderr=subprocess.PIPE, text=True, check=False
-        )
-        os.close(write)
-        assert result.stderr == ""
-        assert result.returncode == 1
+    command = [sys.executable, "-c", RUN, "inspect", str(model), *more]
+    read, write = os.pipe()
+    os.close(read)
+    result = subprocess.run(
+        command, stdout=write, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write)
+    assert result.stderr == ""
+    assert result.returncode == 1
 
 
 def test_names_of_the_package_are_loaded_when_asked_for():

@@ -96,7 +96,7 @@ def test_the_conjugate_is_the_supremum(name):
         assert loss.conjugate(row, u)[0] == pytest.approx(best, abs=1e-6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(seed=seeds, scale=st.floats(0.01, 1e4), centre=st.booleans())
 @example(seed=4474, scale=8099.0, centre=True)  # went in circles, far from centred
 def test_projection_is_the_nearest_dual_point(seed, scale, centre):

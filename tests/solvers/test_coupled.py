@@ -58,7 +58,14 @@ def check(problem, solution, best, tol):
 
 @names
 @intercepts
-@pytest.mark.parametrize("share", [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01])
+@pytest.mark.parametrize(
+    "share",
+    [
+        0.7,
+        0.1,
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (0.9, 0.5, 0.3, 0.03, 0.01)),
+    ],
+)
 def test_sparse_models_are_those_of_conic_programs(name, fit_intercept, share):
     shape = the_problem(name, BlockL1(1.0), fit_intercept)
     alpha = share * alpha_max(shape)
@@ -86,7 +93,10 @@ def test_elastic_nets_with_weights_are_those_of_conic_programs(name, fit_interce
 
 
 @intercepts
-@pytest.mark.parametrize("p", [1.0, 4.0 / 3.0, 2.0, np.inf])
+@pytest.mark.parametrize(
+    "p",
+    [1.0, 4.0 / 3.0, *(pytest.param(p, marks=pytest.mark.slow) for p in (2.0, np.inf))],
+)
 @pytest.mark.parametrize("name", [*LOSSES, *SEPARABLE])
 def test_lp_models_are_those_of_conic_programs(name, fit_intercept, p):
     C = 2.0

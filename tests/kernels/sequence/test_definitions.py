@@ -45,14 +45,14 @@ def assert_is(kernel, function, X):
     assert np.linalg.eigvalsh(K)[0] >= -1e-9 * max(np.trace(K), 1.0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SHORT, st.integers(1, 4), st.booleans())
 def test_spectrum(X, k, cosine):
     kernel = SpectrumKernel(k, SKIP, cosine)
     assert_is(kernel, lambda x, y: literal.spectrum(x, y, k, "ACGT"), X)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     SHORT,
     st.integers(1, 6),
@@ -83,7 +83,7 @@ def test_weighted_degree_over_machine_words(X, shift):
     np.testing.assert_allclose(kernel(X[:1], [X[1], X[0]]), wanted, rtol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     SHORT,
     st.sampled_from(motif_patterns(4)),
@@ -101,7 +101,7 @@ def test_motif(X, pattern, compare_by, cosine):
     assert_is(kernel, function, X)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SHORT, st.sampled_from(sorted(PROPERTIES)), st.integers(1, 6), st.booleans())
 def test_profile(X, name, smooth, cosine):
     kernel = ProfileKernel(name, smooth, SKIP, cosine)
@@ -119,7 +119,7 @@ def test_profile(X, name, smooth, cosine):
     assert_is(kernel, function, X)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SHORT, st.none() | st.integers(-8, 8), st.none() | st.integers(-8, 8))
 def test_windows_are_slices(X, start, stop):
     kernel = SpectrumKernel(2, SKIP)

@@ -16,7 +16,7 @@ from multikernel.testing import check_solution, check_solver
 
 
 @pytest.mark.parametrize("p", P_VALUES)
-@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+@pytest.mark.parametrize("tol", [pytest.param(1e-3, marks=pytest.mark.slow), 1e-8])
 def test_conformance(p, tol):
     problems = [
         lp_problem(loss, p, C, fit_intercept)

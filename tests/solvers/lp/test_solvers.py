@@ -59,7 +59,7 @@ def reference(loss, p, C, fit_intercept):
 @each_loss
 @each_p
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("C", [0.5, 10.0])
+@pytest.mark.parametrize("C", [pytest.param(0.5, marks=pytest.mark.slow), 10.0])
 def test_objective_is_the_reference_s(loss, p, fit_intercept, C):
     solution = solve(lp_problem(loss, p, C, fit_intercept))
     expected = reference(loss, p, C, fit_intercept).objective

@@ -66,7 +66,15 @@ def test_conformance(tol):
 @each_loss
 @each_ratio
 @each_intercept
-@pytest.mark.parametrize("share", [0.7, 0.1, 0.01, 1e-4])
+@pytest.mark.parametrize(
+    "share",
+    [
+        pytest.param(0.7, marks=pytest.mark.slow),
+        0.1,
+        pytest.param(0.01, marks=pytest.mark.slow),
+        1e-4,
+    ],
+)
 def test_objective_is_the_reference_s(loss, l1_ratio, fit_intercept, share):
     problem = make_problem(loss, share, l1_ratio, fit_intercept)
     solution = solve(problem)
