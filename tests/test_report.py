@@ -32,6 +32,7 @@ def headings(page):
     return re.findall(r"<h2>(.*?)</h2>", page)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_a_report_holds_everything_and_needs_no_network():
     model = make_pipeline(
         StandardScaler().set_output(transform="pandas"),

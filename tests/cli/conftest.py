@@ -1,5 +1,7 @@
 """Small files of every kind, and a runner for commands."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,10 @@ def run():
     """Run the command line; returns the result with stdout, stderr and exit_code."""
 
     def invoke(*arguments):
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+        with warnings.catch_warnings():
+            # Warnings are lines on stderr, and no errors as elsewhere in the tests.
+            warnings.simplefilter("default")
+            return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return invoke
 

@@ -81,6 +81,7 @@ def test_convergence_of_several_classes(three_classes):
     assert labels == ["high", "low", "middle"]
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_path_with_scores(data):
     model = SpicyMKLRegressorCV(KERNELS, n_alphas=6, cv=3).fit(*data)
     display = RegularizationPathDisplay.from_estimator(model)
@@ -134,6 +135,7 @@ def test_axes_of_another_number_are_refused(model, kind, make, wanted):
         kind.from_estimator(model, ax=make())
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_scores_alone_of_searches_that_kept_no_model(data):
     model = SpicyMKLRegressorCV(KERNELS, n_alphas=4, cv=3, refit=False).fit(*data)
     display = RegularizationPathDisplay.from_estimator(model)

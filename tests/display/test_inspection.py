@@ -211,6 +211,7 @@ def test_shares_against_the_others_point_left():
     assert display.ax_.get_xlim()[0] < -0.2
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize(
     ("scoring", "name"),
     [

@@ -17,7 +17,11 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     stack_grams,
 )
-from multikernel.exceptions import ConvergenceWarning, SearchWarning
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    DictionaryWarning,
+    SearchWarning,
+)
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     GaussianKernel,
@@ -53,7 +57,10 @@ def scores_by_hand(model, X, y, alphas, splits, weights, score):
         own = None if weights is None else weights[train]
         row = []
         for alpha in alphas:
-            fit = clone(model).set_params(alpha=alpha).fit(X[train], y[train], own)
+            fit = clone(model).set_params(alpha=alpha)
+            with warnings.catch_warnings():  # the largest alphas leave no kernel
+                warnings.simplefilter("ignore", DictionaryWarning)
+                fit.fit(X[train], y[train], own)
             row.append(score(fit, X[test], y[test], test))
         rows.append(row)
     return np.array(rows)
@@ -66,7 +73,15 @@ def split_scores(search):
 
 @pytest.mark.parametrize(
     "normalize",
-    [None, "trace", "variance", "cosine", "center", ("center", "trace"), ["cosine"]],
+    [
+        None,
+        "variance",
+        ("center", "trace"),
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("trace", "cosine", "center")
+        ),
+    ],
 )
 def test_scores_equal_refits_by_hand(normalize):
     X, y = regression()
@@ -104,6 +119,7 @@ def test_weights_enter_folds_fits_and_scores():
     np.testing.assert_allclose(split_scores(search), expected, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_several_classes_and_a_score_of_probabilities():
     X, y = load_iris(return_X_y=True)
     X = X[::2]
@@ -271,7 +287,8 @@ def test_a_search_in_threads_that_is_stopped_has_the_model_that_it_chose():
         return len(lines) == 16
 
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=4, cv=3, n_jobs=2)
-    search.fit(X, y, callback=stop)
+    with pytest.warns(ConvergenceWarning, match="stopped above tol"):
+        search.fit(X, y, callback=stop)
     assert search.alpha_ in search.alphas_
     assert search.alpha_ in search.path_.alphas
     assert np.isfinite(search.duality_gap_)
@@ -287,6 +304,7 @@ def test_without_refit_there_is_a_choice_but_no_model():
         search.predict(X)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_precomputed_kernels_are_cut_for_folds_as_data_are():
     X, y = regression()
     K = build_stack(KERNELS, X).stack.columns(np.arange(len(y)))
@@ -313,6 +331,7 @@ def test_lazy_kernels_are_computed_for_every_fold():
     np.testing.assert_allclose(split_scores(lazy), split_scores(dense), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_folds_may_train_on_everything():
     X, y = regression()
     everything = np.arange(len(y))
@@ -324,6 +343,7 @@ def test_folds_may_train_on_everything():
     assert search.score(X, y) == pytest.approx(search.best_score_, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_unsolved_paths_are_counted():
     X, y = binary()
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, max_iter=1, tol=1e-10)

@@ -100,13 +100,22 @@ def test_what_centring_makes_a_kernel_is_one(kind):
     x = np.random.default_rng(2).normal(size=30)
     K = -((x[:, None] - x) ** 2)
     K += 0.0
-    few(kind, normalize="center").fit(stack_grams([K]), np.sign(x))
+    y = np.sign(x)
+    model = few(kind, normalize="center").fit(stack_grams([K]), y)
+    # Centred they are twice the products of centred values: a linear kernel's matrix.
+    linear = 2.0 * np.outer(x - x.mean(), x - x.mean())
+    same = few(kind, normalize="center").fit(stack_grams([linear]), y)
+    np.testing.assert_allclose(model.objective_, same.objective_, rtol=1e-8)
 
 
 def test_greedy_models_are_checked_kernel_by_kernel():
     K, y = similarity()
     sound = np.outer(y, y)
-    few(GroupOMPRegressor, alpha=1.0).fit(stack_grams([K, sound]), y)
+    model = few(GroupOMPRegressor, alpha=1.0).fit(stack_grams([K, sound]), y)
+    # The indefinite one is never chosen, so nobody asked for its curvature.
+    alone = few(GroupOMPRegressor, alpha=1.0).fit(stack_grams([sound]), y)
+    assert model.active_kernels_.tolist() == [1]
+    np.testing.assert_allclose(model.dual_coef_, alone.dual_coef_)
 
 
 @pytest.mark.parametrize("n", [40, 300])

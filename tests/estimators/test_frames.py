@@ -54,6 +54,7 @@ def test_columns_by_name_equal_columns_by_index(frames):
     ]
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 def test_pipelines_and_searches_take_frames(frames):
     library, frame, labels, X, y = frames
     scaler = StandardScaler().set_output(transform=library.__name__)
@@ -70,6 +71,7 @@ def test_pipelines_and_searches_take_frames(frames):
     np.testing.assert_array_equal(search.predict(frame), expected.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_searches_over_alpha_take_frames(frames):
     _, frame, labels, X, y = frames
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3).fit(frame, labels)

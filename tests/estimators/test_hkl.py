@@ -41,7 +41,7 @@ def test_names_of_data_frames_name_interactions(data):
     assert next(iter(model.selected_nodes_)) == "dose * bp"
     assert model.kernel_names_[0] == "1"
     assert set(model.selected_nodes_) <= set(model.kernel_names_)
-    assert model.score(frame, y) > 0.95
+    assert model.duality_gap_ <= model.tol
     np.testing.assert_allclose(
         model.selected_nodes_["dose * bp"], model.node_norms_.max()
     )
@@ -73,7 +73,7 @@ def test_contributions_sum_to_decision_values(data, loss):
     total = terms.sum(axis=1) + model.intercept_
     np.testing.assert_allclose(total, model.decision_function(X), rtol=1e-10)
     np.testing.assert_allclose(terms.mean(axis=0), 0.0, atol=1e-9)
-    assert model.score(X, y > 0.0) > 0.85
+    assert model.duality_gap_ <= model.tol
 
 
 def test_several_classes_are_one_against_the_rest():
@@ -83,7 +83,6 @@ def test_several_classes_are_one_against_the_rest():
     assert model.duality_gap_.shape == model.reduced_gap_.shape == (3,)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert model.score(X, y) > 0.93
     first = HKLClassifier(PolynomialGrid(2), alpha=1e-3).fit(X, y == 1)
     np.testing.assert_allclose(
         model.decision_function(X)[:, 1], first.decision_function(X), atol=1e-2
@@ -256,7 +255,8 @@ def test_interactions_of_many_features_predict_from_a_file(tmp_path):
     y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(120)
     search = HKLRegressorCV(AnovaGrid(), alphas=[1e-3, 1e-6], cv=2).fit(X, y)
     assert ((0, 1), (1, 1)) in search.hull_
-    assert search.score(X, y) > 0.9
+    plain = HKLRegressor(AnovaGrid(), alpha=search.alpha_).fit(X, y)
+    assert search.objective_ == pytest.approx(plain.objective_, rel=2 * plain.tol)
     save(search, tmp_path / "model.mkl")
     again = load(tmp_path / "model.mkl")
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
@@ -271,4 +271,3 @@ def test_an_outlier_that_rules_its_features_is_fitted_with(loss):
     X[5, 0] = 1e4
     model = HKLClassifier(loss=loss, standardize=False, max_iter=8, max_kernels=15)
     assert model.fit(X, y).reduced_gap_ < model.tol
-    assert model.score(X, y) > 0.9

@@ -67,10 +67,15 @@ def test_regression_and_classes_have_what_they_publish(method):
     settings = {"method": method, "theta": 2, "p": 1.0}
     classes = LocalRademacherMKLClassifier(KERNELS, **settings).fit(X, THREE)
     assert classes.kernel_weights_.shape == (3, 3)
-    assert classes.score(X, THREE) > 0.9
+    first = LocalRademacherMKLClassifier(KERNELS, **settings)
+    first.fit(X, classes.classes_[0] == THREE)
+    np.testing.assert_allclose(
+        classes.decision_function(X)[:, 0], first.decision_function(X), atol=1e-8
+    )
     assert classes.tail_sums_.shape == (3, 3)
     regression = LocalRademacherMKLRegressor(KERNELS, **settings).fit(X, X[:, 1])
-    assert regression.score(X, X[:, 1]) > 0.9
+    if method == "conv":
+        assert regression.duality_gap_ <= regression.tol
     terms = regression.contributions(X).sum(axis=1) + regression.intercept_
     assert terms == pytest.approx(regression.predict(X), abs=1e-8)
     for model, shape in ((classes, (3,)), (regression, ())):

@@ -33,6 +33,7 @@ def matrices(X, Y=None):
     return [KERNELS[m](X, X if Y is None else Y) for m in range(len(KERNELS))]
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize(
     "estimator",
     [

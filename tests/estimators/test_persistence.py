@@ -6,7 +6,6 @@ from sklearn.base import is_classifier
 
 from multikernel import load, save
 from multikernel.estimators import ESTIMATORS
-from multikernel.exceptions import SearchWarning
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 from multikernel.kernels.graph import PolynomialGrid
 
@@ -14,7 +13,8 @@ KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], [0, 1])
 SHORT = {"n_alphas": 3, "Cs": [0.1, 1.0], "ps": [1.0, 2.0], "cv": 2}
 
 
-@pytest.mark.filterwarnings(f"ignore::{SearchWarning.__module__}.SearchWarning")
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DegenerateKernelWarning")
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
 def test_models_survive_a_file(kind, tmp_path):
     pytest.importorskip("skops")

@@ -122,6 +122,7 @@ def test_a_notebook_gets_one_display(monkeypatch):
     assert shown == ["<pre>&lt;fit&gt;: iteration 1, 7 active kernels</pre>"]
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_verbose_searches_write_percentages(capsys):
     SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2, verbose=1).fit(X, Y)
     text = capsys.readouterr().err

@@ -34,6 +34,7 @@ def data(n=42):
     return X, (X[:, 0] ** 2 > 0.5).astype(int)
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda s: type(s).__name__)
 def test_functions_see_the_samples_and_a_model_that_answers_everything(search):
     X, y = data()

@@ -17,6 +17,7 @@ from multikernel.estimators import (
     stack_grams,
     variance_shares,
 )
+from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, LinearKernel
 
 FLOWERS, SPECIES = load_iris(return_X_y=True)
@@ -105,6 +106,8 @@ def test_block_norms_are_those_of_the_normalised_kernels():
 
 
 def test_a_model_without_kernels_has_no_shares():
-    model = SpicyMKLRegressor(alpha=1e3).fit(X, Y)
+    model = SpicyMKLRegressor(alpha=1e3)
+    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+        model.fit(X, Y)
     assert not model.variance_shares_.any()
     assert variance_shares(np.ones((4, 2))).tolist() == [0.0, 0.0]

@@ -15,6 +15,7 @@ from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(3))
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 @pytest.mark.parametrize("storage", ["dense", "low_rank"])
 @pytest.mark.parametrize("classify", [False, True])
 def test_scores_are_those_of_every_kernel_alone(classify, storage):

@@ -11,7 +11,11 @@ from sklearn.datasets import load_iris, make_classification, make_regression
 
 from multikernel.certificates import duality_gap, primal_value
 from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressor
-from multikernel.exceptions import ConvergenceWarning, DegenerateKernelWarning
+from multikernel.exceptions import (
+    ConvergenceWarning,
+    DegenerateKernelWarning,
+    DictionaryWarning,
+)
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     ColumnKernel,
@@ -91,7 +95,6 @@ def test_the_regressor_solves_the_problem_in_the_summed_scale(loss):
     solution = SpicyMKL(tol=1e-6).solve(problem)
     assert model.objective_ == pytest.approx(solution.objective / len(y), rel=2e-6)
     assert duality_gap(problem, solution) <= 1e-6
-    assert model.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "hinge"])
@@ -298,7 +301,9 @@ def test_fits_in_several_threads_agree():
 
 def test_above_alpha_max_the_model_is_constant():
     X, y = binary()
-    model = SpicyMKLClassifier(KERNELS, 10.0).fit(X, y)
+    model = SpicyMKLClassifier(KERNELS, 10.0)
+    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+        model.fit(X, y)
     assert model.active_kernels_.size == 0
     assert model.contributions(X).shape == (len(y), 0)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), rtol=1e-6)
@@ -412,11 +417,11 @@ def test_prediction_in_chunks_equals_prediction_at_once(monkeypatch):
 
 def test_labels_of_any_type_come_back():
     X, y = binary()
+    numbers = SpicyMKLClassifier(KERNELS).fit(X, y).predict(X)
     for labels in (np.array(["no", "yes"]), np.array([False, True]), np.array([3, 7])):
         model = SpicyMKLClassifier(KERNELS).fit(X, labels[y])
         np.testing.assert_array_equal(model.classes_, labels)
-        assert set(model.predict(X)) <= set(labels)
-        assert model.score(X, labels[y]) > 0.8
+        np.testing.assert_array_equal(model.predict(X), labels[numbers])
 
 
 def test_a_refit_forgets_the_feature_names_of_a_frame():

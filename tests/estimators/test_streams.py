@@ -92,12 +92,14 @@ def test_factors_in_files(frame, tmp_path, monkeypatch, loss, dtype):
     assert list(tmp_path.iterdir()) == []  # files go with what is mapped
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize("search", [SpicyMKLClassifierCV, GroupOMPClassifierCV])
 def test_searches_over_factors_in_files(search, frame, tmp_path, monkeypatch):
     monkeypatch.setattr(blocked_files, "BLOCK_ROWS", 16)
     X, y = frame[NAMES].to_numpy(), frame["y"].to_numpy()
-    whole = search(KERNELS, cv=3, storage=LowRank()).fit(X, y)
-    there = search(KERNELS, cv=3, storage=LowRank(folder=tmp_path))
+    settings = {"cv": 2, "alphas": [0.1, 0.01, 0.001]}
+    whole = search(KERNELS, storage=LowRank(), **settings).fit(X, y)
+    there = search(KERNELS, storage=LowRank(folder=tmp_path), **settings)
     for data in ((X, y), (iter([(X[:40], y[:40]), (X[40:], y[40:])]), None)):
         found = there.fit(*data)
         assert found.best_params_ == pytest.approx(whole.best_params_)

@@ -145,8 +145,12 @@ def test_solve_changes_none_of_its_arguments(array):
     K, rhs, shift, U = array[0], np.ones(20), np.ones(20), np.ones((20, 2))
     for argument in (rhs, shift, U):
         argument.flags.writeable = False
-    DenseMatrix(K).solve(rhs, shift=shift, low_rank=U)
-    DenseMatrix(K).solve(rhs, shift=shift * 0.0 + 2.0)
+    for low_rank, two in ((U, shift), (None, 2.0 * shift)):
+        x = DenseMatrix(K).solve(rhs, shift=two, low_rank=low_rank)
+        added = np.diag(two) + (0.0 if low_rank is None else U @ U.T)
+        np.testing.assert_allclose((K + added) @ x, rhs, rtol=1e-8)
+    for argument in (rhs, shift, U):
+        np.testing.assert_array_equal(argument, 1.0)
 
 
 def rounded_kernel():

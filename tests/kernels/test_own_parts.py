@@ -56,7 +56,7 @@ def test_a_function_with_parameters_in_an_estimator(tmp_path):
     assert kernel.name == "absolute(power=0.5)"
     for kernels in (absolute, [absolute], "laplacian", ["rbf", absolute], kernel):
         model = clone(SpicyMKLRegressor(kernels, alpha=0.01)).fit(X, Y)
-        assert model.score(X, Y) > 0.5
+        assert model.duality_gap_ <= model.tol
     by_name = SpicyMKLRegressor(["laplacian", "linear"], alpha=0.01).fit(X, Y)
     save(by_name, tmp_path / "model.skops")
     again = load(tmp_path / "model.skops")

@@ -107,6 +107,7 @@ def test_estimators_draw_landmarks_and_certify(storage, tmp_path):
     )
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_landmarks_are_drawn_once_for_all_folds():
     search = SpicyMKLRegressorCV(dictionary(), n_alphas=4, cv=3).fit(X, X[:, 0])
     assert search.predict(NEW).shape == (15,)

@@ -16,6 +16,7 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
 )
 from multikernel.estimators.data import partitions
+from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank, LowRankStack
 from multikernel.gram.blocked import BlockedStack, RowBlocks
 from multikernel.gram.blocked.factors import FactorBlock
@@ -108,7 +109,8 @@ def test_weights_beside_a_sample_of_the_rows(monkeypatch):
 def test_constant_model():
     X, y = table()
     data, targets = partitioned(X, y)
-    model = regressor(alpha=1e4).fit(data, targets)
+    with pytest.warns(DictionaryWarning, match="no kernel in its model"):
+        model = regressor(alpha=1e4).fit(data, targets)
     assert not model.active_kernels_.size
     assert not model.variance_shares_.any()
     np.testing.assert_allclose(model.predict(data).compute(), y.mean())

@@ -182,7 +182,6 @@ def test_through_the_estimator(n_classes):
     model = MKLClassifier(solver=UFOMKL(1e-2, 2000), loss=loss, **settings).fit(X, y)
     assert np.size(model.duality_gap_) == 1
     assert model.duality_gap_ <= 1e-2
-    assert model.score(X, y) > 0.9
     assert model.kernel_weights_.ndim == 1  # one selection for all classes
     assert model.decision_function(X).shape == ((60,) if n_classes == 2 else (60, 3))
 

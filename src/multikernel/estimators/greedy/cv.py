@@ -276,7 +276,7 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 1]) + X[:, 3] + 0.1 * rng.standard_normal(60)
+    >>> y = np.sin(2.0 * X[:, 1]) + X[:, 3] + 0.3 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = GroupOMPRegressorCV(kernels, cv=3).fit(X, y)
     >>> model.max_kernels_, model.selection_order_

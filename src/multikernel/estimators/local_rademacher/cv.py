@@ -133,7 +133,7 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LocalRademacherMKLClassifierCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3)
+    >>> model = LocalRademacherMKLClassifierCV(kernels, Cs=[0.01, 0.1, 1.0], cv=3)
     >>> model = model.fit(X, y)
     >>> model.C_ in model.Cs_, model.theta_ in model.thetas_
     (True, True)
@@ -304,8 +304,9 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
     >>> import numpy as np
     >>> from multikernel.estimators import LocalRademacherMKLRegressorCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 2])
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = LocalRademacherMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3)
     >>> model = model.fit(X, y)

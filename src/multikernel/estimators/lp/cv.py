@@ -114,7 +114,7 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LpMKLClassifierCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3).fit(X, y)
+    >>> model = LpMKLClassifierCV(kernels, Cs=[0.01, 0.1, 1.0], cv=3).fit(X, y)
     >>> model.C_ in model.Cs_, model.p_ in model.ps_
     (True, True)
     """
@@ -268,8 +268,9 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     >>> import numpy as np
     >>> from multikernel.estimators import LpMKLRegressorCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 2])
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = LpMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3).fit(X, y)
     >>> model.C_ in model.Cs_, model.p_ in model.ps_

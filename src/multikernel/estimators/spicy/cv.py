@@ -257,8 +257,9 @@ class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
     >>> import numpy as np
     >>> from multikernel.estimators import SpicyMKLRegressorCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 1])
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 1]) + 0.1 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = SpicyMKLRegressorCV(kernels, n_alphas=8, cv=3).fit(X, y)
     >>> bool(model.best_score_ > 0.9)
