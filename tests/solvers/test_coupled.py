@@ -101,7 +101,7 @@ def test_elastic_nets_with_weights_are_those_of_conic_programs(name, fit_interce
 def test_lp_models_are_those_of_conic_programs(name, fit_intercept, p):
     C = 2.0
     problem = the_problem(name, SquaredBlockNorm(1.0 / C, p), fit_intercept)
-    solver = SquaredForm(SpicyMKL(), 3e-7) if p == 1.0 else Alternating(3e-7)
+    solver = SquaredForm(SpicyMKL, 3e-7) if p == 1.0 else Alternating(3e-7)
     solution = solver.solve(problem)
     best = reference_lp_optimum(
         GRAMS, problem.y, name, C, p, fit_intercept=fit_intercept
@@ -212,7 +212,7 @@ def test_two_classes_of_lp_softmax_are_the_logistic_of_twice_the_strength(
 def test_paths_end_where_single_solves_do(name):
     shape = the_problem(name, BlockL1(1.0))
     penalties = [BlockL1(share * alpha_max(shape)) for share in (1.0, 0.2, 0.1)]
-    path = SpicyMKL(tol=1e-5).solve_path(shape, penalties)
+    path = list(SpicyMKL(tol=1e-5).follow(shape, penalties))
     for solution, penalty in zip(path, penalties, strict=True):
         alone = SpicyMKL(tol=1e-5).solve(the_problem(name, penalty))
         assert solution.status is Status.CONVERGED

@@ -75,6 +75,11 @@ class MeteredStack(Base):
         return self.stack.shape
 
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
+        """Count products that are made with what `tall_form` gave, inside as well."""
+        self._count(kernels, rows, vectors)
+        self.stack.count(kernels, rows, vectors)
+
+    def _count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products of some rows of some kernels with vectors."""
         length = self.stack.row_length(self.shape[2])
         self.meter.add(float(kernels) * rows * length * vectors)
@@ -108,22 +113,22 @@ class MeteredStack(Base):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        self.count(*self.shape[:2], _vectors(v, 1))
+        self._count(*self.shape[:2], _vectors(v, 1))
         return self.stack.quadratic_forms(v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        self.count(*self.shape[:2], _vectors(v, 1))
+        self._count(*self.shape[:2], _vectors(v, 1))
         return self.stack.matvec(v)
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        self.count(*self.shape[:2], _vectors(coefs, 2))
+        self._count(*self.shape[:2], _vectors(coefs, 2))
         return self.stack.block_matvec(coefs)
 
     def term_products(self, coefs: Array) -> TermProducts:
         """Multiply every kernel by a vector of its own; see `GramStack`."""
-        self.count(*self.shape[:2], _vectors(coefs, 2))
+        self._count(*self.shape[:2], _vectors(coefs, 2))
         return self.stack.term_products(coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -131,12 +136,12 @@ class MeteredStack(Base):
         matrix = self.stack.combine(weights)
         if isinstance(matrix, LazyMatrix):
             return replace(matrix, note=self.meter.add)
-        self.count(int(np.count_nonzero(weights)), self.shape[1])
+        self._count(int(np.count_nonzero(weights)), self.shape[1])
         return matrix
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        self.count(int(np.count_nonzero(weights)), rows.size)
+        self._count(int(np.count_nonzero(weights)), rows.size)
         return self.stack.combined_rows(weights, rows)
 
     def columns(self, indices: Indices) -> Array:
@@ -151,7 +156,7 @@ class MeteredStack(Base):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `GramStack.full_forms`."""
-        self.count(kernels.size, self.shape[1], _vectors(v, 1))
+        self._count(kernels.size, self.shape[1], _vectors(v, 1))
         return self.stack.full_forms(kernels, v)
 
     def resident_products(self, kernels: Indices) -> Products:
@@ -159,7 +164,7 @@ class MeteredStack(Base):
         inner = self.stack.resident_products(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
-            self.count(len(positions), self.shape[1], rows.shape[1])
+            self._count(len(positions), self.shape[1], rows.shape[1])
             return inner(positions, rows)
 
         return products

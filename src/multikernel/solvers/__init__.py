@@ -1,11 +1,6 @@
 """Algorithms; to add one, write a file and a line here."""
 
-from multikernel.solvers.base import (
-    FollowingSolver,
-    PathSolver,
-    Solver,
-    SteppingSolver,
-)
+from multikernel.solvers.base import PathSolver, Solver
 from multikernel.solvers.comparison import (
     UFOMKL,
     HessianMKL,
@@ -22,7 +17,7 @@ from multikernel.solvers.lp import (
     SquaredForm,
 )
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, choose_lp_solver
-from multikernel.solvers.path import alpha_grid, solve_path
+from multikernel.solvers.path import alpha_grid, follow, solve_path
 from multikernel.solvers.spicy import SpicyMKL
 
 __all__ = [
@@ -33,7 +28,6 @@ __all__ = [
     "Alternating",
     "CuttingPlane",
     "DCSolution",
-    "FollowingSolver",
     "GreedyPath",
     "GroupOMP",
     "HessianMKL",
@@ -43,11 +37,11 @@ __all__ = [
     "Solver",
     "SpicyMKL",
     "SquaredForm",
-    "SteppingSolver",
     "TailConv",
     "TailDC",
     "alpha_grid",
     "choose_lp_solver",
+    "follow",
     "solve_path",
     "ufo_exponent",
 ]

@@ -1,6 +1,6 @@
 """What all certified solvers share: the best model, the best proof, and the end."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -505,7 +505,7 @@ class Incumbent:
 def incumbents(
     solver: Solver,
     problem: Problem,
-    regularizers: Sequence[BlockRegularizer],
+    regularizers: Iterable[BlockRegularizer],
     callback: Callback | None,
     patience: int = PATIENCE,
     progress: float = PROGRESS,
@@ -518,7 +518,7 @@ def incumbents(
         What is to solve for each penalty.
     problem : Problem
         Its regulariser is not used.
-    regularizers : sequence of BlockRegularizer
+    regularizers : iterable of BlockRegularizer
         The penalties.
     callback : Callback or None
         Called with every line of every history.

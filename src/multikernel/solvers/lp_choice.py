@@ -27,7 +27,7 @@ LpSolverName = Literal[
 
 LP_SOLVERS: dict[LpSolverName, Callable[..., Solver]] = {
     "newton": InterleavedNewton,
-    "squared_form": partial(SquaredForm, SpicyMKL()),
+    "squared_form": partial(SquaredForm, SpicyMKL),
     "cutting_plane": CuttingPlane,
     "alternating": Alternating,
     "silp": SILP,

@@ -1,13 +1,16 @@
 """Regularisation paths: one problem for many strengths, each warm-started."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import alpha_max
 from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.regularizers.base import BlockRegularizer
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.base import PathSolver, Solver
 
 
@@ -39,6 +42,54 @@ def with_alpha(problem: Problem, alpha: float) -> Problem:
     return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 
+def follow(
+    solver: Solver,
+    problem: Problem,
+    regularizers: Iterable[BlockRegularizer],
+    init: Solution | None = None,
+    callback: Callback | None = None,
+) -> Iterator[Solution]:
+    """Yield the solutions for regularisers in turn; one that was stopped is the last.
+
+    A `PathSolver` does so itself. With any other each solve starts from the solution
+    before it; the first one with another p from the first one with the p before it.
+
+    Parameters
+    ----------
+    solver : Solver
+        The algorithm.
+    problem : Problem
+        Its regulariser is not used.
+    regularizers : iterable of BlockRegularizer
+        Best by falling strength, all of one p in a row.
+    init : Solution, optional
+        A warm start for the first of them.
+    callback : callable, optional
+        Handed to every solve.
+
+    Yields
+    ------
+    solution : Solution
+    """
+    if isinstance(solver, PathSolver):
+        yield from solver.follow(problem, regularizers, init, callback)
+        return
+    for _, group in groupby(regularizers, _exponent):
+        start = init
+        for place, regularizer in enumerate(group):
+            step = replace(problem, regularizer=regularizer)
+            start = solver.solve(step, start, callback)
+            init = start if place == 0 else init
+            yield start
+            if start.status is Status.STOPPED:
+                return
+
+
+def _exponent(regularizer: BlockRegularizer) -> float:
+    """Return p, or 1 for a penalty that has none."""
+    return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+
+
 def solve_path(
     problem: Problem,
     solver: Solver,
@@ -63,14 +114,6 @@ def solve_path(
     solutions : list of Solution
         One per strength that was solved.
     """
-    steps = [with_alpha(problem, float(alpha)) for alpha in alphas]
-    if isinstance(solver, PathSolver):
-        regularizers = [step.regularizer for step in steps]
-        return solver.solve_path(problem, regularizers, callback)
-    solutions: list[Solution] = []
-    for step in steps:
-        init = solutions[-1] if solutions else None
-        solutions.append(solver.solve(step, init, callback))
-        if solutions[-1].status is Status.STOPPED:
-            break
-    return solutions
+    regularizer = problem.regularizer
+    penalties = [regularizer.with_alpha(float(alpha)) for alpha in alphas]
+    return list(follow(solver, problem, penalties, callback=callback))

@@ -100,7 +100,7 @@ def test_a_path_reads_little_and_proves_every_solution(loss):
         SquaredBlockNorm(1.0 / C, p) for p in (np.inf, 2.0, 1.0) for C in (0.1, 0.5, 3)
     ]
     solver = InterleavedNewton(tol=1e-6)
-    path = solver.solve_path(problem, penalties)
+    path = list(solver.follow(problem, penalties))
     assert len(path) == len(penalties)
     for penalty, solution in zip(penalties, path, strict=True):
         step = replace(problem, regularizer=penalty)
@@ -114,8 +114,10 @@ def test_a_path_reads_little_and_proves_every_solution(loss):
 def test_a_path_ends_where_it_is_stopped():
     problem = lp_problem("hinge", 2.0, 1.5)
     penalties = [SquaredBlockNorm(1.0 / C, 2.0) for C in (0.1, 1.0, 10.0)]
-    path = InterleavedNewton(tol=1e-9).solve_path(
-        problem, penalties, lambda line: line.iteration == 2
+    path = list(
+        InterleavedNewton(tol=1e-9).follow(
+            problem, penalties, callback=lambda line: line.iteration == 2
+        )
     )
     assert [solution.status for solution in path] == [Status.STOPPED]
 
@@ -125,7 +127,7 @@ def test_a_path_of_squared_forms_proves_every_solution(ratio):
     """The last step of a solve was for a strength that the search has left since."""
     problem = lp_problem("hinge", 1.0, 1.5)
     penalties = [SquaredBlockNorm(ratio**k, 1.0) for k in range(-3, 4)]
-    path = SquaredForm(SpicyMKL(), tol=1e-3).solve_path(problem, penalties)
+    path = list(SquaredForm(SpicyMKL, tol=1e-3).follow(problem, penalties))
     for penalty, solution in zip(penalties, path, strict=True):
         step = replace(problem, regularizer=penalty)
         check_solution(step, solution, 1e-3)

@@ -20,7 +20,7 @@ from multikernel.testing import check_solution, check_solver
 
 
 def squared_form(tol):
-    return SquaredForm(SpicyMKL(), tol=tol)
+    return SquaredForm(SpicyMKL, tol=tol)
 
 
 def newton(tol):
@@ -111,7 +111,7 @@ def test_a_path_over_c_equals_separate_solves():
     penalties = [SquaredBlockNorm(1.0 / C, 1.0) for C in (0.1, 1.0, 50.0, 0.5)]
     solver = squared_form(1e-6)
     for penalty, found in zip(
-        penalties, solver.solve_path(problem, penalties), strict=True
+        penalties, solver.follow(problem, penalties), strict=True
     ):
         alone = solver.solve(replace(problem, regularizer=penalty))
         check_solution(replace(problem, regularizer=penalty), found, 1e-6)

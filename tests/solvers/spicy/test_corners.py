@@ -1,20 +1,21 @@
 """Quadratic programs over corners: optima that an independent solver confirms."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
 
-import multikernel.solvers.spicy.corners as face_search
 from multikernel.gram import DenseStack
 from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.path import alpha_grid, solve_path
+from multikernel.solvers.spicy import corners as face_search
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
-from multikernel.solvers.spicy.quadratic_model import QuadraticModel
+from multikernel.solvers.spicy.kernels import QuadraticModel, SummedHessian
 from multikernel.solvers.spicy.sides import BarrierSide, CornerSide
-from multikernel.solvers.spicy.spaces import SummedHessian
 from multikernel.testing import check_solution
 
 N = 14
@@ -131,7 +132,8 @@ def test_a_path_goes_on_with_a_barrier_where_the_active_set_method_fails(
         return sturdier(side)
 
     monkeypatch.setattr(CornerSide, "sturdier", count)
-    monkeypatch.setattr(face_search, "BUDGET", -1)
+    dear = replace(face_search.SETTINGS, budget=-1.0)
+    monkeypatch.setattr(face_search, "SETTINGS", dear)
     path = solve_path(problem, solver, alphas)
     assert failures
     for alpha, one, other in zip(alphas, usual, path, strict=True):
@@ -155,5 +157,5 @@ def test_a_barrier_keeps_steps_off_the_wall_that_rounding_puts_them_on():
     side.direction = np.array([[0.99e-15, -1e-14]])
     assert np.isfinite(side.slope(1.0))
     side.move(1.0)
-    assert np.isfinite([side.xi, side.zeta]).all()
+    assert np.isfinite([side.walls.xi, side.walls.zeta]).all()
     assert ((side.pieces > 0.0) & (side.pieces < 1.0)).all()

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multikernel.linalg.shifted import shifted_root
-from multikernel.solvers.spicy.constrained_step import constrained_step
-from multikernel.solvers.spicy.quadratic_model import (
+from multikernel.solvers.spicy.kernels import (
     JointHessian,
     QuadraticModel,
     newton_step,
 )
+from multikernel.solvers.spicy.simplices import constrained_step
 
 intercepts = pytest.mark.parametrize("centred", [True, False])
 

@@ -115,7 +115,7 @@ def test_a_path_is_that_of_single_solves():
             BlockL1(share * problem.regularizer.alpha) for share in (2, 1, 0.5)
         ]
         for solution, penalty in zip(
-            SpicyMKL(tol=1e-6).solve_path(problem, penalties), penalties, strict=True
+            SpicyMKL(tol=1e-6).follow(problem, penalties), penalties, strict=True
         ):
             own = replace(problem, regularizer=penalty)
             alone = SpicyMKL(tol=1e-6).solve(own)

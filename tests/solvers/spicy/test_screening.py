@@ -6,7 +6,9 @@ import pytest
 from multikernel.gram import DenseStack
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.solvers.spicy.screening import DualNorms
-from multikernel.solvers.spicy.tuning import MOST
+from multikernel.solvers.spicy.settings import SETTINGS
+
+MOST = SETTINGS.most
 
 M, N = 60, 80
 

@@ -52,7 +52,7 @@ def test_optima_are_those_of_conic_programs(intercept, share):
 def test_lp_norms_have_the_optima_of_conic_programs(p):
     problem = make_problem(seed=2)
     problem = replace(problem, regularizer=SquaredBlockNorm(0.5, p))
-    solver = SquaredForm(SpicyMKL(), tol=1e-7) if p == 1.0 else Alternating(tol=1e-7)
+    solver = SquaredForm(SpicyMKL, tol=1e-7) if p == 1.0 else Alternating(tol=1e-7)
     best = reference_lp_optimum(problem.gram.array, problem.y, "softmax", 2.0, p)
     # C = 2 before the losses is alpha = 1 / 2 of the problem.
     solution = solver.solve(problem)
@@ -114,7 +114,7 @@ def test_a_path_is_that_of_single_solves():
     problem = make_problem(seed=7)
     strengths = [share * problem.regularizer.alpha for share in (2.0, 1.0, 0.3)]
     penalties = [BlockL1(strength) for strength in strengths]
-    path = SpicyMKL(tol=1e-6).solve_path(problem, penalties)
+    path = list(SpicyMKL(tol=1e-6).follow(problem, penalties))
     for solution, penalty in zip(path, penalties, strict=True):
         alone = SpicyMKL(tol=1e-6).solve(replace(problem, regularizer=penalty))
         assert solution.duality_gap <= 1e-6

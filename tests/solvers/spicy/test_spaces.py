@@ -1,6 +1,7 @@
 """Kernels in factors: the solutions of dense kernels, at costs that are linear in n."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,15 @@ from reference.toys import toy_loss, toy_regularizer, toy_targets
 import multikernel.linalg.tall as tall
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack, LowRankStack, ScaledStack
+from multikernel.linalg.column_products import ColumnProducts
 from multikernel.linalg.tall import TallArray
 from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.path import alpha_grid
-from multikernel.solvers.spicy import outer
-from multikernel.solvers.spicy.spaces import ColumnProducts, kernel_spaces
+from multikernel.solvers.spicy import solver
+from multikernel.solvers.spicy.kernels import kernel_spaces
 from multikernel.testing import check_solution
 
 OFFSETS = np.array([0, 1, 4, 9, 10, 14])
@@ -65,7 +67,7 @@ def test_a_path_is_that_of_dense_kernels(loss):
     thin = make_problem(make_factors(), loss)
     alphas = alpha_grid(thin, 6, 0.02)
     penalties = [BlockL1(alpha) for alpha in alphas]
-    path = SpicyMKL(tol=1e-6).solve_path(thin, penalties)
+    path = list(SpicyMKL(tol=1e-6).follow(thin, penalties))
     for penalty, solution in zip(penalties, path, strict=True):
         dense = Problem(densified(thin.gram), thin.y, thin.loss, penalty)
         assert solution.status is Status.CONVERGED
@@ -180,7 +182,8 @@ def test_working_sets_of_whole_matrices_are_views(loss, monkeypatch):
         taken.append(kernels.size)
         return take(self, kernels)
 
-    monkeypatch.setattr(outer, "NEW_KERNELS", 1)
+    few = replace(solver.SETTINGS, new_kernels=1)
+    monkeypatch.setattr(solver, "SETTINGS", few)
     monkeypatch.setattr(DenseStack, "take", watched)
     seen = SpicyMKL(tol=1e-8).solve(problem)
     assert not any(taken)

@@ -15,7 +15,6 @@ from multikernel.estimators.local_rademacher.base import (
     method_attributes,
     with_tails,
 )
-from multikernel.estimators.lp.solvers import follow
 from multikernel.estimators.search.base import (
     Candidates,
     Refit,
@@ -31,6 +30,7 @@ from multikernel.estimators.search.margins import (
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
+from multikernel.solvers import follow
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 """Those of the paper, and none: the plain lp-norm model is always a candidate."""

@@ -1,6 +1,6 @@
 """The ``solver`` parameter of lp-norm models: names, and what fits which p."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -13,10 +13,10 @@ from multikernel.regularizers import BlockRegularizer, SquaredBlockNorm
 from multikernel.solvers import (
     LP_SOLVERS,
     SPARSE_ONLY,
-    FollowingSolver,
     Solver,
     SquaredForm,
     choose_lp_solver,
+    follow,
 )
 
 
@@ -105,11 +105,11 @@ class AutoLpSolver:
     def follow(
         self,
         problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
+        regularizers: Iterable[BlockRegularizer],
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for penalties in turn; see `follow`."""
+        """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
         steps = [replace(problem, regularizer=penalty) for penalty in regularizers]
         for chosen, group in groupby(steps, self._chosen):
             run = list(group)
@@ -138,49 +138,6 @@ class AutoLpSolver:
             return found
         again = other.solve(problem, found, callback)
         return again if again.duality_gap < found.duality_gap else found
-
-
-def follow(
-    solver: Solver,
-    problem: Problem,
-    regularizers: Sequence[BlockRegularizer],
-    init: Solution | None = None,
-    callback: Callback | None = None,
-) -> Iterator[Solution]:
-    """Yield the solutions for penalties in turn; one that was stopped is the last.
-
-    Each solve starts from the solution before it; the first one with another p from
-    the first one with the p before it.
-
-    Parameters
-    ----------
-    solver : Solver
-        The algorithm; one that carries more than solutions does so.
-    problem : Problem
-        Its regulariser is not used.
-    regularizers : sequence of BlockRegularizer
-        All of one p in a row, by falling alpha.
-    init : Solution, optional
-        A warm start for the first of them.
-    callback : callable, optional
-        Handed to every solve.
-
-    Yields
-    ------
-    solution : Solution
-    """
-    if isinstance(solver, FollowingSolver):
-        yield from solver.follow(problem, regularizers, init, callback)
-        return
-    steps = [replace(problem, regularizer=penalty) for penalty in regularizers]
-    for _, group in groupby(steps, _exponent):
-        start = init
-        for place, step in enumerate(group):
-            start = solver.solve(step, start, callback)
-            init = start if place == 0 else init
-            yield start
-            if start.status is Status.STOPPED:
-                return
 
 
 def _exponent(problem: Problem) -> float:

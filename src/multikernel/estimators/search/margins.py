@@ -10,7 +10,6 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import Recipe, Training, fitted_attributes, single
-from multikernel.estimators.lp.solvers import follow
 from multikernel.estimators.search.base import (
     Candidates,
     Refit,
@@ -22,6 +21,7 @@ from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
+from multikernel.solvers import follow
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
 """Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222

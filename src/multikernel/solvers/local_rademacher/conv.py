@@ -1,13 +1,14 @@
 """The convex algorithm: every kernel over its own tail, and any lp solver."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from multikernel._typing import Array
 from multikernel.gram.spectra import tail_sums
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.base import BlockRegularizer
-from multikernel.solvers.base import FollowingSolver, Solver, check_supported
+from multikernel.solvers.base import Solver, check_supported
+from multikernel.solvers.path import follow
 from multikernel.solvers.scaled import (
     exponent_of,
     from_scaled,
@@ -69,7 +70,7 @@ class TailConv:
     def follow(
         self,
         problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
+        regularizers: Iterable[BlockRegularizer],
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
@@ -77,16 +78,8 @@ class TailConv:
         scales = self._scales(problem)
         inner = scaled_problem(problem, scales)
         start = None if init is None else to_scaled(init, scales, exponent_of(problem))
-        if isinstance(self.solver, FollowingSolver):
-            for found in self.solver.follow(inner, regularizers, start, callback):
-                yield from_scaled(found, scales)
-            return
-        for regularizer in regularizers:
-            step = replace(inner, regularizer=regularizer)
-            start = self.solver.solve(step, start, callback)
-            yield from_scaled(start, scales)
-            if start.status is Status.STOPPED:
-                return
+        for found in follow(self.solver, inner, regularizers, start, callback):
+            yield from_scaled(found, scales)
 
     def _scales(self, problem: Problem) -> Array:
         """Return one over the tail of every kernel."""

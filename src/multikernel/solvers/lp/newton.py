@@ -1,6 +1,6 @@
 """lp-norm multiple kernel learning by Newton steps, interleaved with a machine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -145,19 +145,10 @@ class InterleavedNewton(WeightSolver):
         search.start(init, expansion)
         return search.step
 
-    def solve_path(
-        self,
-        problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
-        callback: Callback | None = None,
-    ) -> list[Solution]:
-        """Solve for penalties in turn; see `PathSolver.solve_path` and `follow`."""
-        return list(self.follow(problem, regularizers, None, callback))
-
     def follow(
         self,
         problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
+        regularizers: Iterable[BlockRegularizer],
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
@@ -171,7 +162,7 @@ class InterleavedNewton(WeightSolver):
         ----------
         problem : Problem
             Its regulariser is not used.
-        regularizers : sequence of SquaredBlockNorm
+        regularizers : iterable of SquaredBlockNorm
             Best with all of one p in a row, by falling alpha.
         init : Solution, optional
             A warm start for the first of them.

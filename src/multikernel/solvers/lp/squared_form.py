@@ -20,17 +20,19 @@ References
 .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo, section 5.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from multikernel._typing import Array
 from multikernel.certificates import constant_model, factor_norms
+from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import SteppingSolver
+from multikernel.solvers.base import PathSolver
 from multikernel.solvers.incumbent import Incumbent, Model, incumbents
 from multikernel.solvers.lp.thinning import thin
 
@@ -50,12 +52,13 @@ class SquaredForm:
 
     Parameters
     ----------
-    solver : SteppingSolver
-        Solves for `BlockL1`, such as ``SpicyMKL()``.
+    solver : callable
+        From keywords ``tol`` and ``max_iter`` to a `PathSolver` that solves for
+        `BlockL1`, such as ``SpicyMKL``.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
-        Outer steps of `solver` at most, for all strengths together.
+        Outer steps of that solver at most, for all strengths together.
 
     Examples
     --------
@@ -67,11 +70,11 @@ class SquaredForm:
     >>> x = np.linspace(-1, 1, 20)
     >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
     >>> problem = Problem(grams, np.sign(x), HingeLoss(), SquaredBlockNorm(0.1, 1.0))
-    >>> SquaredForm(SpicyMKL(), tol=1e-6).solve(problem).kernel_weights
+    >>> SquaredForm(SpicyMKL, tol=1e-6).solve(problem).kernel_weights
     array([1., 0.])
     """
 
-    solver: SteppingSolver
+    solver: Callable[..., PathSolver]
     tol: float = 1e-3
     max_iter: int = 200
 
@@ -83,7 +86,13 @@ class SquaredForm:
             return f"SquaredForm needs the regulariser SquaredBlockNorm, got {kind}."
         if penalty.p != 1.0:
             return f"SquaredForm is for p = 1, got p = {penalty.p:g}."
-        return self.solver.unsupported(replace(problem, regularizer=BlockL1(1.0)))
+        block = replace(problem, regularizer=BlockL1(1.0))
+        return self.stepping.unsupported(block)
+
+    @property
+    def stepping(self) -> PathSolver:
+        """Return the solver that takes one outer step at a time."""
+        return self.solver(tol=INNER * self.tol, max_iter=1)
 
     def solve(
         self,
@@ -92,34 +101,27 @@ class SquaredForm:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        return next(self._solutions(problem, [problem.regularizer], init, callback))
+        return next(self.follow(problem, [problem.regularizer], init, callback))
 
-    def solve_path(
+    def follow(
         self,
         problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
+        regularizers: Iterable[BlockRegularizer],
+        init: Solution | None = None,
         callback: Callback | None = None,
-    ) -> list[Solution]:
-        """Solve for penalties in turn; see `PathSolver.solve_path`.
+    ) -> Iterator[Solution]:
+        """Yield the solutions for penalties in turn; see `PathSolver.follow`.
 
         What the sum of norms is for a strength does not depend on alpha, so that each
         solve begins next to the strength that it looks for.
         """
-        return list(self._solutions(problem, regularizers, None, callback))
-
-    def _solutions(
-        self,
-        problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
-        init: Solution | None,
-        callback: Callback | None,
-    ) -> Iterator[Solution]:
         search: _Search | None = None
         for incumbent in incumbents(
             self, problem, regularizers, callback, PATIENCE, PROGRESS
         ):
+            first = search is None
             search = search or _Search(incumbent.problem, self, init)
-            search.turn_to(incumbent, init)
+            search.turn_to(incumbent, init if first else None)
             solution = incumbent.run(search.step, self.tol, self.max_iter)
             yield solution
             if solution.status is Status.STOPPED:
@@ -183,8 +185,16 @@ class _Strengths:
         return found if low < found < high else 0.5 * (low + high)
 
 
+class _MatricesAlone(MeteredStack):
+    """The matrices of a stack, whatever they leave of the kernels they stand for."""
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return zeros."""
+        return np.zeros(self.shape[0])
+
+
 class _Search:
-    """Where the walk is, and where it is heading.
+    """Where the strength is, and where it is heading.
 
     Parameters
     ----------
@@ -200,7 +210,9 @@ class _Search:
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
         self.settings = settings
-        self.walk = settings.solver.walk(problem, init)
+        # What these leave of the kernels is for this problem's proof alone.
+        alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
+        self.steps = settings.stepping.follow(alone, self._penalties(), init)
         self.null = constant_model(problem).dual
         self.sizes = factor_norms(problem.gram, self.null)
         self.strengths = _Strengths(float(self.sizes.max()))
@@ -209,6 +221,11 @@ class _Search:
         # By whether alpha times the sum of norms reaches the strength: with its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
+
+    def _penalties(self) -> Iterator[BlockRegularizer]:
+        """Yield the penalty of the strength that is the one to try by then."""
+        while True:
+            yield BlockL1(self.strength)
 
     def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Take up a problem that differs in its penalty from the one before."""
@@ -237,8 +254,10 @@ class _Search:
     def step(self) -> None:
         """Take one outer step, and move on where the strength is what is wrong."""
         incumbent, tol = self.incumbent, INNER * self.settings.tol
-        found = self.walk.step(BlockL1(self.strength), tol)
-        before = 0 if self.last is None else self.last.history[-1].inner_steps
+        found = next(self.steps)
+        # Steps at one strength have one history.
+        known = self.last is not None and self.strength == self.of_last
+        before = self.last.history[-1].inner_steps if self.last and known else 0
         incumbent.recorder.inner_steps += found.history[-1].inner_steps - before
         self._offer(found, self.strength)
         alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())

@@ -18,16 +18,8 @@ from scipy.linalg.lapack import dposv
 
 from multikernel._typing import Array, Indices
 from multikernel.losses.base import PolyhedralLoss
-from multikernel.solvers.spicy.quadratic_model import QuadraticModel
-from multikernel.solvers.spicy.tuning import (
-    BUDGET,
-    FREED,
-    RIDGE,
-    ROUNDING,
-    SNAP,
-    SOLVED,
-    STILL,
-)
+from multikernel.solvers.spicy.kernels import QuadraticModel
+from multikernel.solvers.spicy.settings import SETTINGS
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +66,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Move what is near a corner onto it."""
-        near = SNAP * self.width
+        near = SETTINGS.snap * self.width
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -126,7 +118,7 @@ class FaceSearch:
         # Less than rounding of the decision values cannot be asked for.
         floor = 1e-13 * float((1.0 + np.abs(model.gradient)) @ corners.width)
         gap = corners.fenchel_gap(start, model.gradient)
-        self._allowed = max(SOLVED * gap, floor)
+        self._allowed = max(SETTINGS.solved * gap, floor)
         self._moved = True
 
     def run(self) -> None:
@@ -138,7 +130,7 @@ class FaceSearch:
             If that costs more than a barrier would, or curvature is negative.
         """
         n_samples, flops = self.x.size, 0.0
-        while flops <= BUDGET * self.model.hessian.cost:
+        while flops <= SETTINGS.budget * self.model.hessian.cost:
             free = np.flatnonzero(self._free)
             flops += free.size**3 + 6.0 * n_samples * (free.size + 10)
             if not self._step(free):
@@ -164,7 +156,7 @@ class FaceSearch:
         length = min(1.0, float(reach.min()))
         self.x[free] = start + length * step
         self.gradient += length * (step @ rows)
-        still = STILL * self.corners.width[free]
+        still = SETTINGS.still * self.corners.width[free]
         self._moved = self._moved or bool(np.any(length * np.abs(step) > still))
         if length == 1.0:
             return True
@@ -176,8 +168,8 @@ class FaceSearch:
     def _face_step(self, free: Indices, block: Array) -> Array:
         """Return the step to the optimum over the free samples."""
         block = block.copy()
-        block.reshape(-1)[:: free.size + 1] *= 1.0 + RIDGE
-        block.reshape(-1)[:: free.size + 1] += RIDGE * block.diagonal().max()
+        block.reshape(-1)[:: free.size + 1] *= 1.0 + SETTINGS.ridge
+        block.reshape(-1)[:: free.size + 1] += SETTINGS.ridge * block.diagonal().max()
         pull = self.gradient[free] + self._slopes[free]
         sides = np.column_stack([pull, np.ones_like(pull)])
         _, solved, info = dposv(block, sides, lower=1, overwrite_a=1, overwrite_b=1)
@@ -189,7 +181,9 @@ class FaceSearch:
         self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
         step = -solved[:, 0] - self.shift * solved[:, 1]
         # A sample that is free alone cannot move; rounding must not fix it again.
-        return np.where(np.abs(step) > ROUNDING * np.abs(solved[:, 0]), step, 0.0)
+        return np.where(
+            np.abs(step) > SETTINGS.rounding * np.abs(solved[:, 0]), step, 0.0
+        )
 
     def _center_shift(self) -> None:
         """With no sample free a range of shifts may be optimal: take the nearest."""
@@ -213,7 +207,7 @@ class FaceSearch:
             # Several freed at once may block each other for ever; the worst cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
-        return np.flatnonzero(excess >= FREED * excess.max())
+        return np.flatnonzero(excess >= SETTINGS.freed * excess.max())
 
     def _release(self, fixed: Indices) -> None:
         """Free samples towards the side that the gradient pulls them to."""

@@ -27,17 +27,70 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
 from multikernel.problem import Problem
-from multikernel.solvers.spicy.remembered import Span
-from multikernel.solvers.spicy.tuning import (
-    DEPENDENT,
-    FEW_CHANGED,
-    LEAST,
-    LEFT_OUT,
-    MAX_BYTES,
-    MOST,
-    SHARE,
-    SUBSET,
-)
+from multikernel.solvers.spicy.settings import SETTINGS
+
+
+class Span:
+    """Orthonormal vectors q_j with their images K_m q_j, and bounds that follow.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernel matrices.
+    capacity : int
+        Vectors that there is room for.
+    """
+
+    def __init__(self, gram: GramStack, capacity: int) -> None:
+        n_kernels, n_samples, _ = gram.shape
+        self.gram, self.capacity, self.size = gram, capacity, 0
+        self._basis = np.empty((capacity, n_samples))
+        self._images = np.empty((capacity, n_kernels, n_samples))
+        self._inner = np.empty((n_kernels, capacity, capacity))
+        self._traces = gram.traces()
+        self.spare = self._traces.copy()  # traces on the complement
+
+    def split(self, v: Array) -> tuple[Array, Array]:
+        """Return the coordinates of v in the basis, and what is left."""
+        basis = self._basis[: self.size]
+        coordinates = basis @ v
+        rest = v - coordinates @ basis
+        # Twice is enough: the second projection removes the rounding of the first.
+        again = basis @ rest
+        return coordinates + again, rest - again @ basis
+
+    def images_of(self, coordinates: Array) -> Array:
+        """Return the images of a vector of the span, shape (n_kernels, n_samples)."""
+        images: Array = np.tensordot(coordinates, self._images[: self.size], axes=1)
+        return images
+
+    def append(self, q: Array, images: Array) -> None:
+        """Add a unit vector orthogonal to the others, and its images."""
+        k = self.size
+        self._basis[k], self._images[k] = q, images
+        self.size = k + 1
+        column = images @ self._basis[: self.size].T
+        self._inner[:, : self.size, k] = self._inner[:, k, : self.size] = column
+        check_forms(self.gram, column[:, k], q)
+        self.spare = np.maximum(self.spare - column[:, k], 0.0)
+
+    def keep_only(self, v: Array) -> None:
+        """Forget all of the span but one vector in it."""
+        coordinates, _ = self.split(v)
+        size = float(np.linalg.norm(coordinates))
+        q = coordinates @ self._basis[: self.size] / size
+        images = self.images_of(coordinates / size)
+        self.size, self.spare = 0, self._traces.copy()
+        self.append(q, images)
+
+    def bounds(self, v: Array) -> Array:
+        """Return upper bounds on the quadratic forms, exact inside the span."""
+        c, rest = self.split(v)
+        forms = float(rest @ rest) * self.spare
+        if c.size:
+            forms += np.einsum("mjk,j,k->m", self._inner[:, : c.size, : c.size], c, c)
+            forms += 2.0 * (c @ (self._images[: c.size] @ rest))
+        return forms
 
 
 @dataclass
@@ -62,10 +115,11 @@ class DualNorms:
         n_kernels, n_samples, _ = self.gram.shape
         image = 8 * n_kernels * n_samples
         # Thin factors leave no room: a pass over them reads little more than images.
-        room = min(MAX_BYTES, SHARE * 8 * float(self.gram.held_numbers().sum()))
-        capacity = min(int(room // max(image, 1)), n_samples, MOST)
+        held = 8 * float(self.gram.held_numbers().sum())
+        room = min(SETTINGS.max_bytes, SETTINGS.share * held)
+        capacity = min(int(room // max(image, 1)), n_samples, SETTINGS.most)
         # With fewer the bounds are too loose to earn their extra arithmetic.
-        screens = capacity >= LEAST and not self.several
+        screens = capacity >= SETTINGS.least and not self.several
         self._span = Span(self.gram, capacity) if screens else None
         self._last = np.zeros(n_samples)
 
@@ -110,7 +164,7 @@ class DualNorms:
         doubtful = np.flatnonzero(forms > level**2)
         # After a whole pass this removes rounding only, so it is left to the few
         # kernels that decide a late certificate.
-        if 0 < doubtful.size <= SUBSET * forms.size:
+        if 0 < doubtful.size <= SETTINGS.subset * forms.size:
             exact = self.gram.once(doubtful).quadratic_forms(rho)
             if exact.min() < 0.0:
                 check_forms(self.gram.take(doubtful), exact, rho, doubtful)
@@ -123,11 +177,13 @@ class DualNorms:
         doubtful = float(np.mean(forms > level**2))
         entries = self._change(span, rho, level)
         share = entries.size / rho.size
-        if 0.0 < share <= FEW_CHANGED and doubtful > min(SUBSET, share):
+        if 0.0 < share <= SETTINGS.few_changed and doubtful > min(
+            SETTINGS.subset, share
+        ):
             self._remember_change(span, rho, entries)
             forms = span.bounds(rho)
             doubtful = float(np.mean(forms > level**2))
-        if doubtful > SUBSET and self._outside(span, rho):
+        if doubtful > SETTINGS.subset and self._outside(span, rho):
             self.remember(rho)
             forms = span.bounds(rho)
             check_forms(self.gram, forms, rho)
@@ -138,7 +194,7 @@ class DualNorms:
         change = np.abs(rho - self._last)
         order = np.argsort(change)
         left_out = np.cumsum(change[order] ** 2) * span.spare.max()
-        entries: Indices = np.sort(order[left_out > LEFT_OUT * level**2])
+        entries: Indices = np.sort(order[left_out > SETTINGS.left_out * level**2])
         return entries
 
     def _remember_change(self, span: Span, rho: Array, entries: Indices) -> None:
@@ -148,7 +204,7 @@ class DualNorms:
         change[entries] = rho[entries] - self._last[entries]
         coordinates, rest = span.split(change)
         size = float(np.linalg.norm(rest))
-        if size <= DEPENDENT * float(np.linalg.norm(change)):
+        if size <= SETTINGS.dependent * float(np.linalg.norm(change)):
             return
         images = self.gram.sparse_matvec(entries, change[entries])
         span.append(rest / size, (images - span.images_of(coordinates)) / size)

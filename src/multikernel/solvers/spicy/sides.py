@@ -16,40 +16,29 @@ References
 .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
 """
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss
-from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
-from multikernel.solvers.spicy.multipliers import advanced, reach_of_zero
-from multikernel.solvers.spicy.quadratic_model import QuadraticModel, newton_step
-from multikernel.solvers.spicy.simplex_side import BarrierSimplexSide, SmoothSimplexSide
-from multikernel.solvers.spicy.tuning import (
-    CLOSE,
-    INTERIOR,
-    INWARDS,
-)
+from multikernel.solvers.spicy.kernels import QuadraticModel, newton_step
+from multikernel.solvers.spicy.settings import SETTINGS
 
 
-class DualSide(Protocol):
-    """A point rho inside the domain of the conjugate, and steps from it."""
+class Side(ABC):
+    """A point rho inside the domain of the conjugate, and steps from it.
+
+    What is no abstract method is that of a conjugate that is exact by itself.
+    """
 
     @property
+    @abstractmethod
     def rho(self) -> Array:
         """Return the point, of the shape of the targets."""
-        ...
 
-    def center(self, gap: float) -> None:
-        """Make what the side itself adds to the duality gap at most `gap`."""
-        ...
-
-    def slack(self) -> float:
-        """Return what the side itself adds to the duality gap, 0 if it is exact."""
-        ...
-
+    @abstractmethod
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return the step of Newton's method, and the change of the intercepts.
 
@@ -58,30 +47,114 @@ class DualSide(Protocol):
         numpy.linalg.LinAlgError
             If there is none.
         """
-        ...
 
+    @abstractmethod
     def aim(self, step: Array) -> float:
         """Set the direction; return the longest multiple of it, at most 1, allowed."""
-        ...
 
+    @abstractmethod
     def slope(self, length: float) -> float:
         """Return the derivative along the direction, `length` of it away."""
-        ...
 
+    @abstractmethod
     def move(self, length: float) -> None:
         """Go `length` times the direction."""
-        ...
 
-    def again(self) -> "DualSide | None":
+    def center(self, gap: float) -> None:  # noqa: B027
+        """Make what the side itself adds to the duality gap at most `gap`."""
+
+    def slack(self) -> float:
+        """Return what the side itself adds to the duality gap, 0 if it is exact."""
+        return 0.0
+
+    def again(self) -> "Side | None":
         """Return the side for a near-by problem, None if a fresh one is as good."""
-        ...
+        return None
 
-    def sturdier(self) -> "DualSide | None":
+    def sturdier(self) -> "Side | None":
         """Return a side to go on with where this one fails, if there is one."""
-        ...
+        return None
 
 
-class SmoothSide:
+def reach(
+    point: Array, step: Array, lower: Array | float, upper: Array | float
+) -> float:
+    """Return the multiple of a step at which the first bound is met."""
+    bound = np.where(step > 0.0, upper, lower)
+    moving = step != 0.0
+    return float(np.min((bound[moving] - point[moving]) / step[moving], initial=np.inf))
+
+
+class Walls:
+    r"""Slack multipliers that keep a point off the ends of its domain, one an end.
+
+    On the central path each of them times the distance to its end is :math:`\mu`:
+    :math:`\xi (h - p) = \zeta (p - l) = \mu`, which costs :math:`\mu` an end in the
+    duality gap. They are stepped as the point is, and stay near the path.
+
+    Parameters
+    ----------
+    low, high : ndarray of the shape of the point
+        The ends l and h; infinite where there is no wall.
+    point : ndarray
+        A point p strictly between them.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first
+        :math:`\mu`.
+    """
+
+    def __init__(self, low: Array, high: Array, point: Array, gap: float) -> None:
+        self.low, self.high = low, high
+        self.count = int(np.isfinite(low).sum() + np.isfinite(high).sum())
+        self.mu = gap / self.count
+        self.xi, self.zeta = self._centered(point)
+        self._direction = np.zeros_like(self.xi), np.zeros_like(self.zeta)
+        self._reach = 1.0
+
+    def _centered(self, point: Array) -> tuple[Array, Array]:
+        """Return the multipliers on the central path."""
+        return self.mu / (self.high - point), self.mu / (point - self.low)
+
+    def center(self, gap: float) -> None:
+        """Lower mu until complementarity costs at most `gap`."""
+        self.mu = min(self.mu, gap / self.count)
+
+    def slack(self) -> float:
+        """Return what complementarity costs on the central path."""
+        return self.mu * self.count
+
+    def gradient(self, point: Array) -> Array:
+        """Return that of the barrier which the multipliers stand for."""
+        return self.mu * (1.0 / (self.high - point) - 1.0 / (point - self.low))
+
+    def curvature(self, point: Array) -> Array:
+        """Return the diagonal that the multipliers add when they are eliminated."""
+        return self.xi / (self.high - point) + self.zeta / (point - self.low)
+
+    def aim(self, point: Array, step: Array) -> None:
+        """Set the directions that belong to a step of the point."""
+        d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi
+        d_zeta = (self.mu - self.zeta * step) / (point - self.low) - self.zeta
+        self._direction = d_xi, d_zeta
+        self._reach = SETTINGS.interior * min(
+            reach(self.xi, d_xi, 0.0, np.inf), reach(self.zeta, d_zeta, 0.0, np.inf)
+        )
+
+    def move(self, point: Array) -> None:
+        """Go along the directions, at most whole ones, to where the point is now."""
+        (d_xi, d_zeta), length = self._direction, min(1.0, self._reach)
+        xi, zeta = self._centered(point)
+        self.xi = _near(self.xi + length * d_xi, xi)
+        self.zeta = _near(self.zeta + length * d_zeta, zeta)
+
+
+def _near(multiplier: Array, centered: Array) -> Array:
+    """Return a multiplier within a factor of where the central path has it."""
+    most = SETTINGS.farthest
+    return np.asarray(np.clip(multiplier, 1.0 / most * centered, most * centered))
+
+
+class SmoothSide(Side):
     """The side of a loss whose conjugate is twice differentiable.
 
     Parameters
@@ -104,13 +177,6 @@ class SmoothSide:
         """Return the point."""
         return self._rho
 
-    def center(self, gap: float) -> None:
-        """Do nothing: the conjugate is exact."""
-
-    def slack(self) -> float:
-        """Return 0."""
-        return 0.0
-
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate."""
         return newton_step(model, *self._derivatives())
@@ -131,8 +197,8 @@ class SmoothSide:
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )
         self.step = np.where(outwards, 0.0, step)
-        reach = _reach(self.rho, self.step, self.lowest, self.highest)
-        return min(1.0, INTERIOR * reach)
+        longest = reach(self.rho, self.step, self.lowest, self.highest)
+        return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
@@ -148,18 +214,12 @@ class SmoothSide:
         moved = self._rho + length * self.step
         return np.asarray(np.clip(moved, self.lowest, self.highest))
 
-    def again(self) -> None:
-        """Return None: a scaled dual point is the better start."""
-
-    def sturdier(self) -> None:
-        """Return None."""
-
 
 class BoundedSide(SmoothSide):
     """The side of a smooth conjugate whose slope is finite at ends of its domain.
 
     Nothing in such a conjugate, as that of Huber's loss, keeps Newton's method off the
-    ends, where many samples of the solution are. Slack multipliers on the central path
+    ends, where many samples of the solution are. Slack multipliers
     do, as in `BarrierSide`, at these ends only.
 
     Parameters
@@ -176,64 +236,46 @@ class BoundedSide(SmoothSide):
         self, loss: SmoothConjugateLoss, y: Array, rho: Array, gap: float
     ) -> None:
         super().__init__(loss, y, rho)
-        self.low, self.high = walls(loss, y)
-        width = self.high - self.low
-        margin = INWARDS * np.where(np.isfinite(width), width, 1.0)
-        self._rho = np.clip(rho, self.low + margin, self.high - margin)
-        self.count = int(np.isfinite(self.low).sum() + np.isfinite(self.high).sum())
-        self.barrier = gap / self.count
-        self.xi, self.zeta = self._centered()
-        self.dual_direction = (self.xi, self.zeta)
-        self.dual_reach = 1.0
-
-    def _centered(self) -> tuple[Array, Array]:
-        """Return the multipliers of both walls on the central path."""
-        rho = self.rho
-        return self.barrier / (self.high - rho), self.barrier / (rho - self.low)
+        low, high = finite_ends(loss, y)
+        width = high - low
+        margin = SETTINGS.inwards * np.where(np.isfinite(width), width, 1.0)
+        self._rho = np.clip(rho, low + margin, high - margin)
+        self.walls = Walls(low, high, self._rho, gap)
 
     def center(self, gap: float) -> None:
         """Lower the barrier until complementarity costs at most `gap`."""
-        self.barrier = min(self.barrier, gap / self.count)
+        self.walls.center(gap)
 
     def slack(self) -> float:
-        """Return the complementarity on the central path, mu per wall."""
-        return self.barrier * self.count
+        """Return what complementarity costs on the central path."""
+        return self.walls.slack()
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating the multipliers."""
-        above, below = self.high - self.rho, self.rho - self.low
-        xi, zeta = self._centered()
         pull, curvature = self._derivatives()
-        curvature = curvature + self.xi / above + self.zeta / below
-        return newton_step(model, pull + xi - zeta, curvature)
+        return newton_step(
+            model,
+            pull + self.walls.gradient(self.rho),
+            curvature + self.walls.curvature(self.rho),
+        )
 
     def aim(self, step: Array) -> float:
         """Set the directions of the point and the multipliers; stay inside."""
-        longest = super().aim(step)
-        above, below = self.high - self.rho, self.rho - self.low
-        d_xi = (self.barrier + self.xi * step) / above - self.xi
-        d_zeta = (self.barrier - self.zeta * step) / below - self.zeta
-        self.dual_direction = (d_xi, d_zeta)
-        self.dual_reach = INTERIOR * min(
-            reach_of_zero(self.xi, d_xi), reach_of_zero(self.zeta, d_zeta)
-        )
-        return longest
+        self.walls.aim(self.rho, step)
+        return super().aim(step)
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function along the direction."""
-        rho = self.rho + length * self.step
-        walls = self.barrier / (self.high - rho) - self.barrier / (rho - self.low)
-        return super().slope(length) + float(np.vdot(walls, self.step))
+        gradient = self.walls.gradient(self.rho + length * self.step)
+        return super().slope(length) + float(np.vdot(gradient, self.step))
 
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
         super().move(length)
-        (d_xi, d_zeta), (xi, zeta) = self.dual_direction, self._centered()
-        self.xi = advanced(self.xi, d_xi, self.dual_reach, xi)
-        self.zeta = advanced(self.zeta, d_zeta, self.dual_reach, zeta)
+        self.walls.move(self.rho)
 
 
-def walls(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
+def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     """Return the ends of the domain of rho where the conjugate's slope is finite.
 
     Others are infinite: there is none, or the conjugate itself keeps points off it.
@@ -245,7 +287,7 @@ def walls(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
 
 
-class BarrierSide:
+class BarrierSide(Side):
     """The side of a piecewise linear loss: boxes kept by a vanishing barrier.
 
     Parameters
@@ -265,12 +307,9 @@ class BarrierSide:
         self.lowest = _inside(np.zeros_like(self.sizes))
         self.highest = -_inside(-self.sizes)
         self.pieces = self._kept(_interior_pieces(self.signs, self.sizes, rho))
-        self.barrier = gap / (2.0 * self.pieces.size)
-        self.xi = self.barrier / (self.sizes - self.pieces)
-        self.zeta = self.barrier / self.pieces
+        zero = np.zeros_like(self.sizes)
+        self.walls = Walls(zero, self.sizes, self.pieces, gap)
         self.direction = np.zeros_like(self.pieces)
-        self.dual_direction = (np.zeros_like(self.xi), np.zeros_like(self.zeta))
-        self.dual_reach = 1.0
 
     @property
     def rho(self) -> Array:
@@ -280,16 +319,16 @@ class BarrierSide:
 
     def center(self, gap: float) -> None:
         """Lower the barrier until complementarity costs at most `gap`."""
-        self.barrier = min(self.barrier, gap / (2.0 * self.pieces.size))
+        self.walls.center(gap)
 
     def slack(self) -> float:
-        """Return the complementarity on the central path, 2 mu per piece."""
-        return 2.0 * self.barrier * self.pieces.size
+        """Return what complementarity costs on the central path."""
+        return self.walls.slack()
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step after eliminating pieces and multipliers."""
-        self.gradient = self._barrier_gradient(self.pieces)
-        self.curvatures = self.xi / (self.sizes - self.pieces) + self.zeta / self.pieces
+        self.gradient = self.costs + self.walls.gradient(self.pieces)
+        self.curvatures = self.walls.curvature(self.pieces)
         # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
         self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
         pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
@@ -308,29 +347,19 @@ class BarrierSide:
         others = (self.signs * direction).sum(axis=0) - own
         np.put_along_axis(direction, soft, signs * (step - others), axis=0)
         self.direction = direction
-        above = self.sizes - self.pieces
-        d_xi = (self.barrier + self.xi * direction) / above - self.xi
-        d_zeta = (self.barrier - self.zeta * direction) / self.pieces - self.zeta
-        self.dual_direction = (d_xi, d_zeta)
-        self.dual_reach = INTERIOR * min(
-            reach_of_zero(self.xi, d_xi), reach_of_zero(self.zeta, d_zeta)
-        )
-        reach = _reach(self.pieces, direction, np.zeros_like(self.sizes), self.sizes)
-        return min(1.0, INTERIOR * reach)
+        self.walls.aim(self.pieces, direction)
+        longest = reach(self.pieces, direction, 0.0, self.sizes)
+        return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function along the direction."""
-        gradient = self._barrier_gradient(self._moved(length))
+        gradient = self.costs + self.walls.gradient(self._moved(length))
         return float(np.vdot(gradient, self.direction))
 
     def move(self, length: float) -> None:
         """Go along the directions; multipliers keep near the central path."""
         self.pieces = self._moved(length)
-        d_xi, d_zeta = self.dual_direction
-        above = self.barrier / (self.sizes - self.pieces)
-        below = self.barrier / self.pieces
-        self.xi = advanced(self.xi, d_xi, self.dual_reach, above)
-        self.zeta = advanced(self.zeta, d_zeta, self.dual_reach, below)
+        self.walls.move(self.pieces)
 
     def again(self) -> "CornerSide | None":
         """Return the side at the corners that this one has come near.
@@ -338,9 +367,6 @@ class BarrierSide:
         Active sets are for one output; for several a fresh side does as well.
         """
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
-
-    def sturdier(self) -> None:
-        """Return None."""
 
     def _moved(self, length: float) -> Array:
         """Return the pieces `length` times the direction away."""
@@ -351,12 +377,8 @@ class BarrierSide:
         kept: Array = np.clip(pieces, self.lowest, self.highest)
         return kept
 
-    def _barrier_gradient(self, pieces: Array) -> Array:
-        above = self.sizes - pieces
-        return self.costs + self.barrier * (1.0 / above - 1.0 / pieces)
 
-
-class CornerSide:
+class CornerSide(Side):
     """The side of a piecewise linear loss whose samples mostly sit at corners.
 
     Parameters
@@ -384,10 +406,6 @@ class CornerSide:
         """Remember the gap: the conjugate itself is exact."""
         self.allowed = gap
 
-    def slack(self) -> float:
-        """Return 0."""
-        return 0.0
-
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return the step to the minimum of the model over the domain."""
         search = FaceSearch(model, self.corners, self._rho)
@@ -403,7 +421,7 @@ class CornerSide:
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
         # At a corner: the slope on the way off from the start, else on the way there.
-        just = max(length - CLOSE, CLOSE)
+        just = max(length - SETTINGS.close, SETTINGS.close)
         return self.corners.slope(self._rho + just * self.step, self.step)
 
     def move(self, length: float) -> None:
@@ -419,23 +437,8 @@ class CornerSide:
     def sturdier(self) -> BarrierSide:
         """Return a barrier that starts inside, towards the middle of the domain."""
         middle = 0.5 * (self.corners.low + self.corners.high)
-        rho = (1.0 - INWARDS) * self._rho + INWARDS * middle
+        rho = (1.0 - SETTINGS.inwards) * self._rho + SETTINGS.inwards * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)
-
-
-def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> DualSide:
-    """Return the side for a loss, starting strictly inside at `rho`."""
-    if isinstance(loss, SmoothCoupledLoss):
-        return SmoothSimplexSide(loss, y, rho)
-    if isinstance(loss, PolyhedralCoupledLoss):
-        return BarrierSimplexSide(loss, y, rho, gap)
-    if isinstance(loss, SmoothConjugateLoss):
-        if np.isfinite(walls(loss, y)).any():
-            return BoundedSide(loss, y, rho, gap)
-        return SmoothSide(loss, y, rho)
-    if isinstance(loss, PolyhedralLoss):
-        return BarrierSide(loss, y, rho, gap)
-    raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")
 
 
 def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
@@ -454,12 +457,3 @@ def _inside(lower: Array) -> Array:
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)
     return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)
-
-
-def _reach(point: Array, step: Array, lower: Array, upper: Array) -> float:
-    """Return the multiple of `step` at which the first bound is met."""
-    bound = np.where(step > 0.0, upper, lower)
-    moving = step != 0.0
-    if not moving.any():
-        return float(np.inf)
-    return float(np.min((bound[moving] - point[moving]) / step[moving]))

@@ -1,21 +1,39 @@
-"""SpicyMKL: sparse multiple kernel learning by a dual augmented Lagrangian."""
+"""SpicyMKL: a working set of kernels, each solved by `AugmentedLagrangian`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 
-from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss
-from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
+from multikernel._typing import Array, Indices
+from multikernel.certificates import constant_model, project_dual
+from multikernel.gram.base import GramStack
+from multikernel.linalg.threads import with_one_blas_thread
+from multikernel.losses import (
+    PolyhedralCoupledLoss,
+    SmoothCoupledLoss,
+    is_coupled,
+)
+from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.coupled.domain import centre_of_simplices
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
-from multikernel.solvers.base import Walk, check_supported
-from multikernel.solvers.incumbent import Incumbent
+from multikernel.solvers.base import check_supported
+from multikernel.solvers.incumbent import Incumbent, Model, evaluated
 from multikernel.solvers.recorder import Recorder, metered
-from multikernel.solvers.spicy.outer import WorkingSet
-from multikernel.solvers.spicy.screening import screening
-from multikernel.solvers.spicy.steps import StepByStep
-from multikernel.solvers.spicy.tuning import PATIENCE, PROGRESS
+from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
+from multikernel.solvers.spicy.screening import DualNorms, screening
+from multikernel.solvers.spicy.settings import SETTINGS
+from multikernel.solvers.spicy.sides import (
+    BarrierSide,
+    BoundedSide,
+    Side,
+    SmoothSide,
+    finite_ends,
+)
+from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
 
 TREATED = (
     SmoothConjugateLoss | PolyhedralLoss | SmoothCoupledLoss | PolyhedralCoupledLoss
@@ -113,79 +131,285 @@ class SpicyMKL:
             If a negative quadratic form is met.
         """
         check_supported(self, problem)
-        incumbent = Incumbent(*metered(problem, callback), PATIENCE, PROGRESS)
-        search = WorkingSet(incumbent, screening(incumbent.problem))
+        problem, recorder = metered(problem, callback)
+        search = WorkingSet(_incumbent(problem, recorder), screening(problem))
         search.start(init)
-        return self._run(search)
+        return search.run(self.tol, self.max_iter)
 
-    def solve_path(
+    def follow(
         self,
         problem: Problem,
-        regularizers: Sequence[BlockRegularizer],
+        regularizers: Iterable[BlockRegularizer],
+        init: Solution | None = None,
         callback: Callback | None = None,
-    ) -> list[Solution]:
-        """Solve for a sequence of regularisers, most cheaply from strong to weak.
+    ) -> Iterator[Solution]:
+        """Yield the solutions for regularisers in turn; see `PathSolver.follow`.
 
         Everything is carried over from one to the next: the model, the dual point,
         the penalty parameter, and the images by which most kernels are screened
-        without looking at them.
+        without looking at them. Strengths are best in falling order. Where a
+        regulariser equals the one before it, which `max_iter` has ended, its steps go
+        on.
 
         Parameters
         ----------
         problem : Problem
             The problem; its own regulariser is not used.
-        regularizers : sequence of BlockRegularizer
-            The regularisers.
+        regularizers : iterable of BlockRegularizer
+            The regularisers; each is asked for when the solution before it is known.
+        init : Solution, optional
+            A warm start for the first of them.
         callback : callable, optional
             As in `solve`; where it stops one solve, the path ends there.
 
-        Returns
-        -------
-        solutions : list of Solution
+        Yields
+        ------
+        solution : Solution
         """
         problem, recorder = metered(problem, callback)
         bounds = screening(problem)
-        solutions: list[Solution] = []
-        last: WorkingSet | None = None
+        search: WorkingSet | None = None
         for regularizer in regularizers:
-            step = replace(problem, regularizer=regularizer)
-            check_supported(self, step)
-            incumbent = Incumbent(step, recorder, PATIENCE, PROGRESS)
-            search = WorkingSet(incumbent, bounds)
-            if last is not None:
-                search.follow(last)
-            else:
-                if problem.fit_intercept:
-                    bounds.remember(np.ones(problem.gram.shape[1]))
-                search.start(None)
-            solutions.append(self._run(search))
-            if solutions[-1].status is Status.STOPPED:
-                break
-            last, recorder = search, Recorder(callback, recorder.meter)
-        return solutions
+            if search is None or not search.unfinished(regularizer):
+                last, step = search, replace(problem, regularizer=regularizer)
+                check_supported(self, step)
+                search = WorkingSet(_incumbent(step, recorder), bounds)
+                if last is not None:
+                    search.go_on_from(last)
+                else:
+                    if problem.fit_intercept:
+                        bounds.remember(np.ones(problem.gram.shape[1]))
+                    search.start(init)
+            solution = search.run(self.tol, self.max_iter)
+            yield solution
+            if solution.status is Status.STOPPED:
+                return
+            recorder = Recorder(callback, recorder.meter)
 
-    def walk(self, problem: Problem, init: Solution | None = None) -> Walk:
-        """Return the outer iteration, to be stepped through from outside.
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem; its own regulariser is not used.
-        init : Solution, optional
-            A warm start.
+def _incumbent(problem: Problem, recorder: Recorder) -> Incumbent:
+    """Return what is known of a problem, which gives up where passes gain nothing."""
+    return Incumbent(problem, recorder, SETTINGS.patience, SETTINGS.progress)
 
-        Returns
-        -------
-        walk : Walk
-            Its steps are certified for their regulariser, as in `solve`.
+
+@dataclass
+class WorkingSet:
+    """The state of the outer loop.
+
+    Parameters
+    ----------
+    incumbent : Incumbent
+        The whole problem, and the best that is known of it.
+    bounds : DualNorms
+        Screens kernels; may be shared between problems on the same stack.
+    """
+
+    incumbent: Incumbent
+    bounds: DualNorms
+    working: Model = field(init=False)  # the last one
+    rho: Array = field(init=False)
+    sizes: Array = field(init=False)  # dual norms of rho, or bounds below threshold
+    side: Side | None = None
+    gamma: float = np.inf
+    status: Status | None = None  # why the last run has ended
+    _held: tuple[Indices, GramStack] | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """Return the whole problem."""
+        return self.incumbent.problem
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Return how many numbers every kernel is in memory, shape (n_kernels,)."""
+        return self.problem.gram.held_numbers()
+
+    def start(self, init: Solution | None) -> None:
+        """Begin at the best constant model, or at a solution."""
+        if init is None:
+            self.rho = constant_model(self.problem).dual
+            nothing = np.empty(0, dtype=np.intp)
+            self._certify(nothing, self._zeros(0))
+        else:
+            self.rho = init.dual
+            part = self._part(init.active)
+            self._certify(init.active, part.own_expansions(init.coefs))
+
+    def go_on_from(self, last: "WorkingSet") -> None:
+        """Begin where the search for another regulariser has ended."""
+        old, new = last._regularizer.alpha, self._regularizer.alpha
+        # Dual norms of active kernels equal the threshold, so the dual point scales
+        # with it; inside the loss's domain whatever the ratio. What is known of dual
+        # norms scales as well, and nothing has to be looked at.
+        ratio = min(new / old, 1.0)
+        self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
+        self.gamma = last.gamma * old / new
+        self.side = None if last.side is None else last.side.again()
+        self._held = last._held
+        self._offer(evaluated(self.problem, replace(last.working, worth=None)))
+
+    @property
+    def _regularizer(self) -> ProximableRegularizer:
+        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        return cast(ProximableRegularizer, self.problem.regularizer)
+
+    def _zeros(self, n_kernels: int) -> Array:
+        """Return expansions of so many functions that are zero."""
+        length = self.problem.gram.expansion_length
+        return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
+
+    @property
+    def _joint(self) -> bool:
+        """Return whether there are several outputs."""
+        return self.problem.y.size > self.problem.gram.shape[1]
+
+    def unfinished(self, regularizer: BlockRegularizer) -> bool:
+        """Return whether the last run for a regulariser has ended at its limit."""
+        limited = self.status is Status.MAX_ITER
+        return limited and self.problem.regularizer == regularizer
+
+    def run(self, tol: float, max_iter: int) -> Solution:
+        """Take outer steps until there is a reason to stop, `max_iter` at most."""
+        incumbent = self.incumbent
+        most = len(incumbent.recorder.history) - 1 + max_iter
+        again = self.status is Status.MAX_ITER
+        self.status = None if again else incumbent.status(tol, most)
+        while self.status is None:
+            self.step(tol)
+            self.status = incumbent.status(tol, most)
+        return incumbent.solution(self.status)
+
+    def step(self, tol: float) -> None:
+        """Solve on a new working set, then certify with one pass."""
+        gap, before = self.incumbent.gap, self.working.kernels
+        target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
+        lagrangian = self._lagrangian()
+        kernels = lagrangian.kernels
+        small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
+        solve = partial(
+            lagrangian.solve,
+            max(target, 0.3 * tol),
+            gap,
+            self.incumbent.model.objective,
+        )
+        with_one_blas_thread(solve) if small else solve()
+        self.gamma, self.side = lagrangian.gamma, lagrangian.side
+        self.rho = self.side.rho
+        self.incumbent.recorder.inner_steps += lagrangian.newton_steps
+        grown = np.setdiff1d(kernels, before).size > 0
+        self._certify(kernels, lagrangian.alpha, afresh=grown)
+
+    def _certify(self, kernels: Indices, coefs: Array, afresh: bool = False) -> None:
+        """Evaluate a model from its expansions, and the dual norms of the dual point.
+
+        What the inner iteration updates step by step carries its rounding errors.
         """
-        return StepByStep(problem, init)
+        model = self.incumbent.refreshed(kernels, coefs, self._part(kernels))
+        self.rho = project_dual(self.problem, self.rho)
+        self.sizes = self.bounds(self.rho, self._regularizer.threshold)
+        self._offer(model, afresh)
 
-    def _run(self, search: WorkingSet) -> Solution:
-        """Step until there is a reason to stop."""
-        incumbent = search.incumbent
-        status = incumbent.status(self.tol, self.max_iter)
-        while status is None:
-            search.step(self.tol)
-            status = incumbent.status(self.tol, self.max_iter)
-        return incumbent.solution(status)
+    def _offer(self, model: Model, afresh: bool = False) -> None:
+        """Offer the working model and the dual point, and record."""
+        self.working = model
+        self.incumbent.offer(model)
+        self.incumbent.offer_dual(self.rho, self.sizes**2)
+        self.incumbent.record(afresh)
+
+    def _lagrangian(self) -> AugmentedLagrangian:
+        """Set up the augmented Lagrangian on the next working set."""
+        problem, kernels = self.problem, self._next_kernels()
+        coefs = self._zeros(kernels.size)
+        kept = np.isin(self.working.kernels, kernels)
+        place = np.searchsorted(kernels, self.working.kernels[kept])
+        coefs[place] = self.working.expansions[kept]
+        gap, model = self.incumbent.gap, self.incumbent.model
+        absolute = gap * abs(model.objective)
+        if self.side is None:
+            rho = self._inside()
+            self.side = dual_side(problem.loss, problem.y, rho, absolute)
+        # New kernels may be violated by much: the penalty must suit the gap of the
+        # whole problem, not the one that the last working set was solved to.
+        suited = max(1.0, 1.0 / gap) / problem.regularizer.alpha
+        small = Problem(
+            self._part(kernels),
+            problem.y,
+            problem.loss,
+            problem.regularizer,
+            problem.fit_intercept,
+        )
+        return AugmentedLagrangian(
+            small,
+            kernels,
+            self.side,
+            coefs,
+            self.working.intercept,
+            min(self.gamma, suited),
+        )
+
+    def _part(self, kernels: Indices) -> GramStack:
+        """Return the stack of some kernels, the one at hand if it is of the same."""
+        if self._held is None or not np.array_equal(self._held[0], kernels):
+            self._held = None  # so that never two of them are held
+            self._held = kernels, self.problem.gram.view(kernels)
+        return self._held[1]
+
+    def _inside(self) -> Array:
+        """Return a dual point strictly inside the loss's domain, near the last one.
+
+        A smooth conjugate is steep at the ends of its domain as well: from a warm
+        start there Newton's steps were as short as from a corner.
+        """
+        problem = self.problem
+        if is_coupled(problem.loss):
+            middle = centre_of_simplices(problem.loss, problem.y, problem.fit_intercept)
+        else:
+            middle = constant_model(problem).dual
+            if not isinstance(problem.loss, SmoothConjugateLoss):
+                middle *= 0.5
+        share = min(SETTINGS.shrink, self.incumbent.gap)
+        return (1.0 - share) * project_dual(problem, self.rho) + share * middle
+
+    def _next_kernels(self) -> Indices:
+        """Return the active and the most violated kernels."""
+        level, sizes = self._regularizer.threshold, self.sizes
+        kernels = self.working.kernels
+        active = kernels[self.working.norms[kernels] > 0.0]
+        outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
+        # The dearer a pass, the more kernels it may bring in.
+        least = SETTINGS.new_together if self._joint else SETTINGS.new_kernels
+        n_new = max(least, round(self.problem.gram.shape[0] ** SETTINGS.new_power))
+        room = max(n_new, active.size // 2)
+        if outside.size > room:
+            worst = np.argpartition(-sizes[outside], room - 1)[:room]
+            outside = outside[worst]
+        chosen = np.union1d(active, outside)
+        if not self._joint and self._too_large(chosen):
+            return np.arange(self.numbers.size)  # the whole stack is no copy at all
+        return chosen
+
+    def _too_large(self, kernels: Indices) -> bool:
+        """Return whether some kernels' factors are too much memory for a copy of them.
+
+        Whole matrices are not copied.
+        """
+        n_kernels, n_samples, _ = self.problem.gram.shape
+        copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
+        if all_bytes >= 8.0 * n_samples**2 * n_kernels:
+            return False
+        return bool(copied > max(SETTINGS.copy_bytes, SETTINGS.copy_share * all_bytes))
+
+
+def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
+    """Return the side for a loss, starting strictly inside at `rho`."""
+    if isinstance(loss, SmoothCoupledLoss):
+        return SmoothSimplexSide(loss, y, rho)
+    if isinstance(loss, PolyhedralCoupledLoss):
+        return BarrierSimplexSide(loss, y, rho, gap)
+    if isinstance(loss, SmoothConjugateLoss):
+        if np.isfinite(finite_ends(loss, y)).any():
+            return BoundedSide(loss, y, rho, gap)
+        return SmoothSide(loss, y, rho)
+    if isinstance(loss, PolyhedralLoss):
+        return BarrierSide(loss, y, rho, gap)
+    raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")

@@ -1,0 +1,297 @@
+r"""SpicyMKL's algorithm on one page: Table 1 of [1]_, on the kernels of a working set.
+
+In the paper's symbols, :math:`\alpha_m` is the expansion of kernel m, b the intercept,
+:math:`\rho` the dual point, :math:`\gamma` the penalty parameter,
+:math:`v_m = \alpha_m + \gamma \rho`, and
+
+.. math:: \mathrm{ST}(v_m) = v_m \frac{t_m}{\|v_m\|_{K_m}}, \qquad
+    t_m = \mathrm{prox}_{\gamma \Omega}(\|v_m\|_{K_m}),
+
+the soft threshold where :math:`\Omega` is the block 1-norm; kernels with
+:math:`t_m > 0` are the active ones, :math:`M_+`. Then
+
+1. choose a :math:`\gamma`, and let it grow, which makes convergence super-linear;
+2. minimise over :math:`\rho`, by Newton's method (eqs. 7 to 9),
+
+   .. math:: \varphi_\gamma(\rho) = \sum_i \ell^*(y_i, -\rho_i) + \sum_m \Bigl(
+       \frac{\|v_m\| t_m - t_m^2 / 2}{\gamma} - \Omega(t_m) \Bigr)
+       \quad \text{over} \quad \sum_i \rho_i = 0
+
+   (eq. 7 for any separable prox; for the block 1-norm a term is
+   :math:`\|\mathrm{ST}(v_m)\|^2 / 2 \gamma`);
+3. update :math:`\alpha_m \leftarrow \mathrm{ST}(v_m)` (eq. 5), and b;
+4. repeat 2 and 3 until the duality gap is small enough.
+
+With an intercept, b is the multiplier of the sum of :math:`\rho` and is eliminated
+exactly in every Newton step, the limit :math:`\gamma_b \to \infty` of eq. 6. What the
+first term of :math:`\varphi` asks of Newton's method, section 3.3 for losses whose
+conjugate has a boundary, is in `sides`; what the second does, in `kernels`.
+
+References
+----------
+.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.certificates import TINY, check_forms, scaled_dual_value
+from multikernel.problem import Problem
+from multikernel.regularizers.base import ProximableRegularizer
+from multikernel.solvers.spicy.kernels import (
+    KernelSpaces,
+    QuadraticModel,
+    kernel_spaces,
+    per_kernel,
+)
+from multikernel.solvers.spicy.settings import SETTINGS
+from multikernel.solvers.spicy.sides import Side
+
+
+class Measure(NamedTuple):
+    """Where an iterate stands on its working set.
+
+    Parameters
+    ----------
+    primal : float
+        Primal objective of the model that the iterate implies.
+    gap : float
+        Its relative duality gap, with the dual point scaled to feasibility.
+    fenchel : float
+        The part of the gap (relative) that is not that of alpha and b:
+        sum of l(z) + l*(-rho) + rho z, zero where rho minimises phi.
+    """
+
+    primal: float
+    gap: float
+    fenchel: float
+
+
+@dataclass
+class AugmentedLagrangian:
+    r"""The state of the algorithm on the kernels of a working set.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem on a stack of few kernels.
+    kernels : ndarray of shape (n_kernels,)
+        Their indices in the whole dictionary, for messages.
+    side : Side
+        The loss's side, which holds :math:`\rho`.
+    alpha : ndarray of shape (n_kernels, expansion_length(gram)[, n_outputs])
+        The expansions of the model.
+    b : ndarray of shape (n_outputs,)
+        The intercept.
+    gamma : float
+        Penalty parameter.
+    """
+
+    problem: Problem
+    kernels: Indices
+    side: Side
+    alpha: Array
+    b: Array
+    gamma: float
+    newton_steps: int = 0
+    _spaces: KernelSpaces = field(init=False)
+    _alpha_images: Array = field(init=False)
+    _rho_images: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._spaces = kernel_spaces(self.problem.gram)
+        self._alpha_images = self._spaces.images_of_each(self.alpha)
+        self._rho_images = self._spaces.images(self.side.rho)
+        self._threshold()
+
+    @property
+    def _regularizer(self) -> ProximableRegularizer:
+        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        return cast(ProximableRegularizer, self.problem.regularizer)
+
+    # Steps that lead beyond all numbers, and trials of such lengths, are given up.
+    @np.errstate(over="ignore", invalid="ignore")
+    def solve(self, target: float, gap: float, primal: float) -> None:
+        """Repeat steps 2 and 3 until the relative gap of this problem is small enough.
+
+        It ends above the target only where rounding forbids more.
+
+        Parameters
+        ----------
+        target : float
+            Relative duality gap to reach.
+        gap, primal : float
+            Relative gap and objective of the starting point.
+        """
+        retreats = 0
+        while retreats <= SETTINGS.max_retreats:
+            self.side.center(SETTINGS.barrier_share * gap * primal)
+            reached = self._minimize(target)
+            if reached is None:
+                retreats += 1
+                self._retreat()
+                continue
+            self._update()
+            if reached.gap <= target:
+                return
+            if reached.gap > SETTINGS.gain * gap:
+                self.gamma *= SETTINGS.growth
+            gap, primal = min(gap, reached.gap), reached.primal
+            self._threshold()
+
+    def _minimize(self, target: float) -> Measure | None:
+        """Take step 2, the minimum over rho by Newton's method; None where it fails."""
+        for _ in range(SETTINGS.max_newton):
+            try:
+                self._newton_step()
+            except np.linalg.LinAlgError:
+                return None
+            reached = self.measure()
+            allowed = max(
+                SETTINGS.inner_share * reached.gap,
+                1.5 * self.side.slack() / max(abs(reached.primal), TINY),
+            )
+            if reached.gap <= target or reached.fenchel <= allowed:
+                return reached
+        return None
+
+    def _update(self) -> None:
+        """Take step 3, alpha <- ST(v) (eq. 5); b is where Newton's method left it."""
+        self.alpha = per_kernel(self._shares, self._v)
+        self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
+
+    def _newton_step(self) -> None:
+        """Take one Newton step with the derivatives of eqs. 8 and 9, and search."""
+        self.newton_steps += 1
+        hessian = self._spaces.hessian(
+            self.gamma * self._shares, self._bends(), self._v_images
+        )
+        excess = self.side.rho.sum(axis=0) if self.problem.fit_intercept else None
+        model = QuadraticModel(hessian, self.decision_values(), excess)
+        step, shift = self.side.newton(model)
+        step_images = self._spaces.images(step)
+        forms = self._spaces.inner(step_images, step, step_images)
+        if not np.isfinite(forms).all():
+            raise np.linalg.LinAlgError("A step leads beyond all numbers.")
+        self._search(step, step_images, forms)
+        self.b = self.b + shift
+        self._threshold()
+
+    def _bends(self) -> Array:
+        r"""Return the b_m of the terms :math:`b_m^2 K_m v_m v_m^\top K_m` of eq. 9.
+
+        For the block 1-norm :math:`b_m^2 = \gamma q_m / \|v_m\|^2`.
+        """
+        bends, active = np.zeros_like(self._shares), self._shares > 0.0
+        sizes, shares = self._sizes[active], self._shares[active]
+        slopes = self._regularizer.prox_derivative(sizes, self.gamma)
+        bends[active] = np.sqrt(self.gamma * np.maximum(slopes - shares, 0.0)) / sizes
+        return bends
+
+    def _search(self, step: Array, step_images: Array, forms: Array) -> None:
+        """Move rho along a step to where the slope of phi has mostly vanished.
+
+        Norms along the line are square roots of quadratics whose coefficients are
+        cached, so a trial costs O(n_samples + n_kernels). Slopes are compared, and not
+        values as by Armijo's rule, because these drown in rounding near the solution.
+        """
+        gamma = self.gamma
+        constant = self._sizes**2
+        linear = gamma * self._spaces.inner(self._v_images, step, step_images)
+        square = gamma * gamma * np.maximum(forms, 0.0)
+        offset = float(np.sum(self.b * step.sum(axis=0)))
+
+        def slope(length: float) -> float:
+            forms = constant + length * (2.0 * linear + length * square)
+            sizes = np.sqrt(np.maximum(forms, TINY))
+            shrunk = self._regularizer.prox(sizes, gamma)
+            kernels = shrunk / (gamma * sizes) @ (linear + length * square)
+            return self.side.slope(length) + float(kernels) + offset
+
+        length = find_length(slope, self.side.aim(step))
+        self.side.move(length)
+        self._rho_images = self._rho_images + length * step_images
+
+    def _threshold(self) -> None:
+        """Compute v, its norms and images, and ST(v) with its decision values."""
+        step = self.gamma * self.side.rho
+        self._v_images = self._alpha_images + self.gamma * self._rho_images
+        self._v = self._spaces.expansions(self.alpha, step, self._v_images)
+        forms = self._spaces.inner(self._v_images, self._v, self._v_images)
+        if forms.size and forms.min() < 0.0:
+            self._check(int(np.argmin(forms)))
+        self._sizes = np.sqrt(np.maximum(forms, 0.0))
+        self._norms = self._regularizer.prox(self._sizes, self.gamma)
+        self._shares = self._norms / np.maximum(self._sizes, TINY)
+        self._values = self._spaces.values(self._v_images, self._shares)
+
+    def _check(self, worst: int) -> None:
+        """Name a kernel if its form at its v_m is negative.
+
+        It is computed anew: where the penalty vanishes beside the targets, images that
+        were updated many times are no longer those of v_m.
+        """
+        chosen = self.problem.gram.take(np.array([worst]))
+        forms = chosen.quadratic_forms(self._v[worst])
+        check_forms(chosen, forms, self._v[worst], self.kernels[[worst]])
+
+    def _retreat(self) -> None:
+        """Take a sturdier side if there is one, and a smaller gamma if not."""
+        sturdier = self.side.sturdier()
+        if sturdier is None:
+            self.gamma *= SETTINGS.retreat
+        else:
+            self.side = sturdier
+            self._rho_images = self._spaces.images(sturdier.rho)
+        self._threshold()
+
+    def decision_values(self) -> Array:
+        """Return the decision values of the model ST(v), intercept included."""
+        return self._values + self.b
+
+    def measure(self) -> Measure:
+        """Return objective and gap of the iterate, from what is cached."""
+        loss, y, rho = self.problem.loss, self.problem.y, self.side.rho
+        f = self.decision_values()
+        losses = float(loss.value(y, f).sum())
+        primal = losses + self._regularizer.value(self._norms)
+        forms = self._spaces.inner(self._rho_images, rho, self._rho_images)
+        dual_norms = np.sqrt(np.maximum(forms, 0.0))
+        _, dual = scaled_dual_value(self.problem, rho, self._norms, dual_norms)
+        fenchel = losses + float(loss.conjugate(y, -rho).sum() + np.vdot(rho, f))
+        size = max(abs(primal), TINY)
+        return Measure(primal, (primal - dual) / size, fenchel / size)
+
+
+def find_length(slope: Callable[[float], float], longest: float) -> float:
+    """Return a step length at which an increasing slope is nearly zero.
+
+    Parameters
+    ----------
+    slope : callable
+        Derivative of a convex function along a descent direction.
+    longest : float
+        The longest step allowed; taken unless it overshoots.
+
+    Returns
+    -------
+    length : float
+    """
+    start, end = slope(0.0), slope(longest)
+    if start >= 0.0 or end <= 0.1 * abs(start):
+        return longest  # no descent left but rounding, or no overshoot
+    low, high = 0.0, longest
+    for _ in range(30):
+        length = 0.5 * (low + high)
+        value = slope(length)
+        if value > 0.1 * abs(start):
+            high = length
+        elif value < 0.5 * start:
+            low = length
+        else:
+            break
+    return length

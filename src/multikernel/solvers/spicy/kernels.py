@@ -1,0 +1,463 @@
+r"""The kernels' side of SpicyMKL's inner problem: images of vectors, and its Hessian.
+
+A kernel in memory makes K v of a vector v, of n_samples numbers. One that is held as a
+factor, :math:`K = Z Z^\top`, makes :math:`Z^\top v`, of as many numbers as its rank:
+norms are those of these numbers. The Hessian of the kernels (eq. 9 of [1]_) is
+:math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
+
+References
+----------
+.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.expansions import padded, unpadded
+from multikernel.linalg.column_products import (
+    BlockColumns,
+    ColumnProducts,
+    ProductHessian,
+)
+from multikernel.linalg.shifted import ShiftedRoot, shifted_root
+from multikernel.linalg.tall import TallMatrix
+from multikernel.solvers.spicy.settings import SETTINGS
+
+
+def per_kernel(factors: Array, values: Array) -> Array:
+    """Return values of shape (n_kernels, ...), those of every kernel times a factor."""
+    return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
+
+
+def _rows(values: Array) -> Array:
+    """Return values of shape (n_kernels, ...) with a row for every kernel."""
+    return values.reshape(len(values), prod(values.shape[1:]))
+
+
+@dataclass(frozen=True, eq=False)
+class SummedHessian:
+    """A weighted sum of kernels, and a product U U^T.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    weights : ndarray of shape (n_kernels,)
+        Their weights.
+    low_rank : ndarray of shape (n_samples, rank) or None
+        The factor U.
+    """
+
+    gram: GramStack
+    weights: Array
+    low_rank: Array | None
+
+    @property
+    def cost(self) -> float:
+        """Return the cube of the number of samples."""
+        return float(self.gram.shape[1]) ** 3
+
+    @cached_property
+    def _matrix(self) -> GramMatrix:
+        return self.gram.combine(self.weights)
+
+    def solve(self, rhs: Array, shift: Array) -> Array:
+        """Solve (H + diag(shift)) x = rhs."""
+        return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
+
+    def root(self, shift: Array) -> ShiftedRoot | None:
+        """Return a root of H + diag(shift) where the sum is held as an array."""
+        array = self._matrix.array
+        if array is None or not np.all(shift > 0.0):
+            return None
+        return shifted_root(array, shift)
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows of H."""
+        rows = self.gram.combined_rows(self.weights, indices)
+        if self.low_rank is not None:
+            rows += self.low_rank[indices] @ self.low_rank.T
+        return rows
+
+    def times(self, x: Array) -> Array:
+        """Return the product with a matrix, without U U^T, which joint steps add."""
+        return self._matrix.matvec(x)
+
+
+Hessian = SummedHessian | ProductHessian
+"""A positive semidefinite matrix over the samples, however it is held."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointHessian:
+    r"""A matrix over samples and outputs, :math:`H \otimes I + \sum_k u_k u_k^\top`.
+
+    Outputs share the curvature H of the kernels that are in, and one norm a kernel,
+    whose own curvature u_k couples them.
+
+    Parameters
+    ----------
+    each : Hessian
+        The matrix H.
+    low_rank : ndarray of shape (rank, n_samples, n_outputs)
+        The matrices u_k.
+    """
+
+    each: Hessian
+    low_rank: Array
+
+    @property
+    def cost(self) -> float:
+        """Return that of one output."""
+        return self.each.cost
+
+    def times(self, x: Array) -> Array:
+        """Return the product with an array of shape (n_samples, n_outputs)."""
+        inner = np.tensordot(self.low_rank, x, axes=2)
+        return self.each.times(x) + np.tensordot(inner, self.low_rank, axes=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSpaces:
+    """Spaces of kernels that are met through images K_m v, (n_kernels, n_samples).
+
+    What images are only spaces understand; `FactorSpaces` has the same methods.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    """
+
+    gram: GramStack
+
+    def images(self, v: Array) -> Array:
+        """Return what every kernel makes of one v, shape (n_samples[, n_outputs]).
+
+        Only some columns are looked at if v has few entries.
+        """
+        if v.ndim == 1:
+            entries = np.flatnonzero(v)
+            if entries.size <= SETTINGS.few_in_step * v.size:
+                return self.gram.sparse_matvec(entries, v[entries])
+        return self.gram.matvec(v)
+
+    def images_of_each(self, coefs: Array) -> Array:
+        """Return what every kernel makes of its own row, K_m coefs[m]."""
+        return self.gram.block_matvec(coefs)
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return expansions that are each moved by one v, whose images are these."""
+        return coefs + v
+
+    def inner(self, images: Array, v: Array, v_images: Array) -> Array:
+        """Return inner products with v, one for all kernels or one for each.
+
+        Images must be those of one for each, or `v` one for all. Products are summed
+        over outputs.
+        """
+        rows = _rows(images)
+        if v.ndim < images.ndim:
+            return np.asarray(rows @ v.reshape(-1))
+        return np.asarray(np.einsum("mi,mi->m", rows, v.reshape(rows.shape)))
+
+    def scaled(self, images: Array, factors: Array) -> Array:
+        """Return images, those of every kernel multiplied by a factor."""
+        return per_kernel(factors, images)
+
+    def values(self, images: Array, shares: Array) -> Array:
+        """Return the decision values of shares of what the images stand for."""
+        total = shares @ _rows(images)
+        return np.asarray(total.reshape(images.shape[1:]))
+
+    def hessian(
+        self, weights: Array, bends: Array, images: Array
+    ) -> Hessian | JointHessian:
+        r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
+
+        Parameters
+        ----------
+        weights, bends : ndarray of shape (n_kernels,)
+            The weights w, and the multiples b; these are zero where w is.
+        images : ndarray
+            Of a vector v for each kernel.
+        """
+        bent = np.flatnonzero(weights)
+        low_rank = per_kernel(bends[bent], images[bent])
+        if images.ndim == 3:
+            return JointHessian(SummedHessian(self.gram, weights, None), low_rank)
+        return SummedHessian(self.gram, weights, low_rank.T if bent.size else None)
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSpaces:
+    """Spaces that are met through coordinates Z_m^T v, all in one row; see above.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels; it is told what is read.
+    Z : TallMatrix
+        Their factors, side by side.
+    offsets : ndarray of shape (n_kernels + 1,)
+        The first column of every kernel, and the end.
+    """
+
+    gram: GramStack
+    Z: TallMatrix
+    offsets: Indices
+
+    @cached_property
+    def _products(self) -> "ColumnProducts":
+        return ColumnProducts(self.Z)
+
+    @cached_property
+    def _ranks(self) -> Indices:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        return [slice(a, b) for a, b in pairwise(self.offsets.tolist())]
+
+    def images(self, v: Array) -> Array:
+        """Return Z^T v, shape (rank[, n_outputs])."""
+        self._count(vectors=v.size // len(v))
+        return self.Z.inner(v)
+
+    def images_of_each(self, coefs: Array) -> Array:
+        """Return Z_m^T coefs[m], one after another."""
+        if coefs.shape[1] != self.Z.shape[0]:
+            return unpadded(coefs, self._ranks)
+        self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
+        return self.Z.inner_of_each(coefs, self._parts)
+
+    def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
+        """Return the sums, or the images where functions are given by these."""
+        length = self.gram.expansion_length
+        if length == self.Z.shape[0]:
+            return coefs + v
+        return padded(images, self._ranks, length)
+
+    def inner(self, images: Array, v: Array, v_images: Array) -> Array:
+        """Return sums of products over the columns of every kernel."""
+        products = images * v_images
+        return self._sums(products if products.ndim == 1 else products.sum(axis=1))
+
+    def scaled(self, images: Array, factors: Array) -> Array:
+        """Multiply the entries of every kernel."""
+        return per_kernel(self._repeated(factors), images)
+
+    def values(self, images: Array, shares: Array) -> Array:
+        """Return Z times the coordinates."""
+        return self.Z.times(self.scaled(images, shares))
+
+    def hessian(
+        self, weights: Array, bends: Array, images: Array
+    ) -> Hessian | JointHessian:
+        """Return the sum as a product of the active columns with themselves."""
+        self._count(int(np.count_nonzero(weights)))
+        active = np.flatnonzero(self._repeated(weights))
+        bent = self.scaled(images, bends)
+        own = bent[active] if images.ndim == 1 else np.zeros(active.size)
+        columns = BlockColumns(
+            np.repeat(np.arange(weights.size), self._ranks)[active],
+            self._repeated(weights)[active],
+            own,
+        )
+        hessian = ProductHessian(self._products, active, columns)
+        if images.ndim == 1:
+            return hessian
+        parts = [self._parts[m] for m in np.flatnonzero(weights)]
+        return JointHessian(hessian, self.Z.images(bent, parts))
+
+    def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
+        """Count a product with some kernels, of which Z^T v is the dear half."""
+        n_kernels, n_samples, _ = self.gram.shape
+        kernels = n_kernels if kernels is None else kernels
+        self.gram.count(kernels, n_samples, vectors)
+
+    def _sums(self, values: Array) -> Array:
+        return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
+
+    def _repeated(self, values: Array) -> Array:
+        return np.asarray(np.repeat(values, self._ranks))
+
+
+KernelSpaces = ImageSpaces | FactorSpaces
+
+
+def kernel_spaces(gram: GramStack) -> KernelSpaces:
+    """Return the spaces of the kernels of a stack.
+
+    Parameters
+    ----------
+    gram : GramStack
+        Few kernels, of which much is asked.
+
+    Returns
+    -------
+    spaces : KernelSpaces
+        By ranks where the stack holds factors.
+    """
+    factors = gram.tall_form()
+    return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
+
+
+@dataclass(eq=False)
+class QuadraticModel:
+    """Gradient and Hessian at a dual point.
+
+    Parameters
+    ----------
+    hessian : Hessian or JointHessian
+        The matrix H; joint exactly if there are columns of outputs.
+    gradient : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Decision values of the model, intercept included.
+    excess : float, ndarray of shape (n_outputs,) or None
+        By what the entries of the dual point add up to too much; None where their sum
+        is free, without an intercept.
+    """
+
+    hessian: Hessian | JointHessian
+    gradient: Array
+    excess: Array | None
+    _rows: Array = field(init=False)
+    _places: Indices = field(init=False)  # of samples among these rows, or -1
+
+    def __post_init__(self) -> None:
+        self._rows = np.empty((0, len(self.gradient)))
+        self._places = np.full(len(self.gradient), -1)
+
+    def rows(self, indices: Indices) -> Array:
+        """Return rows of H; each is computed once."""
+        assert not isinstance(self.hessian, JointHessian)
+        new = indices[self._places[indices] < 0]
+        if new.size:
+            self._places[new] = self._rows.shape[0] + np.arange(new.size)
+            self._rows = np.concatenate([self._rows, self.hessian.rows(new)])
+        return np.asarray(self._rows[self._places[indices]])
+
+
+def newton_step(
+    model: QuadraticModel, pull: Array, curvature: Array
+) -> tuple[Array, Array]:
+    """Return Newton's step for a gradient and a curvature of the conjugate.
+
+    Parameters
+    ----------
+    model : QuadraticModel
+        What is added to the conjugate.
+    pull, curvature : ndarray of the shape of the dual point
+        Derivatives of the conjugate, entry by entry.
+
+    Returns
+    -------
+    step : ndarray of the same shape
+    shift : float or ndarray of shape (n_outputs,)
+        Change of the intercepts.
+    """
+    # The current intercept enters the gradient so that the right-hand side, and with
+    # it the rounding error of the solve, vanishes at the solution.
+    residual, hessian = pull + model.gradient, model.hessian
+    if isinstance(hessian, JointHessian):
+        return _joint_step(hessian, residual, curvature, model.excess)
+    if model.excess is None:
+        return -hessian.solve(residual, curvature), np.zeros(())
+    sides = np.column_stack([residual, np.ones_like(residual)])
+    solved = hessian.solve(sides, curvature)
+    drift = model.excess - solved[:, 0].sum()
+    shift = drift / solved[:, 1].sum()
+    return -solved[:, 0] - shift * solved[:, 1], np.asarray(shift)
+
+
+def _joint_step(
+    hessian: JointHessian, residual: Array, curvature: Array, excess: Array | None
+) -> tuple[Array, Array]:
+    r"""Return the step of all outputs, which only the matrices u_k couple.
+
+    With P the solution operator of every output on its own, whose sum is given where
+    there is an intercept, the Woodbury identity is
+    :math:`x = P r - P U (I + U^\top P U)^{-1} U^\top P r`.
+    """
+    low_rank = np.moveaxis(hessian.low_rank, 0, 2)
+    sides = np.concatenate([residual[:, :, None], low_rank], axis=2)
+    alike = bool((curvature == curvature[:, :1]).all())
+    root = hessian.each.root(curvature[:, 0]) if alike else None
+    if root is not None:
+        return _halved_step(root, sides, excess)
+    solved, ones = _solved_each(hessian.each, sides, curvature)
+    shifts = np.zeros(solved.shape[1:])
+    if excess is not None:
+        sums = solved.sum(axis=0)
+        sums[:, 0] -= excess
+        shifts = sums / ones.sum(axis=0)[:, None]
+        solved -= ones[:, :, None] * shifts
+    flat = solved.reshape(-1, solved.shape[2])
+    inner = low_rank.reshape(len(flat), -1).T @ flat
+    capacity = inner[:, 1:] + np.eye(len(inner))
+    parts = np.concatenate([[1.0], -np.linalg.solve(capacity, inner[:, 0])])
+    return -(solved @ parts), -(shifts @ parts)
+
+
+def _halved_step(
+    root: ShiftedRoot, sides: Array, excess: Array | None
+) -> tuple[Array, Array]:
+    """Return what `_joint_step` does, by half a solution for each of the u_k.
+
+    Their products are all that is asked of these, and the sides are many: with 100
+    outputs and 7 kernels in (1000 samples) whole solutions took 58 ms, this 38.
+    """
+    n_samples, n_outputs, _ = sides.shape
+    halves = root.half(sides.reshape(n_samples, -1)).reshape(sides.shape)
+    shifts = np.zeros(sides.shape[1:])
+    offset: Array | float = 0.0
+    if excess is not None:
+        one = root.half(np.ones((n_samples, 1)))[:, 0]
+        sums = np.tensordot(one, halves, axes=1)
+        offset = excess @ sums[:, 1:] / (one @ one)
+        sums[:, 0] -= excess
+        shifts = sums / (one @ one)
+        halves -= one[:, None, None] * shifts
+    flat = halves.reshape(n_samples * n_outputs, -1)
+    inner = flat[:, 1:].T @ flat
+    capacity = inner[:, 1:] + np.eye(len(inner))
+    found = np.linalg.solve(capacity, inner[:, 0] + offset)
+    parts = np.concatenate([[1.0], -found])
+    return -root.rest(halves @ parts), -(shifts @ parts)
+
+
+def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, Array]:
+    """Solve for every output, and for ones; one factorisation where shifts are equal.
+
+    Parameters
+    ----------
+    hessian : Hessian
+        The matrix that all outputs share.
+    sides : ndarray of shape (n_samples, n_outputs, n_sides)
+        Right-hand sides.
+    shift : ndarray of shape (n_samples, n_outputs)
+        The diagonals.
+
+    Returns
+    -------
+    solved : ndarray of the shape of `sides`
+    ones : ndarray of shape (n_samples, n_outputs)
+    """
+    n_samples, n_outputs, _ = sides.shape
+    one = np.ones((n_samples, 1))
+    if (shift == shift[:, :1]).all():
+        flat = np.hstack([one, sides.reshape(n_samples, -1)])
+        solved = hessian.solve(flat, shift[:, 0])
+        ones = np.broadcast_to(solved[:, :1], shift.shape)
+        return solved[:, 1:].reshape(sides.shape), ones
+    solved, ones = np.empty_like(sides), np.empty_like(shift)
+    for k in range(n_outputs):
+        found = hessian.solve(np.hstack([one, sides[:, k]]), shift[:, k])
+        ones[:, k], solved[:, k] = found[:, 0], found[:, 1:]
+    return solved, ones

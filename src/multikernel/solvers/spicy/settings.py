@@ -1,0 +1,185 @@
+"""What tunes SpicyMKL, each number with its unit and the measurement that set it.
+
+The numbers set how much is done before something else is looked at again. None of them
+changes what is found: every end is proved by the duality gap of the whole problem.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The numbers; `SETTINGS` holds the ones in use."""
+
+    # Outer steps: the working set, and how well it is solved.
+
+    target_share: float = 0.1
+    """The working set is solved to this share of the whole gap next. A tenth is a digit
+    gained for every pass over all kernels; less is work on kernels that may leave."""
+
+    superlinear: float = 0.3
+    """Extra power of the gap in that target, so that late steps, where the working set
+    is the right one, gain more than a digit."""
+
+    new_kernels: int = 30
+    new_power: float = 0.35
+    """Violators that join at a time, at least, and the power of the number of kernels
+    that join if that is more: the dearer a pass, the more kernels it may bring in."""
+
+    new_together: int = 8
+    """So many violators join at a time where there are several outputs: there a pass
+    reads every kernel once for all, and the working set multiplies by each output: of
+    50 kernels (1000 samples, 100 outputs) 30 took 3.9 s, ten 3.5 and six 2.9."""
+
+    shrink: float = 0.5
+    """A dual point that may lie on the boundary is moved towards the inside by this
+    share at most; the gap is taken where that is less, so that a good start is kept.
+    The hinge took 281 Newton steps over six problems (3000 samples in factors,
+    ringnorm, breast cancer) with a tenth, 233 with a half: from near a wall steps are
+    short."""
+
+    copy_bytes: int = 2**27
+    copy_share: float = 0.5
+    """The working set's factors, which are a copy, take so many bytes at most, or the
+    share of the stack where that is more; beyond, the whole stack is used, which is no
+    copy at all: 30 of 100 kernels (20 000 samples, alpha = 0.02) took 5.7 s, the whole
+    stack 24 s. Whole matrices are read in place: with copies of them a path of 30
+    strengths over 837 kernels on breast cancer took 15 to 19 s, a third of it copying,
+    and takes 13."""
+
+    one_thread_bytes: int = 2**27
+    """Working sets of fewer bytes are multiplied by one thread: waking the threads of
+    BLAS in every product costs more than they gain there."""
+
+    patience: int = 3
+    progress: float = 0.1
+    """Passes that together gain less than that share of the gap, with no kernel new in
+    the working set, before giving up: steps aim at a digit each."""
+
+    # The augmented Lagrangian.
+
+    growth: float = 4.0
+    gain: float = 0.1
+    """Factor of gamma when steps 2 and 3 gain less than that factor of the gap:
+    convergence is super-linear because gamma grows, and a jump by more than a few makes
+    the next Newton run start far away."""
+
+    inner_share: float = 0.3
+    """The minimum over rho may leave this share of the gap unsolved: then alpha, not
+    rho, is what is wrong."""
+
+    barrier_share: float = 0.3
+    """The barrier of a bounded domain may cost this share of the gap. On the six
+    problems of `shrink` a tenth took 331 Newton steps, this 281, a half 314."""
+
+    max_newton: int = 30
+    max_retreats: int = 6
+    retreat: float = 1.0 / 16.0
+    """Newton steps after which the run has failed, how often that may be, and the
+    factor of gamma then: a good run takes up to ten steps, and six retreats are seven
+    digits."""
+
+    few_in_step: float = 0.3
+    """Images of steps in fewer than this share of the samples are cheaper than whole
+    ones, although their columns are read with gaps between them."""
+
+    # Sides: interior steps and corners.
+
+    interior: float = 0.99
+    """One step may go this share of the way to the boundary: two digits of it are left
+    for the next one."""
+
+    farthest: float = 1e4
+    """A multiplier stays within this factor of the central path, up or down."""
+
+    inwards: float = 0.05
+    """A barrier starts this share of the way from a corner to the middle: on the corner
+    its multipliers would be infinite."""
+
+    close: float = 1e-9
+    """This share of a step is enough to tell the two sides of a corner apart in double
+    precision."""
+
+    snap: float = 1e-3
+    """What is nearer to a corner than this share of the width of the domain is taken
+    for it. A sample that does not belong there is freed by the first look at
+    subgradients."""
+
+    ridge: float = 1e-11
+    """This share of the largest curvature is added, as kernels of low rank leave free
+    samples without any."""
+
+    solved: float = 0.1
+    """A quadratic program may leave this share of the starting point's Fenchel gap."""
+
+    freed: float = 0.3
+    """Samples that violate by this share of the worst violation are freed together,
+    since one at a time would cost a factorisation each."""
+
+    still: float = 1e-9
+    rounding: float = 1e-12
+    """Steps below the first share of the width of the domain lead nowhere; where the
+    two parts of a step cancel, the second share of them is rounding."""
+
+    budget: float = 30.0
+    """Beyond so many times n_samples^3 flops a barrier, some twenty factorisations, is
+    cheaper."""
+
+    smallest: float = 1e-15
+    """Share of a simplex's mass that an entry has at least: rounding of the others."""
+
+    forcing: float = 0.1
+    most_products: int = 500
+    """Share of a step within simplices that conjugate gradients may leave, and products
+    with the Hessian at most."""
+
+    tight_forcing: float = 0.01
+    """The same where multipliers keep points off the walls, which a step that is a
+    tenth off runs into: of digits (400 samples, gap 1e-6, alpha = 0.03) it took 101
+    Newton steps, 48 with a hundredth."""
+
+    loose: float = 1000.0
+    tight_loose: float = 1.0
+    """Entries softer than this, beside the Hessian's mean diagonal, are solved for
+    exactly to precondition such a step. Masses of the softmax are soft by what they
+    are: with 1, digits (400 samples, gap 1e-5, alpha = 0.003) took 1.7 s, with 100
+    0.69, with 1000 0.40. What a hinge leaves free is soft by all orders of magnitude:
+    alpha = 0.03 and a gap of 1e-6 took 418 products and 1.8 s with 1, 882 and 2.2 s
+    with 10."""
+
+    most_loose: int = 6000
+    """The softest entries at most, so that neither matrices over them nor their cubes
+    outgrow the rest: 300 MB and a few seconds at the very worst."""
+
+    rows_at_once: int = 512
+    """Rows of the Hessian that are looked at together, of all samples."""
+
+    # Screening: images of earlier dual points.
+
+    max_bytes: int = 2**28
+    share: float = 0.1
+    """Images may take so many bytes, or the share of the stack's bytes (as float64):
+    screening must not be what fills the memory."""
+
+    least: int = 4
+    most: int = 16
+    """Images: with room for fewer the bounds are too loose to earn their arithmetic,
+    and with more that arithmetic, of k^2 numbers a kernel, outgrows the product it
+    saves."""
+
+    subset: float = 0.1
+    """With more than this share of the kernels in doubt a whole pass, one call of BLAS,
+    is the better buy."""
+
+    few_changed: float = 0.5
+    """A change in fewer than this share of the samples is cheaper than a pass."""
+
+    left_out: float = 1e-3
+    """A change may be cut short by this share of the threshold's square, by which the
+    bound grows."""
+
+    dependent: float = 1e-3
+    """At least this share of a change must be new, or its image drowns in rounding."""
+
+
+SETTINGS = Settings()

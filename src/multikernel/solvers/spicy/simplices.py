@@ -1,0 +1,280 @@
+r"""The sides of losses of all classes at once, whose dual points lie on simplices.
+
+A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
+conjugate of the softmax keeps off the boundary by itself. That of Crammer and Singer's
+hinge is linear, so that multipliers do, see `Walls`.
+
+Newton's step d minimises
+
+.. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{s_{ic}} + g^\top d
+
+over the d whose rows sum to zero, and whose columns do what an intercept asks for. The
+softness s is p for the softmax, and tiny where a mass vanishes: there d is as tiny,
+whatever H is. Where it is not small beside H, as for masses that a hinge leaves free,
+the matrix has huge eigenvalues. So conjugate gradients are preconditioned by the same
+problem with H on the softest entries only, which `SimplexSystem` solves: all others
+take products of H with a matrix of a column per class, and no system over all samples
+and classes is set up.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.simplex_system import SimplexSystem
+from multikernel.losses import CoupledLoss, PolyhedralCoupledLoss, SmoothCoupledLoss
+from multikernel.solvers.spicy.kernels import JointHessian, QuadraticModel
+from multikernel.solvers.spicy.settings import SETTINGS
+from multikernel.solvers.spicy.sides import Side, Walls, reach
+
+
+class SimplexSide(Side):
+    """A point of simplices, and steps inside them.
+
+    Parameters
+    ----------
+    loss : CoupledLoss
+        The loss.
+    y : ndarray of shape (n_samples, n_classes)
+        Targets, one-hot.
+    rho : ndarray of shape (n_samples, n_classes)
+        A point of the domain; it is moved off the boundary.
+    """
+
+    def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
+        self.y, self.masses = y, loss.masses(y)[:, None]
+        self.step = np.zeros_like(rho)
+        self.p = self.kept(self.masses * y - rho)
+
+    @property
+    def rho(self) -> Array:
+        """Return the point."""
+        return np.asarray(self.masses * self.y - self.p)
+
+    def aim(self, step: Array) -> float:
+        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        self.step = step
+        longest = reach(self.p, -step, 0.0, np.inf)
+        return min(1.0, SETTINGS.interior * longest)
+
+    def move(self, length: float) -> None:
+        """Go along the direction."""
+        self.p = self.moved(length)
+
+    def moved(self, length: float) -> Array:
+        """Return the p of the point `length` times the direction away."""
+        return self.kept(self.p - length * self.step)
+
+    def kept(self, p: Array) -> Array:
+        """Return the point with rows of the right sums, off the boundary."""
+        p = np.maximum(p, SETTINGS.smallest * self.masses)
+        return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
+
+
+class SmoothSimplexSide(SimplexSide):
+    """The side of a coupled loss with a differentiable conjugate.
+
+    Parameters
+    ----------
+    loss : SmoothCoupledLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples, n_classes)
+        See `SimplexSide`.
+    """
+
+    def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
+        super().__init__(loss, y, rho)
+        self.loss = loss
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return Newton's step, but for a share of the residual."""
+        pull = -self.loss.conjugate_gradient(self.y, -self.rho)
+        loose, forcing = SETTINGS.loose, SETTINGS.forcing
+        step, shift = constrained_step(self.p, model, pull, loose, forcing)
+        return self._off_the_wall(step), shift
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the conjugate along the direction."""
+        u = self.moved(length) - self.masses * self.y
+        return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
+
+    def _off_the_wall(self, step: Array) -> Array:
+        """Return the step, which must not stop at what is next to nothing already."""
+        small = self.p <= np.sqrt(SETTINGS.smallest) * self.masses
+        bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
+        largest = np.argmax(self.p, axis=1)[:, None]
+        excess = bounded.sum(axis=1, keepdims=True)
+        own = np.take_along_axis(bounded, largest, axis=1) - excess
+        np.put_along_axis(bounded, largest, own, axis=1)
+        return np.asarray(bounded)
+
+
+class BarrierSimplexSide(SimplexSide):
+    """The side of a coupled loss whose conjugate is linear: kept off the boundary.
+
+    Parameters
+    ----------
+    loss : PolyhedralCoupledLoss
+        The loss.
+    y, rho : ndarray of shape (n_samples, n_classes)
+        Targets, and a point strictly inside the domain.
+    gap : float
+        Duality gap (absolute) of the starting point, which sets the first barrier.
+    """
+
+    def __init__(
+        self, loss: PolyhedralCoupledLoss, y: Array, rho: Array, gap: float
+    ) -> None:
+        super().__init__(loss, y, rho)
+        self.costs = loss.corner_costs(y)
+        zero = np.zeros_like(self.p)
+        self.walls = Walls(zero, zero + np.inf, self.p, gap)
+
+    def center(self, gap: float) -> None:
+        """Lower the barrier until complementarity costs at most `gap`."""
+        self.walls.center(gap)
+
+    def slack(self) -> float:
+        """Return what complementarity costs on the central path."""
+        return self.walls.slack()
+
+    def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
+        """Return Newton's step after eliminating the multipliers."""
+        pull = self.walls.mu / self.p - self.costs
+        softness = self.p / self.walls.zeta
+        loose, forcing = SETTINGS.tight_loose, SETTINGS.tight_forcing
+        return constrained_step(softness, model, pull, loose, forcing)
+
+    def aim(self, step: Array) -> float:
+        """Set the directions of the point and the multipliers; stay inside."""
+        self.walls.aim(self.p, -step)
+        return super().aim(step)
+
+    def slope(self, length: float) -> float:
+        """Return the derivative of the barrier function along the direction."""
+        slopes = self.walls.mu / self.moved(length) - self.costs
+        return float(np.vdot(slopes, self.step))
+
+    def move(self, length: float) -> None:
+        """Go along the directions; multipliers keep near the central path."""
+        super().move(length)
+        self.walls.move(self.p)
+
+
+def constrained_step(
+    softness: Array, model: QuadraticModel, pull: Array, loose: float, forcing: float
+) -> tuple[Array, Array]:
+    """Return Newton's step, but for a share of it, and the intercepts' change.
+
+    Parameters
+    ----------
+    softness : ndarray of shape (n_samples, n_classes)
+        Inverse curvatures of the conjugate, positive.
+    model : QuadraticModel
+        What is added to the conjugate.
+    pull : ndarray of shape (n_samples, n_classes)
+        Slopes of the conjugate.
+    loose : float
+        Entries softer than so many times the inverse of H's mean diagonal are solved
+        for exactly.
+    forcing : float
+        The share, in the norm of the whole matrix.
+
+    Returns
+    -------
+    step : ndarray of shape (n_samples, n_classes)
+    shift : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not positive definite.
+    """
+    hessian, gradient = model.hessian, pull + model.gradient
+    assert isinstance(hessian, JointHessian)
+    nearby = _nearby(softness, hessian, model.excess is not None, loose)
+    sums = None if model.excess is None else -model.excess
+    step, shift = nearby.solve(-gradient, sums)
+    residual = -gradient - hessian.times(step) - step / softness
+    way, square = np.zeros_like(step), np.inf
+    for _ in range(SETTINGS.most_products):
+        own, shift = nearby.solve(residual)
+        before, square = square, float(np.vdot(residual, own))
+        if not square > forcing**2 * float(np.vdot(step, -gradient - residual)):
+            break
+        way = own + (square / before) * way
+        image = hessian.times(way) + way / softness
+        curvature = float(np.vdot(way, image))
+        if not curvature > 0.0:
+            raise np.linalg.LinAlgError("The Hessian is not positive definite.")
+        step = step + (square / curvature) * way
+        residual = residual - (square / curvature) * image
+    return step, shift
+
+
+@dataclass(frozen=True, eq=False)
+class _Nearby:
+    """A system that is nearly Newton's: H counts between some entries only.
+
+    Parameters
+    ----------
+    system : SimplexSystem
+        What outputs share of it.
+    low_rank : ndarray of shape (rank, n_samples, n_classes)
+        What couples them, :math:`u_k`.
+    """
+
+    system: SimplexSystem
+    low_rank: Array
+
+    def solve(self, side: Array, sums: Array | None = None) -> tuple[Array, Array]:
+        """Return the solution for a right-hand side, and the classes' multipliers."""
+        z, shifts = (each[0] for each in self.system.solve(side[None], sums))
+        if not len(self.low_rank):
+            return z, shifts
+        solved, own_shifts, inverse = self._bent
+        parts = inverse @ np.tensordot(self.low_rank, z, axes=2)
+        return z - np.tensordot(parts, solved, axes=1), shifts - parts @ own_shifts
+
+    @cached_property
+    def _bent(self) -> tuple[Array, Array, Array]:
+        """Return the solutions for all u_k, and the inverse that Woodbury's takes."""
+        solved, shifts = self.system.solve(self.low_rank)
+        inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
+        inverse = np.linalg.inv(inner + np.eye(len(inner)))
+        return solved, shifts, np.asarray(inverse, dtype=np.float64)
+
+
+def _nearby(
+    softness: Array, hessian: JointHessian, centred: bool, loose: float
+) -> _Nearby:
+    """Return the system with H between loose entries only."""
+    # A product with random signs is the sum of the diagonal, on average.
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
+    mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)
+    if softness.size > SETTINGS.most_loose:
+        last = np.partition(softness.ravel(), -SETTINGS.most_loose)[
+            -SETTINGS.most_loose
+        ]
+        loose = max(loose, mean * float(last))
+    inside = softness * mean > loose
+    rows = np.flatnonzero(inside.any(axis=1))
+    members = [np.flatnonzero(own) for own in inside.T]
+    if not rows.size:
+        nothing = [np.zeros((0, 0))] * len(members)
+        system = SimplexSystem(softness, members, nothing, centred)
+        return _Nearby(system, hessian.low_rank[:0])
+    parts = np.array_split(rows, 1 + rows.size // SETTINGS.rows_at_once)
+    H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
+    inverses = []
+    for c, own in enumerate(members):
+        places = np.searchsorted(rows, own)
+        block = H[np.ix_(places, places)]
+        shift = 1.0 / softness[own, c]
+        inverses.append(solve_shifted(block, np.eye(own.size), shift, None))
+    outside = np.where(inside, 0.0, softness)
+    system = SimplexSystem(outside, members, inverses, centred)
+    return _Nearby(system, hessian.low_rank * inside)
