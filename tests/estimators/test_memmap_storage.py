@@ -15,8 +15,7 @@ from multikernel.estimators import (
     map_grams,
     stack_grams,
 )
-from multikernel.gram import MemoryMapped
-from multikernel.gram.mapped import MappedStack
+from multikernel.gram import DenseStack, MemoryMapped
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
 KERNELS = ParameterGrid([GaussianKernel(0.5), GaussianKernel(2.0)], range(3))
@@ -105,7 +104,8 @@ def test_matrices_in_files_stay_there(tmp_path, monkeypatch):
             model = SpicyMKLClassifier("precomputed", alpha=0.01, normalize=normalize)
             model.fit(tmp_path, y, sample_weight)
             held = getattr(seen[-1], "stack", seen[-1])
-            assert isinstance(held, MappedStack)
+            assert isinstance(held, DenseStack)
+            assert held.in_file
     assert path is not None
 
 

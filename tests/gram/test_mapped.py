@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multikernel.gram import MappedStack, MemoryMapped, build_stack
+from multikernel.gram import DenseStack, MemoryMapped, build_stack
 from multikernel.gram.files import HEADER, MATRICES, joined, new_file, open_stack
 from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
 
@@ -42,7 +42,7 @@ def test_a_stack_is_written_once_and_opened_again(
     def fill(*_):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("multikernel.gram.written.fill", fill)
+    monkeypatch.setattr("multikernel.gram.written.write_matrices", fill)
     again = build(tmp_path, normalize=normalize, dtype=dtype)
     rtol = 1e-6 if dtype == "float32" else 1e-14
     for built in (first, again):
@@ -127,7 +127,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("multikernel.gram.written.fill", fill)
+        patch.setattr("multikernel.gram.written.write_matrices", fill)
         with pytest.raises(KeyboardInterrupt):
             build(tmp_path)
     assert begun == [[tmp_path / MATRICES]]
@@ -154,7 +154,7 @@ def test_two_writers_do_not_meet(tmp_path):
 
 def test_temporary_files_go_with_the_stack():
     array = joined([np.eye(3)])
-    part = MappedStack(array).take(np.arange(1))
+    part = DenseStack(array).take(np.arange(1))
     folder = Path(array.base.filename).parent
     assert folder.exists()
     del array, part
@@ -164,17 +164,17 @@ def test_temporary_files_go_with_the_stack():
 
 def test_another_process_gets_the_name_of_the_file():
     matrices = np.random.default_rng(0).normal(size=(40, 50, 50))
-    stack = MappedStack(joined(list(matrices))).take(np.arange(3, 40))
+    stack = DenseStack(joined(list(matrices))).take(np.arange(3, 40))
     data = pickle.dumps(stack)
     assert len(data) < 1000
     again = pickle.loads(data)
-    assert isinstance(again, MappedStack)
+    assert again.in_file
     np.testing.assert_array_equal(again.array, matrices[3:])
 
 
 def test_few_kernels_are_copied_and_many_are_views():
     matrices = np.random.default_rng(0).normal(size=(64, 8, 8))
-    stack = MappedStack(joined(list(matrices)))
+    stack = DenseStack(joined(list(matrices)))
     few, many = stack.take(np.array([9, 1])), stack.take(np.arange(0, 64, 2))
     assert not np.shares_memory(few.array, stack.array)
     assert many.whole is stack

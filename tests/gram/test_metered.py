@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseStack, lazy_stack
-from multikernel.gram.lazy.normalized import normalize_lazily
+from multikernel.gram.lazy.stack import normalize_lazily
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import empty_normalization
 from multikernel.kernels.dictionary import ListDictionary

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseMatrix, lazy_stack
-from multikernel.gram.base import GramMatrix, MatrixPlusFactor
+from multikernel.gram.matrix import GramMatrix, MatrixPlusFactor
 from multikernel.kernels import random_subset_gaussians
 
 rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Gram matrices behind one protocol, however they are stored."""
 
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.build import build_part, build_stack
 from multikernel.gram.definite import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
@@ -8,10 +8,9 @@ from multikernel.gram.factorise import build_low_rank
 from multikernel.gram.factors import kernel_features
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.landmarks import LowRank
-from multikernel.gram.lazy.normalized import NormalizedStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
-from multikernel.gram.mapped import MappedStack
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
@@ -30,10 +29,8 @@ __all__ = [
     "LowRank",
     "LowRankMatrix",
     "LowRankStack",
-    "MappedStack",
     "MemoryMapped",
     "Normalization",
-    "NormalizedStack",
     "PartStack",
     "ScaledStack",
     "Storage",

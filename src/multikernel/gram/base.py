@@ -1,4 +1,4 @@
-"""What a storage is: one Gram matrix, and a stack of them, by their primitives.
+"""What a storage is: a stack of Gram matrices, by its primitives.
 
 The storage owns the linear algebra, so no solver ever asks how a stack is held. A new
 one says four things of its matrices: products with vectors, weighted sums, columns, and
@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.matrix import (
+    GramMatrix,
+    RestrictedMatrix,
+    column_runs,
+    padded_to,
+)
 from multikernel.gram.terms import ImageProducts, TermProducts
-from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import covariances_with_sum
 
@@ -26,127 +31,11 @@ if TYPE_CHECKING:
 HELD_NUMBERS = 2**26
 """Entries of Gram matrices that a thread may hold; above, products recompute them."""
 
-COLUMN_NUMBERS = 2**22
-"""Entries of columns that are held where only their diagonals are wanted."""
-
 IMAGE_BYTES = 2**26
 """Bytes of the products of terms that are computed at a time."""
 
 Products = Callable[[Indices, Array], Array]
 """Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
-
-
-class GramMatrix(ABC):
-    """One (possibly implicit) kernel matrix: square, or n_rows x n_cols."""
-
-    array: Array | None = None
-    """The matrix itself where it is held in one, for loops to read in place."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_cols)."""
-
-    @abstractmethod
-    def matvec(self, v: Array) -> Array:
-        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-
-    @abstractmethod
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_rows, n_indices)."""
-
-    def diagonal(self) -> Array:
-        """Return the diagonal, shape (n_rows,)."""
-        return np.concatenate(
-            [
-                self.columns(part)[part, np.arange(part.size)]
-                for part in _runs(self.shape[0], self.shape[0])
-            ]
-        )
-
-    def solve(
-        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
-    ) -> Array:
-        """Solve (K + diag(shift) + U U^T) x = rhs.
-
-        By Cholesky's factorisation of the whole matrix where nothing better is known.
-
-        Parameters
-        ----------
-        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Right-hand side.
-        shift : ndarray of shape (n_samples,)
-            Non-negative diagonal; where it is infinite the unknown is zero.
-        low_rank : ndarray of shape (n_samples, rank), optional
-            The factor U.
-
-        Returns
-        -------
-        x : ndarray of the shape of `rhs`
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not positive definite.
-        """
-        whole = self.columns(np.arange(self.shape[1]))
-        return solve_shifted(whole, rhs, shift, low_rank)
-
-    def plus(self, factor: Array) -> "GramMatrix":
-        """Return K + U U^T.
-
-        Parameters
-        ----------
-        factor : ndarray of shape (n_rows, rank)
-            The factor U.
-
-        Returns
-        -------
-        matrix : GramMatrix
-            One array where K is one.
-        """
-        return self if factor.shape[1] == 0 else MatrixPlusFactor(self, factor)
-
-
-@dataclass(frozen=True, eq=False)
-class MatrixPlusFactor(GramMatrix):
-    """The matrix K + U U^T, with K behind any storage and the factor U held.
-
-    Parameters
-    ----------
-    base : GramMatrix
-        K, square.
-    factor : ndarray of shape (n_rows, rank)
-        U.
-    """
-
-    base: GramMatrix
-    factor: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_cols)."""
-        return self.base.shape
-
-    def matvec(self, v: Array) -> Array:
-        """Return (K + U U^T) v, shape (n_rows,) or (n_rows, n_outputs)."""
-        return self.base.matvec(v) + self.factor @ (self.factor.T @ v)
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_rows, n_indices)."""
-        return self.base.columns(indices) + self.factor @ self.factor[indices].T
-
-    def diagonal(self) -> Array:
-        """Return the diagonal, shape (n_rows,)."""
-        squares = np.einsum("ir,ir->i", self.factor, self.factor)
-        return np.asarray(self.base.diagonal() + squares)
-
-    def solve(
-        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
-    ) -> Array:
-        """Solve (K + U U^T + diag(shift) + V V^T) x = rhs; see `GramMatrix.solve`."""
-        factors = [self.factor] if low_rank is None else [self.factor, low_rank]
-        return self.base.solve(rhs, shift=shift, low_rank=np.hstack(factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,7 +248,7 @@ class GramStack(ABC):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
         n_kernels, n_samples, _ = self.shape
-        parts = _runs(n_samples, n_kernels * n_samples)
+        parts = column_runs(n_samples, n_kernels * n_samples)
         return np.concatenate(
             [self.columns(part)[:, part, np.arange(part.size)] for part in parts],
             axis=1,
@@ -542,41 +431,7 @@ class RestrictedStack(GramStack):
         return self.whole.residual_traces(self._padded(shares))
 
     def _padded(self, v: Array) -> Array:
-        return _padded(v, self.samples, self.whole.shape[1])
-
-
-@dataclass(frozen=True, eq=False)
-class RestrictedMatrix(GramMatrix):
-    """Some samples of any square matrix.
-
-    Parameters
-    ----------
-    whole : GramMatrix
-        The matrix of all samples.
-    samples : ndarray of shape (n_samples,)
-        The samples.
-    """
-
-    whole: GramMatrix
-    samples: Indices
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Return (n_samples, n_samples)."""
-        return self.samples.size, self.samples.size
-
-    def matvec(self, v: Array) -> Array:
-        """Return K v, shape (n_samples,) or (n_samples, n_outputs)."""
-        padded = _padded(v, self.samples, self.whole.shape[1])
-        return self.whole.matvec(padded)[self.samples]
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_samples, n_indices)."""
-        return self.whole.columns(self.samples[indices])[self.samples]
-
-    def diagonal(self) -> Array:
-        """Return the diagonal, shape (n_samples,)."""
-        return self.whole.diagonal()[self.samples]
+        return padded_to(v, self.samples, self.whole.shape[1])
 
 
 def products_of_arrays(matrices: list[Array]) -> Products:
@@ -591,17 +446,3 @@ def products_of_arrays(matrices: list[Array]) -> Products:
         return images
 
     return products
-
-
-def _padded(v: Array, samples: Indices, n_all: int) -> Array:
-    """Return a vector over all samples, zero at others; those of a repeated one add."""
-    padded = np.zeros((n_all, *v.shape[1:]))
-    np.add.at(padded, samples, v)
-    return padded
-
-
-def _runs(size: int, each: int) -> list[Indices]:
-    """Cut a range into runs, for each of whose numbers so many others are held."""
-    step = max(1, COLUMN_NUMBERS // max(1, each))
-    whole = np.arange(size)
-    return [whole[start : start + step] for start in range(0, max(size, 1), step)]

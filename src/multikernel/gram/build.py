@@ -23,12 +23,10 @@ from multikernel.gram.dense import DenseStack, Stored
 from multikernel.gram.factorise import build_low_rank, cut_low_rank
 from multikernel.gram.factors import known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.fill import fill
 from multikernel.gram.landmarks import LowRank
-from multikernel.gram.lazy.normalized import normalize_lazily
+from multikernel.gram.lazy.evaluate import make_samples, write_matrices
 from multikernel.gram.lazy.plan import make_plan
-from multikernel.gram.lazy.radial import make_samples
-from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack
+from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
 from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import (
@@ -160,7 +158,7 @@ def build_stack(
     check_size(shape, dtype.itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
     learnt = normalization()
-    fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
+    write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
     return BuiltStack(stack, learnt, degenerate_kernels(stack))
 

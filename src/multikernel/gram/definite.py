@@ -5,7 +5,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in

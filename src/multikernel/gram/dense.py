@@ -1,19 +1,17 @@
 """Gram matrices held in one array."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import (
-    GramMatrix,
-    GramStack,
-    Products,
-    products_of_arrays,
-)
+from multikernel.gram.base import GramStack, Products, products_of_arrays
+from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.memory import address, backing, read_ahead
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
@@ -34,6 +32,11 @@ ROWS_PER_TASK = 32
 
 IMAGE_BYTES = 2**26
 """Bytes of the vectors K_m v that a pass keeps at a time."""
+
+HELD_SHARE, HELD_BYTES = 16, 2**28
+"""Of a stack's bytes in a file, and in all, what a copy of a few kernels may take:
+solvers take active ones once and multiply by them many times, also while the file does
+not fit into memory. More are looked at in the file."""
 
 CALM_ENTRIES = 2**22
 """Entries of a matrix whose product with a vector one BLAS thread makes. NumPy and
@@ -110,6 +113,10 @@ class DenseMatrix(GramMatrix):
 class DenseStack(GramStack):
     """Gram matrices in one array; every pass is one call of BLAS on all threads.
 
+    The array may be mapped from a file: then matrices are read in order, one after
+    another, and never copied whole, so that they take as much memory as the system
+    has to spare, and no more.
+
     Parameters
     ----------
     array : ndarray of shape (n_kernels, n_rows, n_cols)
@@ -158,6 +165,11 @@ class DenseStack(GramStack):
         n_kernels, n_rows, n_cols = self.array.shape
         return n_kernels, n_rows, n_cols
 
+    @cached_property
+    def in_file(self) -> bool:
+        """Return whether the array is mapped from a file."""
+        return backing(self.array) is not None
+
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         n_kernels, n_rows, n_cols = self.shape
@@ -199,7 +211,8 @@ class DenseStack(GramStack):
         if self.array.dtype == np.float32:
             return DenseMatrix(self._combine_single(support, weights))
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
-        if support.size > 1 and 2 * support.size > n_kernels:
+        # Of a file such a product would read the matrices out of order.
+        if support.size > 1 and 2 * support.size > n_kernels and not self.in_file:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
         total = np.zeros(n_rows * n_cols)
 
@@ -234,26 +247,46 @@ class DenseStack(GramStack):
         """Return the stack of the chosen kernels.
 
         A run of neighbors is a view. Anything else is a contiguous copy, because
-        solvers take some kernels once and multiply by them many times.
+        solvers take some kernels once and multiply by them many times; of a file a
+        copy of few, and a view of many.
         """
         indices = np.arange(self.shape[0])[kernels]
-        if indices.size and np.array_equal(indices, _run(indices)):
+        run = bool(indices.size) and np.array_equal(indices, _run(indices))
+        if self.in_file:
+            each, whole = self.array[:1].nbytes, self.array.nbytes
+            held = indices.size * each <= min(HELD_BYTES, whole // HELD_SHARE)
+            if not held and not run:
+                return self._part(indices)
+            run = run and not held
+        if run:
             return DenseStack(self.array[indices[0] : indices[0] + indices.size])
         return DenseStack(self.array[indices])
 
     def view(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, by their numbers."""
-        from multikernel.gram.part import PartStack
-
-        return PartStack(self, np.arange(self.shape[1]), np.asarray(kernels))
+        # Reading few of them in a file again costs more than a copy.
+        return self.take(kernels) if self.in_file else self._part(np.asarray(kernels))
 
     def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a copy unless it is all of them."""
+        """Return the stack on the chosen samples, a copy unless it is all of them.
+
+        Of a file it is a view where they ascend.
+        """
         every = np.arange(self.shape[1])
         chosen = every[samples]
         if np.array_equal(chosen, every):
             return self
-        return self.copied(np.arange(self.shape[0]), chosen, chosen)
+        kernels = np.arange(self.shape[0])
+        if self.in_file and np.all(np.diff(chosen) > 0):
+            return self._part(kernels, chosen)
+        return self.copied(kernels, chosen, chosen)
+
+    def _part(self, kernels: Indices, samples: Indices | None = None) -> GramStack:
+        """Return some kernels, on some samples, by their numbers."""
+        from multikernel.gram.part import PartStack
+
+        every = np.arange(self.shape[1])
+        return PartStack(self, every if samples is None else samples, kernels)
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
@@ -303,8 +336,29 @@ class DenseStack(GramStack):
     def _images(self, chosen: slice, v: Array) -> Array:
         """Return K_m v for a run of kernels."""
         n_rows, n_cols = self.shape[1:]
-        images = _products(self.array[chosen].reshape(-1, n_cols), v)
-        return images.reshape(-1, n_rows, *v.shape[1:])
+        part = self.array[chosen]
+        if not self.in_file:
+            images = _products(part.reshape(-1, n_cols), v)
+            return images.reshape(-1, n_rows, *v.shape[1:])
+        images = np.empty((*part.shape[:2], *v.shape[1:]))
+
+        def multiply(m: int) -> None:
+            if m + 2 < len(part):
+                read_ahead(part[m + 2])
+            np.dot(part[m].astype(np.float64, copy=False), v, out=images[m])
+
+        # One after another, so that the file is read in order.
+        run_blocks(multiply, range(len(part)))
+        return images
+
+    def __reduce__(self) -> Any:
+        """Return how another process finds a file; it does not get its matrices."""
+        file = backing(self.array)
+        if file is None:
+            return DenseStack, (self.array,)
+        offset = address(self.array) - address(file) + file.offset
+        arguments = str(file.filename), self.array.dtype.str, offset, self.array.shape
+        return _mapped_again, arguments
 
     def _combine_single(self, support: Indices, weights: Array) -> Array:
         """Sum float32 matrices in float64, a few rows of the sum at a time."""
@@ -351,3 +405,9 @@ def _multiply_converted(rows: Stored, v: Array, out: Array) -> None:
 def _run(indices: Indices) -> Indices:
     """Return the run of integers that starts where `indices` does."""
     return np.arange(indices[0], indices[0] + indices.size)
+
+
+def _mapped_again(
+    path: str, dtype: str, offset: int, shape: tuple[int, ...]
+) -> DenseStack:
+    return DenseStack(np.asarray(np.memmap(path, dtype, "r", offset, shape)))

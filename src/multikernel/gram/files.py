@@ -17,7 +17,7 @@ from numpy.lib import format as npy
 from multikernel._typing import Array, Indices
 from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.landmarks import LowRank
-from multikernel.gram.memory import readable_bytes
+from multikernel.gram.memory import backing, readable_bytes
 from multikernel.gram.normalization import Normalization
 from multikernel.linalg.threads import run_blocks
 
@@ -395,15 +395,6 @@ def checksums(array: Array) -> tuple[int, ...]:
 
     run_blocks(add, range(array.shape[0]))
     return tuple(found.tolist())
-
-
-def backing(array: Any) -> "np.memmap[Any, Any] | None":
-    """Return the mapped file that an array is a view of, or None."""
-    file = None
-    while array is not None:
-        file = array if isinstance(array, np.memmap) else file
-        array = getattr(array, "base", None)
-    return file
 
 
 def evenly_spaced(n_rows: int, most: int) -> Indices:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack, Refinement
+from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tall import TallArray, TallMatrix
 from multikernel.linalg.weighted import gathered

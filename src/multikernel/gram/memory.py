@@ -1,8 +1,12 @@
-"""How much memory there is, and how to say it."""
+"""How much memory there is, how to say it, and what of it is mapped from files."""
 
+import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 FALLBACK_BYTES = 2**32
 """Assumed where the system does not say."""
@@ -94,3 +98,29 @@ def readable_bytes(n_bytes: int) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000.0
     return f"{size:.3g} TB"
+
+
+def backing(array: Any) -> "np.memmap[Any, Any] | None":
+    """Return the mapped file that an array is a view of, or None."""
+    file = None
+    while array is not None:
+        file = array if isinstance(array, np.memmap) else file
+        array = getattr(array, "base", None)
+    return file
+
+
+def address(array: Any) -> int:
+    """Return where an array begins in memory."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def read_ahead(array: Any) -> None:
+    """Ask the system to read a part of a file, which is needed soon."""
+    file = backing(array)
+    held = getattr(file, "base", None)
+    if file is None or not isinstance(held, mmap.mmap) or not hasattr(held, "madvise"):
+        return
+    start = address(array) - address(np.frombuffer(held, np.uint8, 1))
+    first = start - start % mmap.PAGESIZE
+    held.madvise(mmap.MADV_WILLNEED, first, start + array.nbytes - first)

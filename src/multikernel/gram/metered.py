@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack, Products
+from multikernel.gram.base import GramStack, Products
 from multikernel.gram.lazy.matrix import LazyMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.terms import TermProducts
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
     ROWS_PER_TASK,
@@ -15,6 +15,7 @@ from multikernel.gram.dense import (
     DenseStack,
     threads_for,
 )
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 

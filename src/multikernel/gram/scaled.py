@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack, Products, Refinement
+from multikernel.gram.base import GramStack, Products, Refinement
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:

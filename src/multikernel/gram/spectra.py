@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.low_rank import LowRankMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread

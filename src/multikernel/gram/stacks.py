@@ -15,7 +15,6 @@ from multikernel.gram.files import joined
 from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.mapped import MappedStack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
@@ -58,12 +57,12 @@ def lazy_always(array: Array) -> GramStack:
 
 def mapped(array: Array) -> GramStack:
     """Hold the matrices in a file."""
-    return MappedStack(joined(list(array)))
+    return DenseStack(joined(list(array)))
 
 
 def mapped_single(array: Array) -> GramStack:
     """Hold the matrices in a file, rounded to seven digits."""
-    return MappedStack(joined(list(array.astype(np.float32))))
+    return DenseStack(joined(list(array.astype(np.float32))))
 
 
 def low_rank(array: Array) -> GramStack:

@@ -7,6 +7,7 @@ from joblib import hash as fingerprint
 
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
+from multikernel.gram.dense import DenseStack
 from multikernel.gram.files import (
     HEADER,
     MATRICES,
@@ -17,10 +18,8 @@ from multikernel.gram.files import (
     open_stack,
     write_stack,
 )
-from multikernel.gram.fill import fill
+from multikernel.gram.lazy.evaluate import make_samples, write_matrices
 from multikernel.gram.lazy.plan import make_plan
-from multikernel.gram.lazy.radial import make_samples
-from multikernel.gram.mapped import MappedStack
 from multikernel.gram.normalization import (
     Normalization,
     Steps,
@@ -77,7 +76,7 @@ def map_kernels(
 
     def write(array: Array) -> Normalization | None:
         own = learnt if stored else Normalization()
-        fill(array, make_plan(dictionary, X.shape[1]), make_samples(X), own)
+        write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), own)
         return learnt if stored else None
 
     folder = options.folder
@@ -88,7 +87,7 @@ def map_kernels(
         learnt = learnt_steps(folder, learnt) if stored else learnt
     else:
         array = write_stack(folder, header, write)
-    stack = MappedStack(array)
+    stack = DenseStack(array)
     return (stack if stored else learnt.learn_scales(stack)), learnt
 
 

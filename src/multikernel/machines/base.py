@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.machines.base import KernelMachine, MachineFit
 

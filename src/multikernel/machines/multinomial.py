@@ -22,8 +22,8 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramMatrix
 from multikernel.gram.definite import ROUNDING
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
 from multikernel.losses.weighted import WeightedLoss

@@ -7,8 +7,8 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramMatrix
 from multikernel.gram.definite import ROUNDING
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss, SmoothConjugateLoss
 from multikernel.machines.base import MachineFit
 from multikernel.machines.checks import (

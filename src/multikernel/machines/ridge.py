@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.squared import SquaredLoss
 from multikernel.losses.weighted import WeightedLoss

@@ -7,7 +7,8 @@ from numpy.linalg import LinAlgError
 from numpy.random import Generator
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
+from multikernel.gram.matrix import GramMatrix
 
 
 def check_gram_stack(

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
 
-from multikernel.gram import DenseStack, LazyStack, NormalizedStack, lazy_stack
+from multikernel.gram import DenseStack, LazyStack, lazy_stack
+from multikernel.gram.lazy.evaluate import _row_runs
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.lazy.normalized import normalize_lazily
-from multikernel.gram.lazy.triangles import _row_runs
+from multikernel.gram.lazy.stack import normalize_lazily
 from multikernel.gram.normalization import empty_normalization
 from multikernel.kernels import (
     GaussianKernel,
@@ -48,11 +48,11 @@ def test_mixed_kernels(dense_bytes):
 
 def test_many_blocks(monkeypatch):
     # Blocks of a few numbers only, so that every cut is crossed.
-    for module in ("radial", "triangles", "stack"):
+    for module in ("evaluate", "stack"):
         monkeypatch.setattr(f"multikernel.gram.lazy.{module}.BLOCK_NUMBERS", 40)
-    monkeypatch.setattr("multikernel.gram.lazy.triangles.GROUP_PAIRS", 70)
+    monkeypatch.setattr("multikernel.gram.lazy.evaluate.GROUP_PAIRS", 70)
     monkeypatch.setattr("multikernel.gram.lazy.stack.BATCH", 3)
-    monkeypatch.setattr("multikernel.gram.lazy.triangles.BATCH", 3)
+    monkeypatch.setattr("multikernel.gram.lazy.evaluate.BATCH", 3)
     X = samples(19)
     dictionary = mixed_dictionary()
     check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
@@ -162,7 +162,7 @@ def test_normalised_take_is_dense_when_small():
     stack = lazy_stack(mixed_dictionary(), samples(10), dense_bytes=8 * 100 * 5)
     normalized = normalize_lazily(stack, empty_normalization("center", 20, 10))
     assert isinstance(normalized.take(np.arange(5)), DenseStack)
-    assert isinstance(normalized.take(np.arange(6)), NormalizedStack)
+    assert isinstance(normalized.take(np.arange(6)), LazyStack)
 
 
 @pytest.mark.parametrize("normalize", [None, "trace", "center"])

@@ -13,8 +13,8 @@ import numpy as np
 
 from multikernel._typing import Indices
 from multikernel.estimators.data.samples import Copies, Samples
-from multikernel.gram.files import backing
 from multikernel.gram.landmarks import row_keys
+from multikernel.gram.memory import backing
 
 
 def in_order(samples: Samples) -> Samples:

@@ -11,7 +11,8 @@ from multikernel._typing import Array
 from multikernel.estimators.data.mixed import features_of
 from multikernel.estimators.data.read import is_precomputed
 from multikernel.estimators.data.samples import Samples
-from multikernel.gram.files import backing, evenly_spaced
+from multikernel.gram.files import evenly_spaced
+from multikernel.gram.memory import backing
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

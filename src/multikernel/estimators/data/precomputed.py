@@ -23,12 +23,11 @@ from multikernel.gram.definite import ROUNDING
 from multikernel.gram.files import (
     PathLike,
     Storage,
-    backing,
     joined,
     open_stack,
     scratch,
 )
-from multikernel.gram.mapped import held_stack
+from multikernel.gram.memory import backing
 from multikernel.gram.normalization import CosineStep, Steps, empty_normalization
 from multikernel.linalg.threads import run_blocks
 
@@ -243,7 +242,7 @@ def precomputed_stack(
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
         array = kernels_first(X, _room(array, options))
-    held = held_stack(array)
+    held = DenseStack(array)
     stack: GramStack
     census = take_census(
         held,
@@ -258,7 +257,7 @@ def precomputed_stack(
         stack = normalization.learn_scales(held, census.forms)
     else:
         normalize_in_place(array, normalization)
-        stack = held_stack(array)
+        stack = DenseStack(array)
     return BuiltStack(stack, normalization, degenerate_kernels(stack))
 
 

@@ -13,8 +13,7 @@ from multikernel.exceptions import (
 from multikernel.gram import LowRank
 from multikernel.gram.blocked import SampledRows
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
-from multikernel.gram.files import backing
-from multikernel.gram.memory import readable_bytes
+from multikernel.gram.memory import backing, readable_bytes
 from multikernel.kernels import (
     KernelDictionary,
 )

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.sparse.linalg import LinearOperator, cg
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix
-from multikernel.gram.lazy.blocks import VisitedStack
+from multikernel.gram.matrix import GramMatrix
+
+if TYPE_CHECKING:
+    from multikernel.gram.lazy.stack import LazyStack
 
 SOLVE_TOLERANCE = 1e-12
 """Relative residual of conjugate gradients, near the accuracy of a factorisation."""
@@ -22,7 +25,7 @@ class LazyMatrix(GramMatrix):
 
     Parameters
     ----------
-    stack : VisitedStack
+    stack : LazyStack
         The matrices.
     weights : ndarray of shape (n_kernels,)
         Their weights.
@@ -30,7 +33,7 @@ class LazyMatrix(GramMatrix):
         Told how many entries are computed, every time.
     """
 
-    stack: VisitedStack
+    stack: "LazyStack"
     weights: Array
     note: Callable[[float], None] | None = None
 

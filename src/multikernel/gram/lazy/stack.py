@@ -1,37 +1,38 @@
 """Gram matrices that are recomputed in blocks whenever they are needed."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from threading import Lock
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.fill import evaluate_diagonal, evaluate_other, fill
-from multikernel.gram.lazy.blocks import (
-    Visit,
-    visited_block_matvec,
-    visited_forms,
-    visited_matvec,
-)
-from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.lazy.plan import Plan, make_plan
-from multikernel.gram.lazy.radial import (
+from multikernel.gram.lazy.evaluate import (
     BATCH,
     BLOCK_NUMBERS,
     RadialBatch,
     Samples,
+    evaluate_diagonal,
+    evaluate_other,
     make_samples,
+    radial_forms,
     row_blocks,
+    write_matrices,
 )
-from multikernel.gram.lazy.triangles import radial_forms
+from multikernel.gram.lazy.matrix import LazyMatrix
+from multikernel.gram.lazy.plan import Plan, make_plan
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import available_threads, run_blocks
 
 DENSE_BYTES = 2**28
 """Bytes up to which what is taken from a lazy stack is computed once and kept."""
+
+Visit = Callable[[Indices, slice, Array], None]
+"""Takes positions of kernels, rows, and these rows, (n_chosen, n_rows, n_cols)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +52,24 @@ class LazyStack(GramStack):
     dense_bytes : int
         Results of `take` and `combine` up to this size are computed once and held in
         memory; larger ones stay lazy.
+    normalization : Normalization, optional
+        Steps that blocks go through. These may need whole rows, so that all training
+        columns are computed even where only some are wanted.
+    cols : ndarray of shape (n_cols,), optional
+        Which samples of the columns are wanted of a normalised stack.
     """
 
     plan: Plan
     samples: Samples
     dense_bytes: int = DENSE_BYTES
+    normalization: Normalization = field(default_factory=Normalization)
+    cols: Indices | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_rows, n_cols)."""
-        rows, cols = self.samples.rows, self.samples.cols
-        return self.plan.n_kernels, rows.shape[0], cols.shape[0]
+        n_cols = self.samples.cols.shape[0] if self.cols is None else self.cols.size
+        return self.plan.n_kernels, self.samples.rows.shape[0], n_cols
 
     @property
     def block_bytes(self) -> int:
@@ -81,32 +89,46 @@ class LazyStack(GramStack):
         self._require_square("quadratic forms")
         forms = np.zeros(self.shape[0])
         vectors = v[:, None] if v.ndim == 1 else v
-        radial_forms(self.plan.radial, self.samples, vectors, forms)
-        visited_forms(self._visit_others, vectors, forms)
+        if self.cols is None:
+            radial_forms(self.plan.radial, self.samples, vectors, forms)
+            _add_forms(self._visit_others, vectors, forms)
+        else:
+            _add_forms(self.visit_blocks, vectors, forms)
         return forms
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        return visited_matvec(self, v)
+        images = np.empty((*self.shape[:2], *v.shape[1:]))
+
+        def visit(kernels: Indices, rows: slice, block: Array) -> None:
+            images[kernels, rows] = block @ v
+
+        self.visit_blocks(visit)
+        return images
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        return visited_block_matvec(self, coefs)
+        """Return K_m coefs[m] for every m, (n_kernels, n_rows[, n_outputs])."""
+        vectors = coefs[:, :, None] if coefs.ndim == 2 else coefs
+        images = np.empty((*self.shape[:2], vectors.shape[2]))
+
+        def visit(kernels: Indices, rows: slice, block: Array) -> None:
+            images[kernels, rows] = np.matmul(block, vectors[kernels])
+
+        self.visit_blocks(visit)
+        return images.reshape((*self.shape[:2], *coefs.shape[2:]))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, held if it is small enough."""
         support = np.flatnonzero(weights)
-        matrix = LazyMatrix(
-            self.once(support), np.asarray(weights[support], dtype=np.float64)
-        )
+        factors = np.asarray(weights[support], dtype=np.float64)
+        matrix = LazyMatrix(self.once(support), factors)
         if 8 * self.shape[1] * self.shape[2] > self.dense_bytes:
             return matrix
         return DenseMatrix(matrix.compute())
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
-        everything = np.arange(self.shape[1])
-        return self._compute(self.samples.restrict(everything, indices))
+        return self.between(np.arange(self.shape[1]), indices).compute()
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows).
@@ -114,13 +136,14 @@ class LazyStack(GramStack):
         Without other than Gaussian kernels it is a read-only view of one number.
         """
         self._require_square("diagonals")
-        n_kernels, n_rows, _ = self.shape
-        if not self.plan.others.size:
-            return np.broadcast_to(1.0, (n_kernels, n_rows))
-        diagonals = np.ones((n_kernels, n_rows))
-        for place, m in enumerate(self.plan.others):
-            diagonals[m] = evaluate_diagonal(self.plan, place, self.samples.rows)
-        return diagonals
+        plain = self._plain_diagonals()
+        if self.cols is None:
+            return plain
+        diagonals = np.array(plain)
+        nothing = np.empty((0, diagonals.shape[1]))
+        for m, diagonal in enumerate(diagonals):
+            self.normalization.apply(m, nothing, np.empty(0), diagonal)
+        return diagonals[:, self.cols]
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, in memory if it is small enough."""
@@ -128,16 +151,25 @@ class LazyStack(GramStack):
         n_kernels, n_rows, n_cols = chosen.shape
         if 8 * n_kernels * n_rows * n_cols > self.dense_bytes:
             return chosen
-        return DenseStack(chosen._compute(self.samples))
+        return DenseStack(chosen.compute())
 
     def once(self, kernels: Indices) -> "LazyStack":
         """Return the stack of the chosen kernels, lazy whatever its size."""
-        plan = self.plan.take(np.asarray(kernels))
-        return LazyStack(plan, self.samples, self.dense_bytes)
+        chosen = np.asarray(kernels)
+        steps = self.normalization.take(chosen)
+        return replace(self, plan=self.plan.take(chosen), normalization=steps)
 
     def restrict(self, samples: Indices) -> "LazyStack":
         """Return the stack on the chosen samples."""
         return self.between(samples, samples)
+
+    def between(self, rows: Indices, cols: Indices) -> "LazyStack":
+        """Return the matrices between some samples and others."""
+        if self.cols is None:
+            return replace(self, samples=self.samples.restrict(rows, cols))
+        every = np.arange(self.samples.cols.shape[0])
+        samples = self.samples.restrict(rows, every)
+        return replace(self, samples=samples, cols=self.cols[cols])
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
@@ -149,14 +181,62 @@ class LazyStack(GramStack):
         part = self.once(support).between(rows, np.arange(self.shape[2]))
         return LazyMatrix(part, weights[support]).compute()
 
-    def between(self, rows: Indices, cols: Indices) -> "LazyStack":
-        """Return the matrices between some samples and others."""
-        return LazyStack(self.plan, self.samples.restrict(rows, cols), self.dense_bytes)
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are looked at where so many are wanted."""
+        return wanted if self.cols is None else self.samples.cols.shape[0]
+
+    def compute(self) -> Array:
+        """Return all matrices in one array, shape (n_kernels, n_rows, n_cols)."""
+        array = np.empty(self.shape)
+        if self.cols is None:
+            write_matrices(array, self.plan, self.samples, Normalization())
+            return array
+
+        def visit(kernels: Indices, rows: slice, block: Array) -> None:
+            array[kernels, rows] = block
+
+        self.visit_blocks(visit)
+        return array
 
     def visit_blocks(self, visit: Visit) -> None:
-        """Compute every kernel once, and show it block by block; see `VisitedStack`."""
+        """Compute every kernel once, and show it block by block, on several threads.
+
+        Parameters
+        ----------
+        visit : callable
+            Takes positions of kernels, a slice of rows, and an array of shape
+            (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change
+            nor keep. It is called by several threads, never twice for the same
+            kernel and row.
+        """
+        if self.cols is not None:
+            visit = self._normalizing(visit, self.cols)
         run_blocks(lambda task: self._visit_radial(task, visit), self._radial_tasks())
         self._visit_others(visit)
+
+    def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
+        """Return what normalises blocks, and shows the wanted columns of them."""
+        plain, numbers = self._plain_diagonals(), self.samples.row_numbers
+        all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
+
+        def normalize(kernels: Indices, rows: slice, block: Array) -> None:
+            values = block.copy()
+            for m, K in zip(kernels, values, strict=True):
+                row_diagonal = plain[m, numbers[rows]]
+                self.normalization.apply(m, K, row_diagonal, plain[m].copy())
+            visit(kernels, rows, values if all_columns else values[:, :, cols])
+
+        return normalize
+
+    def _plain_diagonals(self) -> Array:
+        """Return the diagonals of all samples of the columns, before any step."""
+        shape = self.plan.n_kernels, self.samples.cols.shape[0]
+        if not self.plan.others.size:
+            return np.broadcast_to(1.0, shape)
+        diagonals = np.ones(shape)
+        for place, m in enumerate(self.plan.others):
+            diagonals[m] = evaluate_diagonal(self.plan, place, self.samples.cols)
+        return diagonals
 
     def _visit_others(self, visit: Visit) -> None:
         """Show the kernels that are not Gaussian."""
@@ -164,7 +244,7 @@ class LazyStack(GramStack):
 
     def _radial_tasks(self) -> Iterator[tuple[RadialBatch, list[slice]]]:
         """Cut the work on Gaussian kernels into tasks for threads."""
-        _, n_rows, n_cols = self.shape
+        n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
         n_radial = self.plan.radial.kernels.size
         few = n_radial < 4 * BATCH * available_threads()
         for batch in self.plan.radial.batches(BATCH):
@@ -180,7 +260,7 @@ class LazyStack(GramStack):
     ) -> None:
         """Compute some rows of a batch of Gaussian kernels, and show them."""
         radial, blocks = task
-        n_cols = self.shape[2]
+        n_cols = self.samples.cols.shape[0]
         n_kernels = radial.plan.kernels.size
         first = blocks[0].stop - blocks[0].start
         buffer = np.empty(n_kernels * first * n_cols)
@@ -211,20 +291,55 @@ class LazyStack(GramStack):
         block = evaluate_other(self.plan, place, self.samples, rows)
         visit(self.plan.others[place : place + 1], rows, block[None])
 
-    def _compute(self, samples: Samples) -> Array:
-        """Return all matrices on some samples in one array."""
-        shape = self.shape[0], samples.rows.shape[0], samples.cols.shape[0]
-        array = np.empty(shape)
-        fill(array, self.plan, samples, Normalization())
-        return array
-
     def _require_square(self, what: str) -> None:
         """Raise if rows and columns are different samples."""
-        if not self.samples.symmetric:
+        square = self.samples.symmetric
+        if self.cols is not None:
+            square = np.array_equal(self.samples.row_numbers, self.cols)
+        if not square:
             raise ValueError(
                 f"Only square Gram matrices have {what}; rows and columns of these "
                 "are different samples."
             )
+
+
+def _add_forms(visit_blocks: Callable[[Visit], None], v: Array, out: Array) -> None:
+    """Add the quadratic forms of the kernels that are shown to `out`."""
+    lock = Lock()
+
+    def visit(kernels: Indices, rows: slice, block: Array) -> None:
+        part = np.einsum("ik,mik->m", v[rows], block @ v)
+        with lock:
+            out[kernels] += part
+
+    visit_blocks(visit)
+
+
+def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
+    """Learn every step of a normalisation from a lazy stack, and return the result.
+
+    Each step but "trace" and "cosine" computes every kernel once.
+
+    Parameters
+    ----------
+    stack : LazyStack
+        The kernels as they are, square.
+    normalization : Normalization
+        Steps that have learnt nothing yet.
+
+    Returns
+    -------
+    stack : GramStack
+        `stack` itself without steps; a `ScaledStack` where steps only scale.
+    """
+    if normalization.only_scales:
+        return normalization.learn_scales(stack)
+    normalized, every = stack, np.arange(stack.shape[1])
+    for position, step in enumerate(normalization.steps):
+        step.learn(slice(None), normalized)
+        done = Normalization(normalization.steps[: position + 1])
+        normalized = replace(stack, normalization=done, cols=every)
+    return normalized
 
 
 def lazy_stack(

@@ -22,7 +22,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.interrupts import compiled
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled

@@ -23,7 +23,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     UnsupportedProblemError,
 )
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.interrupts import compiled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.machines.base import MachineFit, support_product

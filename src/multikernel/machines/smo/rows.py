@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 
 FLOAT_BYTES = 8
 FETCH = 8

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.machines.base import support_product
 from multikernel.machines.smo.rows import FETCH, RowSource
 

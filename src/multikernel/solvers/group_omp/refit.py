@@ -10,9 +10,9 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.certificates.forms import TINY
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.gram.base import GramMatrix
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import WeightedLoss, weighted
 from multikernel.machines import SMO, KernelMachine, MachineFit

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.base import GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer

@@ -13,8 +13,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
-from multikernel.gram.base import GramMatrix
 from multikernel.gram.dense import DenseMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.machines import warm_start
 from multikernel.problem import Problem

@@ -9,7 +9,8 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import check_forms, project_dual
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.extremes import lowest_direction
 from multikernel.machines import (
     SMO,

@@ -18,8 +18,9 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramMatrix, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.expansions import padded, unpadded
+from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.column_products import (
     BlockColumns,
     ColumnProducts,

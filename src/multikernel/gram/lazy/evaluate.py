@@ -1,0 +1,426 @@
+"""Computing kernels of a plan: Gaussian ones in batches, others one by one.
+
+Quadratic forms of Gaussian kernels come from one triangle, which halves the work: with
+the lower triangle of a symmetric matrix written row after row, a form is one inner
+product with the products :math:`v_i v_j`, doubled off the diagonal; for several kernels
+it is one matrix-vector product.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from threading import Lock
+from typing import overload
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.dense import Stored
+from multikernel.gram.lazy.plan import BatchLayout, Plan, RadialPlan
+from multikernel.gram.normalization import Normalization
+from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
+from multikernel.kernels.built_in import is_built_in
+from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import available_threads, run_blocks
+
+BLOCK_NUMBERS = 2**17
+"""Numbers of a block, one megabyte."""
+
+BATCH = 32
+"""Gaussian kernels that are computed together."""
+
+GROUP_PAIRS = 2**21
+"""Pairs whose products of v are held at a time, 16 MB."""
+
+ALL_ROWS = slice(None)
+
+SMALLEST = float(np.finfo(np.float32).tiny)
+LARGEST = float(np.finfo(np.float32).max)
+
+SCRATCH_NUMBERS = 2**21
+"""Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The samples of a block's rows and columns.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Samples of the rows.
+    cols : ndarray of shape (n_cols, n_features)
+        Samples of the columns; the same object where the matrices are symmetric.
+    row_features : ndarray of shape (n_features, n_rows)
+        The same, one feature after the other.
+    col_features : ndarray of shape (n_features, n_cols)
+        The same, one feature after the other.
+    row_numbers, col_numbers : ndarray of int
+        Which samples these are: a pair of equal numbers is one sample with itself.
+    """
+
+    rows: Array
+    cols: Array
+    row_features: Array
+    col_features: Array
+    row_numbers: Indices
+    col_numbers: Indices
+
+    @property
+    def symmetric(self) -> bool:
+        """Return whether rows and columns are the same samples."""
+        return self.rows is self.cols
+
+    @property
+    def others(self) -> Array | None:
+        """Return the samples of the columns, None where they are those of the rows."""
+        return None if self.symmetric else self.cols
+
+    def restrict(self, rows: Indices, cols: Indices) -> "Samples":
+        """Return the chosen samples, by their places among rows and columns."""
+        chosen = make_samples(self.rows[rows])
+        row_numbers = self.row_numbers[rows]
+        if self.symmetric and np.array_equal(rows, cols):
+            return replace(chosen, row_numbers=row_numbers, col_numbers=row_numbers)
+        others = self.cols[cols]
+        return Samples(
+            chosen.rows,
+            others,
+            chosen.row_features,
+            np.ascontiguousarray(others.T),
+            row_numbers,
+            self.col_numbers[cols],
+        )
+
+
+def make_samples(X: Array) -> Samples:
+    """Return samples, the same in rows and columns, in both layouts."""
+    features, numbers = np.ascontiguousarray(X.T), np.arange(X.shape[0])
+    return Samples(X, X, features, features, numbers, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class RadialBatch:
+    """A few Gaussian kernels on some samples, ready to be computed row by row.
+
+    Parameters
+    ----------
+    plan : RadialPlan
+        The kernels, at least one.
+    samples : Samples
+        The samples.
+    """
+
+    plan: RadialPlan
+    samples: Samples
+
+    @cached_property
+    def layout(self) -> BatchLayout:
+        """Return the column sets of the kernels."""
+        return self.plan.layout()
+
+    def exponents(
+        self, rows: slice, stops: Indices, offsets: Indices, out: Array
+    ) -> None:
+        """Write the exponents of some rows of every kernel.
+
+        The caller takes their exponential, in as few calls as its layout allows.
+
+        Parameters
+        ----------
+        rows : slice
+            Which rows.
+        stops : ndarray of shape (n_chosen_rows,)
+            How many columns, from the first, each row gets.
+        offsets : ndarray of shape (n_batch,)
+            Where each kernel's values start in `out`; they lie row after row.
+        out : ndarray of shape (n_values,)
+            Overwritten there.
+        """
+        layout = self.layout
+        compiled("multikernel.gram.lazy.loops", "fill_exponents")(
+            self.samples.row_features,
+            self.samples.col_features,
+            layout.used,
+            layout.set_starts,
+            layout.members,
+            layout.kernel_starts,
+            self.plan.exponents,
+            rows.start,
+            stops,
+            offsets,
+            out,
+        )
+
+
+def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
+    """Cut rows into blocks that stay in a core's cache for all kernels of a batch."""
+    step = max(1, BLOCK_NUMBERS // (n_kernels * max(1, n_cols)))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def write_matrices(
+    array: Stored, plan: Plan, samples: Samples, normalization: Normalization
+) -> None:
+    """Write every normalised Gram matrix into an array, on several threads.
+
+    Nothing but a few matrices per thread is held besides the array.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_kernels, n_rows, n_cols)
+        C-contiguous, float64 or float32; overwritten.
+    plan : Plan
+        The kernels.
+    samples : Samples
+        The samples of rows and columns; where there is something to learn, the same.
+    normalization : Normalization
+        Learns from each matrix, and is applied to it, before it is stored.
+
+    Raises
+    ------
+    ValueError
+        If a kernel returns an array of a wrong shape or values that are not finite,
+        or that single precision does not hold where the array has that.
+    """
+    n_rows, n_cols = array.shape[1:]
+    double, size = array.dtype == np.float64, BATCH
+    if not double:
+        size = max(1, min(BATCH, SCRATCH_NUMBERS // (n_rows * n_cols)))
+
+    def radial(batch: RadialPlan) -> None:
+        # Computed where they are stored, or in double precision and then rounded.
+        shape = (batch.kernels.size, n_rows, n_cols)
+        target = np.asarray(array, np.float64) if double else np.empty(shape)
+        places = batch.kernels if double else np.arange(batch.kernels.size)
+        write_radial(batch, samples, target, places)
+        for m, place in zip(batch.kernels.tolist(), places, strict=True):
+            normalization.learn(m, target[place])
+            if not double:
+                _round_into(array, m, target[place], plan)
+
+    def other(place: int) -> None:
+        m = int(plan.others[place])
+        K = np.array(evaluate_other(plan, place, samples))
+        normalization.learn(m, K)
+        if double:
+            array[m] = K
+        else:
+            _round_into(array, m, K, plan)
+
+    run_blocks(radial, plan.radial.batches(size))
+    run_blocks(other, range(plan.others.size))
+
+
+def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
+    """Store a matrix in single precision, unless its size is beyond that."""
+    largest = max(float(K.max()), -float(K.min()))
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise ValueError(
+            f"Kernel {m} ({kernel_name(plan.dictionary[m])}) has values of up to "
+            f"{largest:.3g}, which is too {'large' if largest > 1.0 else 'small'} for "
+            "single precision: scale the features, or choose storage='dense'."
+        )
+    array[m] = K
+
+
+def write_radial(
+    batch: RadialPlan, samples: Samples, array: Array, places: Indices
+) -> None:
+    """Compute the Gaussian kernels of a batch into an array.
+
+    Parameters
+    ----------
+    batch : RadialPlan
+        The kernels.
+    samples : Samples
+        The samples.
+    array : ndarray of shape (n_matrices, n_rows, n_cols)
+        C-contiguous; overwritten at `places`.
+    places : ndarray of shape (n_batch,)
+        Where each kernel goes.
+    """
+    _, n_rows, n_cols = array.shape
+    flat = array.reshape(-1)
+    runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    radial = RadialBatch(batch, samples)
+    for rows in row_blocks(n_rows, n_cols, places.size):
+        stops = np.full(rows.stop - rows.start, n_cols)
+        offsets = (places * n_rows + rows.start) * n_cols
+        radial.exponents(rows, stops, offsets, flat)
+        for run in runs:
+            block = array[run[0] : run[-1] + 1, rows]
+            np.exp(block, out=block)
+
+
+def evaluate_other(
+    plan: Plan, place: int, samples: Samples, chosen: slice = ALL_ROWS
+) -> Array:
+    """Compute some rows of a kernel that is no Gaussian, and check what it returns.
+
+    A kernel may tell a sample with itself from two equal samples, as scikit-learn's
+    `WhiteKernel` does, and knows it by ``kernel(X)`` or ``diag`` only.
+
+    Parameters
+    ----------
+    plan : Plan
+        The kernels.
+    place : int
+        Its place among ``plan.others``.
+    samples : Samples
+        The samples.
+    chosen : slice
+        The rows; all by default.
+
+    Returns
+    -------
+    K : ndarray of shape (n_chosen, n_cols)
+        Not to be written to: a precomputed kernel returns its own array.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or a value is not finite.
+    """
+    source = int(plan.sources[place])
+    kernel = plan.dictionary[source]
+    rows, numbers = samples.rows[chosen], samples.row_numbers[chosen]
+    whole = rows.shape[0] == samples.rows.shape[0]
+    cols = samples.others if whole else samples.cols
+    expected = (rows.shape[0], samples.cols.shape[0])
+    owner = f"Kernel {source} ({kernel_name(kernel)})"
+    K = checked_values(lambda: kernel(rows, cols), expected, owner)
+    if cols is None or is_built_in(kernel):
+        return K
+    own = np.nonzero(numbers[:, None] == samples.col_numbers)
+    if own[0].size:
+        K = K.copy()
+        K[own] = evaluate_diagonal(plan, place, rows)[own[0]]
+    return K
+
+
+def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
+    """Compute k(x, x) of a kernel that is no Gaussian, and check what it returns.
+
+    Parameters
+    ----------
+    plan : Plan
+        The kernels.
+    place : int
+        Its place among ``plan.others``.
+    rows : ndarray of shape (n_rows, n_features)
+        Samples.
+
+    Returns
+    -------
+    diagonal : ndarray of shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or a value is not finite.
+    """
+    source = int(plan.sources[place])
+    kernel = plan.dictionary[source]
+    owner = f"The diag of kernel {source} ({kernel_name(kernel)})"
+    return checked_values(lambda: kernel_diagonal(kernel, rows), rows.shape[:1], owner)
+
+
+def radial_forms(plan: RadialPlan, samples: Samples, v: Array, forms: Array) -> None:
+    """Add the quadratic forms of Gaussian kernels to a vector.
+
+    Parameters
+    ----------
+    plan : RadialPlan
+        The kernels.
+    samples : Samples
+        The samples, the same for rows and columns.
+    v : ndarray of shape (n_samples, n_outputs)
+        The vectors; forms are summed over them.
+    forms : ndarray of shape (n_kernels,)
+        Added to, at the kernels' positions.
+    """
+    if plan.kernels.size:
+        for group in _row_runs(slice(0, v.shape[0]), GROUP_PAIRS):
+            _add_group(plan, samples, _PairProducts(v, group), forms)
+
+
+class _PairProducts:
+    """The products v_i v_j of some rows' pairs, doubled off the diagonal."""
+
+    def __init__(self, v: Array, rows: slice) -> None:
+        gram = v[rows] @ v[: rows.stop].T
+        stops = np.arange(rows.start, rows.stop) + 1
+        inside = np.arange(rows.stop) < stops[:, None]
+        gram *= 2.0
+        gram[np.arange(stops.size), stops - 1] *= 0.5
+        self.rows = rows
+        self._values = gram[inside]
+        self._first = _n_pairs(rows.start)
+
+    def block(self, rows: slice) -> Array:
+        """Return the products of a run of these rows."""
+        first, last = _n_pairs(rows.start), _n_pairs(rows.stop)
+        return self._values[first - self._first : last - self._first]
+
+
+def _add_group(
+    plan: RadialPlan, samples: Samples, products: _PairProducts, forms: Array
+) -> None:
+    """Add what a group of rows gives to the forms."""
+    blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
+    # Few kernels are spread over threads by their rows.
+    many = plan.kernels.size >= 4 * BATCH * available_threads()
+    per_task = len(blocks) if many else 1
+    lock = Lock()
+
+    def tasks() -> Iterator[tuple[RadialBatch, list[slice]]]:
+        for batch in plan.batches(BATCH):
+            radial = RadialBatch(batch, samples)
+            for start in range(0, len(blocks), per_task):
+                yield radial, blocks[start : start + per_task]
+
+    def work(task: tuple[RadialBatch, list[slice]]) -> None:
+        radial, rows = task
+        part = _batch_forms(radial, rows, products)
+        with lock:
+            forms[radial.plan.kernels] += part
+
+    run_blocks(work, tasks())
+
+
+def _batch_forms(
+    radial: RadialBatch, blocks: list[slice], products: _PairProducts
+) -> Array:
+    """Return what some rows give to the quadratic forms of a batch of kernels."""
+    n_kernels = radial.plan.kernels.size
+    largest = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
+    buffer = np.empty(n_kernels * largest)
+    forms = np.zeros(n_kernels)
+    for rows in blocks:
+        stops = np.arange(rows.start, rows.stop) + 1
+        pairs = int(stops.sum())
+        values = buffer[: n_kernels * pairs]
+        radial.exponents(rows, stops, np.arange(n_kernels) * pairs, values)
+        np.exp(values, out=values)
+        forms += values.reshape(n_kernels, pairs) @ products.block(rows)
+    return forms
+
+
+def _row_runs(rows: slice, pairs: int) -> list[slice]:
+    """Cut rows of a lower triangle into runs of about so many pairs, or one row."""
+    ends = _n_pairs(np.arange(rows.start, rows.stop + 1)) - _n_pairs(rows.start)
+    cuts = np.flatnonzero(np.diff(ends[1:] // pairs, prepend=-1))
+    bounds = [*(rows.start + cuts).tolist(), rows.stop]
+    return [slice(a, b) for a, b in pairwise(bounds)]
+
+
+@overload
+def _n_pairs(n_rows: int) -> int: ...
+@overload
+def _n_pairs(n_rows: Indices) -> Indices: ...
+def _n_pairs(n_rows: int | Indices) -> int | Indices:
+    """Return the number of pairs in so many first rows of a lower triangle."""
+    return n_rows * (n_rows + 1) // 2
