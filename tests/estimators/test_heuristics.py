@@ -131,7 +131,7 @@ def test_the_model_is_the_machine_on_the_weighted_sum():
         KERNELS, C=3.0, loss="squared_error", tol=1e-10, storage="dense"
     ).fit(X, y)
     K = model.combined_kernel_(X)
-    machine = machine_for(model._build(40.0).loss)
+    machine = machine_for(model._method().loss)
     # A strength is put into the loss, here into kernel and targets.
     from multikernel.gram import DenseMatrix
     from multikernel.losses import SquaredLoss, weighted

@@ -77,7 +77,7 @@ def test_landmarks_predict_what_the_factors_say(
         solutions.extend(found)
         return fitted_attributes(recipe, learnt, found)
 
-    monkeypatch.setattr("multikernel.estimators.fit.base.fitted_attributes", spy)
+    monkeypatch.setattr("multikernel.estimators.gram_method.fitted_attributes", spy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = estimator.fit(X, y)

@@ -14,15 +14,12 @@ from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.parameters import CHECKS
 from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import (
-    Recipe,
-    Training,
-    fitted_attributes,
-    solve_outputs,
-)
-from multikernel.estimators.hkl.base import BaseHKL
-from multikernel.estimators.search.base import SearchCV
-from multikernel.estimators.search.folds import part_of
+from multikernel.estimators.fit.solve import Training
+from multikernel.estimators.fitting import read
+from multikernel.estimators.gram_method import GramMethod
+from multikernel.estimators.hkl.base import HullMethod
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.base import Search
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Solution
@@ -100,32 +97,43 @@ def refit(
     """
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
-
-    def solve(recipe: Recipe, training: Training, watch: Watch) -> dict[str, Any]:
-        resamples = Resamples(estimator, recipe, training, watch, keep)
-        counts = draw(training.samples)
-        found: list[dict[str, Any]] = [{} for _ in counts]
-
-        def work(number: int) -> None:
-            found[number] = resamples.fit(counts[number], jobs + 1)
-
-        jobs = min(effective_n_jobs(n_jobs), len(found))
-        if jobs > 1:
-            # They share the cores; each gets one for BLAS.
-            run_blocks(work, range(len(found)), jobs, watch.stop)
-        else:
-            for number in range(len(found)):
-                work(number)
-        names = training.grams.names.everything
-        return {"refits": Refits(resamples.attributes, found, names)}
-
+    estimator._check_parameters()
+    method = estimator._method()
+    source = method.source.for_parts()
     with warnings.catch_warnings():
         # One sentence for all of them comes below.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learnt = estimator._learn(*data, None, solve=solve, for_parts=True)
-    refits: Refits = learnt["refits"]
+        whole = source.prepare(read(estimator, source, *data))
+        with whole.naming_errors():
+            refits = _refitted(method, whole, draw, keep, n_jobs)
     _warn_unsolved(owner, estimator, refits)
     return refits
+
+
+def _refitted(
+    method: AnyMethod,
+    whole: Training,
+    draw: Draw,
+    keep: tuple[str, ...],
+    n_jobs: int | None,
+) -> Refits:
+    """Return the fits on all samples and on every resample."""
+    watch = Watch([])
+    resamples = Resamples(method, whole, watch, keep)
+    counts = draw(whole.samples)
+    found: list[dict[str, Any]] = [{} for _ in counts]
+    jobs = min(effective_n_jobs(n_jobs), len(found))
+
+    def work(number: int) -> None:
+        found[number] = resamples.fit(counts[number], jobs + 1)
+
+    if jobs > 1:
+        # They share the cores; each gets one for BLAS.
+        run_blocks(work, range(len(found)), jobs, watch.stop)
+    else:
+        for number in range(len(found)):
+            work(number)
+    return Refits(resamples.attributes, found, whole.names.everything)
 
 
 class Resamples:
@@ -133,10 +141,8 @@ class Resamples:
 
     Parameters
     ----------
-    estimator : estimator
-        The model.
-    recipe : Recipe
-        Its method, for all samples.
+    method : Method
+        Of the model.
     training : Training
         All samples, with matrices that are not normalised.
     watch : Watch
@@ -147,27 +153,25 @@ class Resamples:
 
     def __init__(
         self,
-        estimator: BaseMKL,
-        recipe: Recipe,
+        method: AnyMethod,
         training: Training,
         watch: Watch,
         keep: tuple[str, ...],
     ) -> None:
-        self.estimator, self.training, self.watch = estimator, training, watch
+        self.method, self.watch = method, watch
         self.keep = (*keep, "duality_gap_")
-        everyone = np.arange(training.samples.rows.size)
-        whole, firsts = part_of(training, everyone, estimator._merges_copies)
+        whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
         self._weights = _weights_of(whole.samples)
         # Which of the merged samples every sample has become a part of.
         self._owners = firsts if copies is None else copies.owners
+        problem = method.problem(whole)
+        solution = method.solve(problem, whole, watch)
+        self.attributes = method.publish(problem, whole, solution)
+        # A solution of another kind is no start.
         self.starts: tuple[Solution, ...] = ()
-        # A method with a `_solve` of its own takes no starts.
-        if type(estimator)._solve is BaseMKL._solve:
-            self.starts = tuple(solve_outputs(recipe, whole, watch))
-            self.attributes = fitted_attributes(recipe, whole, self.starts)
-        else:
-            self.attributes = estimator._solve(recipe, whole, watch)
+        if isinstance(method, GramMethod):
+            self.starts = tuple(solution)
         # The kernels of the model are checked by now.
         options = replace(training.grams.options, check_psd=False)
         self._raw = replace(training, grams=replace(training.grams, options=options))
@@ -192,12 +196,12 @@ class Resamples:
             weights = counts * _given_weights(samples)
             samples = replace(samples, sample_weight=weights)
         raw = replace(self._raw, samples=samples)
-        merge = self.estimator._merges_copies
-        part, chosen = part_of(raw, np.flatnonzero(counts), merge, n_copies)
+        part, chosen = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
         part = replace(part, starts=self._starts(part.samples, chosen))
-        recipe = self.estimator._build(part.samples.total_weight)
-        attributes = self.estimator._solve(recipe, part, self.watch)
+        problem = self.method.problem(part)
+        solution = self.method.solve(problem, part, self.watch)
+        attributes = self.method.publish(problem, part, solution)
         return {name: attributes[name] for name in self.keep}
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
@@ -345,21 +349,24 @@ def _part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
 def _check_estimator(owner: str, estimator: Any) -> None:
     """Raise where an estimator has no fits on parts of one stack."""
     name = type(estimator).__name__
-    if isinstance(estimator, BaseHKL):
-        raise TypeError(
-            f"{owner} counts the kernels of a fixed list, and {name} searches a graph: "
-            "count its active_kernels_ over fits of your own."
-        )
-    if isinstance(estimator, SearchCV):
-        raise TypeError(
-            f"{owner} takes a model with fixed parameters, and {name} chooses them "
-            f"anew in every fit: give {name.removesuffix('CV')} the best_params_ of "
-            "the search."
-        )
     if not isinstance(estimator, BaseMKL):
         raise TypeError(
             f"{owner} takes a multiple kernel model of this library, or a pipeline "
             f"that ends in one, got {name}."
+        )
+    method = estimator._method()
+    searches = isinstance(method, Search)
+    method = method.method if isinstance(method, Search) else method
+    if isinstance(method, HullMethod):
+        raise TypeError(
+            f"{owner} counts the kernels of a fixed list, and {name} searches a graph: "
+            "count its active_kernels_ over fits of your own."
+        )
+    if searches:
+        raise TypeError(
+            f"{owner} takes a model with fixed parameters, and {name} chooses them "
+            f"anew in every fit: give {name.removesuffix('CV')} the best_params_ of "
+            "the search."
         )
 
 

@@ -39,13 +39,15 @@ PER_SAMPLE = ("dual_coef_", "support_", "history_")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def check_partitions(estimator: BaseEstimator, X: Any, y: Any) -> Table:
+def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
     """Check training data in partitions; the data stay where they are.
 
     Parameters
     ----------
     estimator : estimator
-        Its tags and its ``kernels`` say what data must look like; not changed.
+        Its tags say what data must look like; not changed.
+    kernels : object
+        What its ``kernels`` stand for.
     X : dask array or data frame of shape (n_samples, n_features)
         Training data.
     y : array-like, or a collection of Dask, of shape (n_samples,)
@@ -62,15 +64,10 @@ def check_partitions(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         With a sentence that says what is wrong.
     """
     owner = type(estimator).__name__
-    if not getattr(estimator, "_takes_partitions", False):
-        raise ValueError(
-            f"{owner} takes arrays in memory, and X is a collection of Dask: take "
-            "SpicyMKLClassifier or SpicyMKLRegressor, or X.compute()."
-        )
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     refuse_frames(X, "X")
-    kernels = settled_kernels(estimator.kernels)
+    kernels = settled_kernels(kernels)
     other = is_precomputed(kernels) or isinstance(kernels, Views)
     if other or takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES):
         raise ValueError(

@@ -102,13 +102,15 @@ class Columns(BaseEstimator):
     """
 
 
-def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
+def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
     """Check training data.
 
     Parameters
     ----------
     estimator : estimator
-        Its tags and its ``kernels`` say what data must look like; not changed.
+        Its tags say what data must look like; not changed.
+    kernels : object
+        What its ``kernels`` stand for, which says what X must look like.
     X : array-like or data frame of shape (n_samples, n_features), iterator of batches \
             of rows, or ndarray of shape (n_samples, n_samples, n_kernels) for \
             precomputed kernels
@@ -137,11 +139,11 @@ def check_fit_data(estimator: BaseEstimator, X: Any, y: Any) -> Table:
         )
     refuse_frames(X, "X")
     columns, owner = Columns(), type(estimator).__name__
-    kernels = settled_kernels(estimator.kernels)
+    kernels = settled_kernels(kernels)
     precomputed, layout = is_precomputed(kernels), None
     X = opened(X) if precomputed else X
     views: tuple[View, ...] = ()
-    texts = _read_as_text(estimator, kernels, X)
+    texts = _read_as_text(kernels, X)
     if takes(kernels, SEQUENCES) and not texts:
         raise ValueError(
             "A kernel takes sequences, but X has no strings: give a list of strings, "
@@ -203,9 +205,9 @@ def settled_kernels(kernels: Any) -> Any:
     return kernels
 
 
-def _read_as_text(estimator: BaseEstimator, kernels: Any, X: Any) -> tuple[int, ...]:
-    """Return the columns of text that an estimator's kernels may see as text."""
-    if kernels is None and estimator._sequences_by_default:
+def _read_as_text(kernels: Any, X: Any) -> tuple[int, ...]:
+    """Return the columns of text that kernels may see as text."""
+    if kernels is None:
         return default_sequences(X)
     some = takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES)
     return text_columns(X) if some or isinstance(kernels, Views) else ()

@@ -56,9 +56,6 @@ def settle_storage(
     if dictionary is None:
         given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}
         return options, given
-    if not isinstance(dictionary, KernelDictionary):
-        # A graph of kernels, which are held as the search for them goes on.
-        return options, {}
     if isinstance(samples.X, SampledRows):
         return _in_blocks(owner, samples.X, options)
     choice = choose_storage(

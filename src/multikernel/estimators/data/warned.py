@@ -17,9 +17,7 @@ from multikernel.exceptions import (
     DictionaryWarning,
     IndefiniteKernelError,
 )
-from multikernel.gram import (
-    GramStack,
-)
+from multikernel.gram import GramStack
 from multikernel.gram.files import evenly_spaced
 from multikernel.gram.memorising import kernel_shapes
 from multikernel.gram.normalization import check_steps
@@ -57,7 +55,7 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
 
 
-def warn_degenerate(owner: str, grams: Grams) -> None:
+def warn_degenerate(owner: str, grams: Grams, stacklevel: int = 5) -> None:
     """Name the kernels that cannot enter the model.
 
     Parameters
@@ -66,6 +64,8 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
         The estimator.
     grams : Grams
         Its training matrices.
+    stacklevel : int, default=5
+        How many calls below that of the user this is.
 
     Warns
     -----
@@ -80,7 +80,7 @@ def warn_degenerate(owner: str, grams: Grams) -> None:
             "which are zero or constant on the training data: "
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     for step in grams.built.normalization.steps:
         if isinstance(step, TailStep):
@@ -149,7 +149,7 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
             "them, for example with StandardScaler"
         )
     if said:
-        warnings.warn(f"{owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=4)
+        warnings.warn(f"{owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=5)
 
 
 def _useless(grams: Grams) -> list[str]:

@@ -1,55 +1,23 @@
-"""The fit sequence of all estimators; a new one adds parameters and `_build`."""
+"""What every estimator is: its fit, its terms, and what it says of itself."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from types import NoneType
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Check, InstanceOf, check_parameter
-from multikernel.estimators.data.copies import distinct, in_order
-from multikernel.estimators.data.dictionary import choose_dictionary
-from multikernel.estimators.data.grams import Grams, build_grams, build_raw_grams
-from multikernel.estimators.data.partitions import check_partitions, lazy
-from multikernel.estimators.data.precomputed import GramOptions
-from multikernel.estimators.data.read import (
-    check_fit_data,
-    check_predict_data,
-    is_precomputed,
-)
-from multikernel.estimators.data.samples import Samples, read_samples
-from multikernel.estimators.data.storage import settle_storage
-from multikernel.estimators.data.warned import (
-    naming_the_kernel,
-    warn_degenerate,
-    warn_dictionary,
-    warn_empty,
-)
+from multikernel._validation import Check, check_parameter
+from multikernel.estimators.data.partitions import lazy
+from multikernel.estimators.data.read import check_predict_data, is_precomputed
 from multikernel.estimators.fit.combined import CombinedKernel
 from multikernel.estimators.fit.fitted import FittedModel, check_fitted, publish
-from multikernel.estimators.fit.losses import (
-    find_link,
-    find_loss,
-    is_likelihood,
-    shares_selection,
-)
 from multikernel.estimators.fit.parameters import CHECKS
 from multikernel.estimators.fit.predict import AdditiveModel
-from multikernel.estimators.fit.progress import Watch, report, tell_building
-from multikernel.estimators.fit.solve import (
-    Recipe,
-    Training,
-    fitted_attributes,
-    solve_outputs,
-    warn_unfinished,
-)
 from multikernel.estimators.fit.summary import (
     data_frame,
     facts,
@@ -57,55 +25,24 @@ from multikernel.estimators.fit.summary import (
     summary_columns,
     view_sums,
 )
-from multikernel.gram import Storage
-from multikernel.gram.blocked import SampledRows
-from multikernel.gram.blocked.workers import is_dask
-from multikernel.gram.normalization import Steps
-from multikernel.kernels import KernelDictionary
+from multikernel.estimators.fitting import fitted
+from multikernel.estimators.method import AnyMethod
 from multikernel.kernels.parameters import with_parameter
-from multikernel.losses import Loss
 from multikernel.problem import Callback
-
-# mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
-CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
-
-
-Solve = Callable[[Recipe, Training, Watch], dict[str, Any]]
-"""From the method and all that it learns from to fitted attributes."""
 
 
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
 
-    A subclass stores its parameters, extends `_checks` and implements `_build`. What
-    differs beyond that is two steps of the fit: which samples are kept (`_arrange`)
-    and how a recipe becomes attributes (`_solve`).
+    A subclass has parameters, and makes a method of them, see `_method`.
     """
 
     # Of parameters that are not in `CHECKS`, or mean something else; bases' count too.
     _checks: ClassVar[Mapping[str, Check]] = {}
 
-    # Whether factors of low rank are refined where a certificate asks for it.
-    _refines: ClassVar[bool] = True
-
-    # Whether samples with the same data and label become one, with their weights.
-    _merges_copies: ClassVar[bool] = True
-    # Whether text gets kernels where none are named.
-    _sequences_by_default: ClassVar[bool] = True
-
-    # Whether it learns from collections of Dask.
-    _takes_partitions: ClassVar[bool] = False
-
     # Parameters that every subclass has.
     kernels: Any
-    loss: Any
-    normalize: Steps
-    fit_intercept: bool
-    storage: Storage
-    max_bytes: int | None
-    check_psd: str | bool
     verbose: int
-    random_state: Any
 
     # What every fit publishes beside its own.
     kernel_weights_: Array
@@ -115,8 +52,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     _state: FittedModel
 
     @abstractmethod
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the method for training samples of this total weight."""
+    def _method(self) -> AnyMethod:
+        """Return what is done with samples, as the parameters say."""
 
     def fit(
         self,
@@ -165,85 +102,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
-        publish(self, self._learn(X, y, sample_weight, callback))
-        return self
-
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        callback: Callback | None,
-        groups: Any = None,
-        solve: Solve | None = None,
-        for_parts: bool = False,
-    ) -> dict[str, Any]:
-        """Check, read, encode, build the Gram matrices, solve: all that `fit` does.
-
-        `for_parts` asks for samples and matrices as `part_of` cuts from them. Returns
-        the fitted attributes, and leaves the estimator as it is.
-        """
-        owner, parameters = type(self).__name__, self.get_params(deep=False)
         self._check_parameters()
-        check_parameter(owner, "callback", callback, CALLBACK)
-
-        table = (check_partitions if is_dask(X) else check_fit_data)(self, X, y)
-        samples = read_samples(
-            owner,
-            table,
-            sample_weight,
-            classify=is_classifier(self),
-            class_weight=parameters.get("class_weight"),
-            shared=shares_selection(parameters),
-        )
-        samples = replace(samples, groups=groups)
-        if for_parts:
-            samples = in_order(samples) if self._merges_copies else samples
-        else:
-            samples = self._arrange(samples)
-        recipe = self._build(samples.total_weight)
-
-        dictionary = self._dictionary(samples)
-        options = GramOptions(
-            self._normalization(),
-            self.storage,
-            self.max_bytes,
-            self.random_state,
-            self.check_psd,
-            tell_building(owner, callback, self.verbose),
-        )
-        verbose = bool(self.verbose)
-        options, stored = settle_storage(owner, dictionary, samples, options, verbose)
-        if not self._refines:
-            options = options.with_all_landmarks()
-        build = build_raw_grams if for_parts else self._build_grams
-        grams = build(dictionary, samples, options)
-        if grams.stack is not None:
-            warn_dictionary(owner, grams, samples, self.kernels is None)
-
-        callbacks = [] if callback is None else [callback]
-        if self.verbose:
-            callbacks.insert(0, report(owner, recipe.objective_scale))
-        training = Training(samples, grams, self.fit_intercept)
-        watch = Watch(callbacks)
-        with naming_the_kernel(grams):
-            attributes = (solve or self._solve)(recipe, training, watch)
-        watch.finish()
-        warn_empty(owner, attributes)
-
-        state = FittedModel(
-            model=attributes.pop("_model", None),
-            stages=attributes.pop("_stages", None),
-            names=attributes.pop("_names", grams.names),
-            precomputed=dictionary is None,
-            loss=repr(self.loss),
-            has_probabilities=is_likelihood(self.loss),
-            link=find_link(self.loss, samples),
-            outputs=samples.output_names,
-        )
-        classes = {} if samples.classes is None else {"classes_": samples.classes}
-        columns = vars(table.columns)
-        return attributes | classes | stored | columns | {"_state": state}
+        attributes = fitted(self, self._method(), X, y, sample_weight, callback)
+        publish(self, attributes)
+        return self
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, and of its kernels.
@@ -281,46 +143,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         for kind in reversed(cls.__mro__):
             found |= vars(kind).get("_checks", {})
         return found
-
-    def _strength(self, name: str = "alpha") -> float:
-        """Return the strength, one in a search, whose grid sets it."""
-        return float(getattr(self, name, 1.0))
-
-    def _find_loss(self) -> Loss:
-        """Return the loss that ``loss`` stands for."""
-        return find_loss(self.loss)
-
-    def _arrange(self, samples: Samples) -> Samples:
-        """Return the samples to learn from."""
-        merges = self._merges_copies and not isinstance(samples.X, SampledRows)
-        return distinct(samples) if merges else samples
-
-    def _dictionary(self, samples: Samples) -> KernelDictionary | None:
-        """Return what the ``kernels`` stand for."""
-        return choose_dictionary(samples)
-
-    def _normalization(self) -> Steps:
-        """Return the steps that kernels are normalised by."""
-        return self.normalize
-
-    def _build_grams(
-        self,
-        dictionary: KernelDictionary | None,
-        samples: Samples,
-        options: GramOptions,
-    ) -> Grams:
-        """Return the Gram matrices to learn from, and name those that are of no use."""
-        grams = build_grams(dictionary, samples, options)
-        warn_degenerate(type(self).__name__, grams)
-        return grams
-
-    def _solve(
-        self, recipe: Recipe, training: Training, watch: Watch
-    ) -> dict[str, Any]:
-        """Solve the problems and return the fitted attributes."""
-        solutions = solve_outputs(recipe, training, watch)
-        warn_unfinished(type(self).__name__, training, solutions)
-        return fitted_attributes(recipe, training, solutions)
 
     @property
     def kernel_names_(self) -> list[str]:

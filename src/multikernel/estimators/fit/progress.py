@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.problem import Callback, Progress, Solution
+from multikernel.problem import Callback, Progress
 
 HISTORY_DTYPE = np.dtype(
     [
@@ -28,12 +28,21 @@ HISTORY_DTYPE = np.dtype(
 )
 
 
-def history_array(solutions: Sequence[Solution], scale: float) -> NDArray[np.void]:
+class Told(Protocol):
+    """What remembers its iterations."""
+
+    @property
+    def history(self) -> tuple[Progress, ...]:
+        """Return one line per iteration."""
+        ...
+
+
+def history_array(solutions: Sequence[Told], scale: float) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
     Parameters
     ----------
-    solutions : sequence of Solution
+    solutions : sequence of Solution or HullSolution
         One per output (one-vs-rest has several).
     scale : float
         What turns an objective of `Problem` into that of the estimator.

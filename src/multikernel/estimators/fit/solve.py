@@ -1,22 +1,33 @@
 """From a method and its training data to solutions, and to what a fit publishes."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
+from multikernel.estimators.data.copies import made_one
+from multikernel.estimators.data.dictionary import KernelNames
 from multikernel.estimators.data.grams import Grams
 from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.data.warned import naming_the_kernel, warn_degenerate
 from multikernel.estimators.fit.losses import find_joint_loss
-from multikernel.estimators.fit.one_vs_rest import FINISHED, merge, worst_status
+from multikernel.estimators.fit.one_vs_rest import (
+    FINISHED,
+    Expansion,
+    merge,
+    worst_status,
+)
 from multikernel.estimators.fit.predict import AdditiveModel
 from multikernel.estimators.fit.progress import Watch, history_array
 from multikernel.estimators.fit.shares import described_terms
+from multikernel.estimators.method import Fold, Solved
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, is_coupled, weighted
@@ -66,17 +77,105 @@ class Training:
         Whether models have an intercept.
     starts : tuple of Solution, default=()
         Warm starts over these samples, one per output, for methods that take them.
+    owner : str, default=""
+        What messages call the estimator.
+    merges_copies : bool, default=True
+        Whether copies among the samples of a part become one.
+    stored : mapping, default={}
+        Fitted attributes that say how matrices are held.
     """
 
     samples: Samples
     grams: Grams
     fit_intercept: bool
     starts: tuple[Solution, ...] = ()
+    owner: str = ""
+    merges_copies: bool = True
+    stored: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stack(self) -> GramStack:
         """Return the Gram matrices."""
         return self.grams.stack
+
+    @property
+    def names(self) -> KernelNames:
+        """Return the names of all kernels."""
+        return self.grams.names
+
+    @property
+    def precomputed(self) -> bool:
+        """Return whether matrices were given in place of samples."""
+        return self.grams.dictionary is None
+
+    def naming_errors(self) -> AbstractContextManager[None]:
+        """Return what adds a kernel's name to complaints about its matrix."""
+        return naming_the_kernel(self.grams)
+
+    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
+        """Return some of the samples with their normalised Gram matrices.
+
+        Matrices of all must not be normalised yet.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            The samples to take.
+        n_copies : int, default=1
+            How many parts are held at a time, where each needs a copy.
+
+        Returns
+        -------
+        training : Training
+        chosen : ndarray of int
+            Those of the samples that are left.
+        """
+        if self.merges_copies:
+            chosen, samples = made_one(self.samples, chosen)
+        else:
+            samples = self.samples.subset(chosen)
+        grams = self.grams.part(chosen, samples.weights, n_copies)
+        return replace(self, samples=samples, grams=grams), chosen
+
+    def whole(self) -> "Training":
+        """Return all samples with their normalised Gram matrices, as a fit has them.
+
+        Where there are copies, matrices are computed anew, so that weights and copies
+        give the same to the last digit.
+        """
+        everyone = np.arange(self.samples.rows.size)
+        training, chosen = self.part(everyone)
+        if chosen.size < everyone.size:
+            grams = self.grams.anew(chosen, training.samples.weights)
+            training = replace(training, grams=grams)
+        warn_degenerate(self.owner, training.grams, stacklevel=6)
+        return training
+
+    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:
+        """Return a fold, the same as if its training samples were fitted alone.
+
+        Kernels that are held in memory were computed once, for all folds.
+
+        Parameters
+        ----------
+        train, test : ndarray of int
+            The fold's samples.
+        n_copies : int
+            How many folds are held at a time.
+
+        Returns
+        -------
+        fold : Fold
+        """
+        # Where folds need copies, so does the model on all samples, held already.
+        training, train = self.part(train, n_copies + 1)
+        if self.precomputed:
+            # Scorers see matrices that are cut to the fold on both axes.
+            grams = replace(training.grams, rows=np.arange(train.size))
+            training = replace(training, grams=grams)
+        images = _images_outside(self, training, train, test)
+        outside = self.samples.subset(test)
+        return Fold(training, outside, partial(values_of, images, test.size))
 
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return the problems of a fit, all on one stack.
@@ -117,6 +216,58 @@ class Training:
         if reason is not None:
             raise UnsupportedProblemError(reason)
         return problems
+
+
+Images = Callable[[int, Array], Array]
+"""From the number of a kernel, and coefficients over the training samples, to the
+values of its function on validation samples, (n_test, n_outputs)."""
+
+
+def _images_outside(
+    whole: Training, training: Training, train: Indices, test: Indices
+) -> Images:
+    """Return what evaluates kernels of a fold on its validation samples."""
+    normalization = training.grams.built.normalization
+    stack = whole.stack
+    if not stack.in_memory:
+        return partial(training.grams.images, whole.grams.X[test])
+
+    def cut(m: int, coefs: Array) -> Array:
+        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m].copy()
+        normalization.apply(m, K, diagonal[test], diagonal[train])
+        return K @ coefs
+
+    return cut
+
+
+def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array:
+    """Return decision values; every kernel is read once for all models.
+
+    Parameters
+    ----------
+    images : callable
+        What evaluates kernels.
+    n_test : int
+        How many samples there are.
+    models : sequence of Expansion
+        Coefficients over the training samples.
+
+    Returns
+    -------
+    f : ndarray of shape (n_models, n_test, n_outputs)
+    """
+    f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
+    users: dict[int, list[tuple[int, int]]] = {}
+    for model, expansion in enumerate(models):
+        for position, kernel in enumerate(expansion.active.tolist()):
+            users.setdefault(kernel, []).append((model, position))
+    for kernel, places in users.items():
+        coefs = [models[model].coefs[position] for model, position in places]
+        values = images(kernel, np.concatenate(coefs, axis=1))
+        owners = [model for model, _ in places]
+        values = values.reshape(n_test, len(owners), f.shape[2])
+        f[owners] += np.moveaxis(values, 1, 0)
+    return f
 
 
 def solve_outputs(
@@ -207,15 +358,29 @@ def continued(before: Solution | None, after: Solution) -> Solution:
     return replace(after, history=history, n_iter=len(history) - 1)
 
 
+class Scales(Protocol):
+    """What turns the numbers of a problem into those of its estimator."""
+
+    @property
+    def objective_scale(self) -> float:
+        """Return the factor of objectives."""
+        ...
+
+    @property
+    def dual_scale(self) -> float:
+        """Return the factor of dual points."""
+        ...
+
+
 def fitted_attributes(
-    recipe: Recipe, training: Training, solutions: Sequence[Solution]
+    recipe: Scales, training: Training, solutions: Sequence[Solution]
 ) -> dict[str, Any]:
     """Return what a fit publishes; attributes of one problem lose their first axis.
 
     Parameters
     ----------
     recipe : Recipe
-        The method.
+        Gives the scales.
     training : Training
         What it was fitted on.
     solutions : sequence of Solution
@@ -251,6 +416,37 @@ def fitted_attributes(
         "status_": worst_status(solutions).value,
         "_model": model,
     }
+
+
+def solved(
+    place: int, recipe: Recipe, training: Training, found: Sequence[Solution]
+) -> Solved:
+    """Return the solutions of all outputs as the model of a candidate.
+
+    Parameters
+    ----------
+    place : int
+        The candidate.
+    recipe : Recipe
+        The method.
+    training : Training
+        The fold's training samples.
+    found : sequence of Solution
+        One per output.
+
+    Returns
+    -------
+    solved : Solved
+    """
+    expansion = merge(found)
+    return Solved(
+        [place],
+        expansion,
+        expansion.active.size,
+        expansion.coefs.nbytes,
+        np.array([solution.duality_gap for solution in found]),
+        partial(fitted_attributes, recipe, training, found),
+    )
 
 
 def warn_unfinished(

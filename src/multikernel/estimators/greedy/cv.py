@@ -5,15 +5,27 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
-from multikernel.estimators.greedy.search import GreedySearchCV
+from multikernel.estimators.greedy.base import (
+    GREEDY_CHECKS,
+    greedy_method,
+    prefix,
+    staged_classes,
+    staged_decision_function,
+    staged_predict_proba,
+    staged_targets,
+    tags_of_several,
+)
+from multikernel.estimators.greedy.search import prefix_search
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.base import SearchCV
+from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
 @documented
-class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
+class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
     On every fold the kernels are selected for all strengths side by side, and every
@@ -126,6 +138,8 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
     (1, array([2]))
     """
 
+    _checks = GREEDY_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -167,9 +181,17 @@ class GroupOMPClassifierCV(GreedySearchCV, GreedyClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> AnyMethod:
+        return prefix_search(self, greedy_method(self))
+
+    prefix = prefix
+    staged_decision_function = staged_decision_function
+    staged_predict = staged_classes
+    staged_predict_proba = staged_predict_proba
+
 
 @documented
-class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
+class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
     On every fold the kernels are selected for all strengths side by side, and every
@@ -283,6 +305,8 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
     (2, array([3, 1]))
     """
 
+    _checks = GREEDY_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -323,3 +347,10 @@ class GroupOMPRegressorCV(GreedySearchCV, GreedyRegressor):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return prefix_search(self, greedy_method(self))
+
+    prefix = prefix
+    staged_predict = staged_targets
+    __sklearn_tags__ = tags_of_several

@@ -4,14 +4,25 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.greedy.base import GreedyClassifier, GreedyRegressor
+from multikernel.estimators.greedy.base import (
+    GREEDY_CHECKS,
+    GreedyMethod,
+    greedy_method,
+    prefix,
+    staged_classes,
+    staged_decision_function,
+    staged_predict_proba,
+    staged_targets,
+    tags_of_several,
+)
+from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
 @documented
-class GroupOMPClassifier(GreedyClassifier):
+class GroupOMPClassifier(ClassifierMKL):
     r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
 
     One kernel after the other is added to the model, the one that fits best what the
@@ -121,6 +132,8 @@ class GroupOMPClassifier(GreedyClassifier):
     array([2])
     """
 
+    _checks = GREEDY_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -154,9 +167,17 @@ class GroupOMPClassifier(GreedyClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> GreedyMethod:
+        return greedy_method(self, self.alpha)
+
+    prefix = prefix
+    staged_decision_function = staged_decision_function
+    staged_predict = staged_classes
+    staged_predict_proba = staged_predict_proba
+
 
 @documented
-class GroupOMPRegressor(GreedyRegressor):
+class GroupOMPRegressor(RegressorMKL):
     r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
 
     One kernel after the other is added to the model, the one that fits best what the
@@ -263,6 +284,8 @@ class GroupOMPRegressor(GreedyRegressor):
     ((60, 2), array([1]))
     """
 
+    _checks = GREEDY_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -295,3 +318,10 @@ class GroupOMPRegressor(GreedyRegressor):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> GreedyMethod:
+        return greedy_method(self, self.alpha)
+
+    prefix = prefix
+    staged_predict = staged_targets
+    __sklearn_tags__ = tags_of_several

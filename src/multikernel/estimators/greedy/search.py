@@ -1,26 +1,24 @@
 """Choosing the number of kernels and alpha together, from greedy paths."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import Check
 from multikernel.estimators.fit.one_vs_rest import Expansion
-from multikernel.estimators.fit.parameters import POSITIVE_SEQUENCE
 from multikernel.estimators.fit.progress import Watch
 from multikernel.estimators.fit.solve import Recipe, Training
 from multikernel.estimators.fit.stages import make_stages
 from multikernel.estimators.greedy.base import (
-    GreedyMKL,
-    greedy_solver,
+    GreedyMethod,
     joint_problem,
     warn_interrupted,
 )
-from multikernel.estimators.search.base import Candidates, Refit, SearchCV, Solved
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.search.base import Search
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 
@@ -33,10 +31,8 @@ class PrefixCandidates:
 
     Parameters
     ----------
-    owner : str
-        The estimator.
-    build : callable
-        From the total weight of the samples to the recipe for alpha one.
+    method : GreedyMethod
+        The method for alpha one.
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     most : int
@@ -45,8 +41,7 @@ class PrefixCandidates:
         Whether there are more kernels than that.
     """
 
-    owner: str
-    build: Callable[[float], Recipe]
+    method: GreedyMethod
     alphas: Array
     most: int
     open_end: bool
@@ -68,7 +63,7 @@ class PrefixCandidates:
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all prefixes; a path's last stands for larger ones."""
-        recipe = self.build(training.samples.total_weight)
+        recipe = self.method.problem(training)
         for a, path in enumerate(self._paths(recipe, training, self.alphas, watch)):
             if path.status is Status.STOPPED:
                 continue
@@ -80,7 +75,8 @@ class PrefixCandidates:
                     self.alphas.size,
                 )
                 attributes = partial(_attributes, path, k, recipe, training)
-                yield Solved(places, _expansion(path, k), np.empty(0), attributes)
+                # All kernels of a model share one expansion, which takes no memory.
+                yield Solved(places, _expansion(path, k), k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch) -> Refit:
         """Solve nothing yet: everything depends on the choice."""
@@ -88,13 +84,13 @@ class PrefixCandidates:
 
     def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair."""
-        recipe = self.build(training.samples.total_weight)
+        recipe = self.method.problem(training)
         chosen, a = divmod(best, self.alphas.size)
         # The solver selects at least one kernel, and a choice may be none.
-        solver = replace(greedy_solver(recipe), max_kernels=max(chosen, 1))
-        recipe = replace(recipe, solver=solver)
-        (path,) = self._paths(recipe, training, self.alphas[[a]], watch)
-        warn_interrupted(self.owner, path)
+        solver = replace(self.method.solver, max_kernels=max(chosen, 1))
+        alone = replace(self, method=replace(self.method, solver=solver))
+        (path,) = alone._paths(recipe, training, self.alphas[[a]], watch)
+        warn_interrupted(self.method.source.owner, path)
         attributes = _attributes(path, min(chosen, len(path)), recipe, training)
         return attributes | {"alphas_": self.alphas}
 
@@ -104,7 +100,7 @@ class PrefixCandidates:
         """Return the paths of some strengths, grown side by side."""
         strengths = alphas * training.samples.total_weight
         problem = joint_problem(recipe, training)
-        return greedy_solver(recipe).paths(problem, strengths, watch)
+        return self.method.solver.paths(problem, strengths, watch)
 
 
 def _attributes(
@@ -122,23 +118,29 @@ def _expansion(path: GreedyPath, k: int) -> Expansion:
     return Expansion(np.sort(path.order[:k]), shared, path.intercepts[k])
 
 
-class GreedySearchCV(SearchCV, GreedyMKL):
-    """Adds the choice of sparsity and strength; goes first among the bases."""
+def prefix_search(
+    model: Any, method: GreedyMethod
+) -> Search[Training, Recipe, GreedyPath]:
+    """Return the search of an estimator among sparsities and strengths.
 
-    _checks: ClassVar[Mapping[str, Check]] = {"alphas": POSITIVE_SEQUENCE}
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``alphas`` and ``max_kernels``.
+    method : GreedyMethod
+        Its method, with an alpha of one.
 
-    alphas: Sequence[float]
-    max_kernels: int | None
+    Returns
+    -------
+    search : Search
+    """
 
-    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
-        """Return the pairs to try."""
-        alphas = np.unique(np.asarray(self.alphas, dtype=np.float64))[::-1]
-        n_kernels = training.stack.shape[0]
-        most = n_kernels if self.max_kernels is None else self.max_kernels
+    def candidates(whole: Training) -> PrefixCandidates:
+        alphas = np.unique(np.asarray(model.alphas, dtype=np.float64))[::-1]
+        n_kernels = whole.stack.shape[0]
+        most = n_kernels if model.max_kernels is None else model.max_kernels
         return PrefixCandidates(
-            owner=type(self).__name__,
-            build=self._build,
-            alphas=alphas,
-            most=min(most, n_kernels),
-            open_end=most < n_kernels,
+            method, alphas, most=min(most, n_kernels), open_end=most < n_kernels
         )
+
+    return Search(model, method, candidates)

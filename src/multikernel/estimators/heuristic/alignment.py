@@ -2,38 +2,35 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from multikernel._validation import Check, OneOf
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.heuristic.base import RuleMKL
-from multikernel.estimators.heuristic.weights import Method, alignment_weights
+from multikernel.estimators.heuristic.base import RuleMethod, rule_method
+from multikernel.estimators.heuristic.weights import Method as AlignmentRule
+from multikernel.estimators.heuristic.weights import alignment_weights
+from multikernel.estimators.lp.base import MARGIN_CHECKS
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-from multikernel.solvers.fixed_weights import WeightRule
+
+CHECKS: Mapping[str, Check] = {
+    **MARGIN_CHECKS,
+    "method": OneOf(("independent", "joint", "greedy")),
+}
 
 
-class AlignmentMKL(RuleMKL):
-    """Centred alignment chooses the weights."""
-
-    _checks: ClassVar[Mapping[str, Check]] = {
-        "method": OneOf(("independent", "joint", "greedy"))
-    }
-
-    method: Method
-    max_kernels: int | None
-
-    def _rule(self) -> WeightRule:
-        """Return centred alignment with the targets."""
-        most = self.max_kernels
-        return partial(alignment_weights, method=self.method, max_kernels=most)
+def alignment_method(model: Any) -> RuleMethod:
+    """Return the method of an estimator: centred alignment chooses the weights."""
+    most = model.max_kernels
+    rule = partial(alignment_weights, method=model.method, max_kernels=most)
+    return rule_method(model, rule)
 
 
 @documented
-class AlignmentMKLClassifier(AlignmentMKL, ClassifierMKL):
+class AlignmentMKLClassifier(ClassifierMKL):
     r"""Classification with kernels weighted by their alignment with the targets.
 
     A heuristic: the weights are those of centred alignment [1]_, computed from kernels
@@ -122,13 +119,15 @@ class AlignmentMKLClassifier(AlignmentMKL, ClassifierMKL):
     2
     """
 
+    _checks = CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
         C: float = 1.0,
         *,
         loss: str | Loss = "hinge",
-        method: Method = "joint",
+        method: AlignmentRule = "joint",
         max_kernels: int | None = None,
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
@@ -157,9 +156,12 @@ class AlignmentMKLClassifier(AlignmentMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> RuleMethod:
+        return alignment_method(self)
+
 
 @documented
-class AlignmentMKLRegressor(AlignmentMKL, RegressorMKL):
+class AlignmentMKLRegressor(RegressorMKL):
     r"""Regression with kernels weighted by their alignment with the targets.
 
     A heuristic: the weights are those of centred alignment [1]_, computed from kernels
@@ -246,6 +248,8 @@ class AlignmentMKLRegressor(AlignmentMKL, RegressorMKL):
     1
     """
 
+    _checks = CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -253,7 +257,7 @@ class AlignmentMKLRegressor(AlignmentMKL, RegressorMKL):
         *,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: float = 0.1,
-        method: Method = "joint",
+        method: AlignmentRule = "joint",
         max_kernels: int | None = None,
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
@@ -280,3 +284,6 @@ class AlignmentMKLRegressor(AlignmentMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> RuleMethod:
+        return alignment_method(self)

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 from multikernel._validation import Check, Number
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.heuristic.base import RuleMKL
+from multikernel.estimators.heuristic.base import RuleMethod, rule_method
 from multikernel.estimators.heuristic.weights import easy_weights
+from multikernel.estimators.lp.base import MARGIN_CHECKS
 from multikernel.estimators.search.tasks import ClassifierMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
-from multikernel.solvers.fixed_weights import WeightRule
 
 
 @documented
-class EasyMKLClassifier(RuleMKL, ClassifierMKL):
+class EasyMKLClassifier(ClassifierMKL):
     r"""Classification with kernels weighted by the margin they give, as EasyMKL does.
 
     A heuristic: a quadratic program on the sum of all kernels, of unit trace, finds a
@@ -107,7 +107,8 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {
-        "regularization": Number(0.0, 1.0, above=True)
+        **MARGIN_CHECKS,
+        "regularization": Number(0.0, 1.0, above=True),
     }
 
     def __init__(
@@ -143,6 +144,6 @@ class EasyMKLClassifier(RuleMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _rule(self) -> WeightRule:
-        """Return the margins in the kernels' spaces."""
-        return partial(easy_weights, regularization=float(self.regularization))
+    def _method(self) -> RuleMethod:
+        share = float(self.regularization)
+        return rule_method(self, partial(easy_weights, regularization=share))

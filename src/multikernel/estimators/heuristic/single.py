@@ -16,20 +16,21 @@ from multikernel.estimators.fit.solve import (
     Training,
     fitted_attributes,
     solve_outputs,
+    solved,
     warn_unfinished,
 )
-from multikernel.estimators.lp.base import MarginMKL
-from multikernel.estimators.search.base import (
-    Candidates,
-    Refit,
-    SearchCV,
-    Solved,
-    solved,
+from multikernel.estimators.lp.base import (
+    MARGIN_CHECKS,
+    MarginMethod,
+    margin_method,
 )
+from multikernel.estimators.method import AnyMethod, Refit, Solved
+from multikernel.estimators.search.base import Search, SearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import GramStack, Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
+from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights
 
 
@@ -46,16 +47,13 @@ class KernelCandidates:
 
     Parameters
     ----------
-    owner : str
-        The estimator.
-    recipe : Recipe
+    method : MarginMethod
         The machine.
     n_kernels : int
         How many kernels there are.
     """
 
-    owner: str
-    recipe: Recipe
+    method: MarginMethod
     n_kernels: int
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
@@ -70,7 +68,8 @@ class KernelCandidates:
     def alone(self, m: int) -> Recipe:
         """Return the recipe with one kernel."""
         rule = partial(one_kernel, m=m)
-        return replace(self.recipe, solver=FixedWeights(rule, self.recipe.solver))
+        solver = FixedWeights(rule, self.method.solver)
+        return replace(self.method.recipe(), solver=solver)
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all kernels."""
@@ -90,20 +89,22 @@ class KernelCandidates:
         """Return the attributes of one kernel's model."""
         recipe = self.alone(best)
         found = solve_outputs(recipe, training, watch)
-        warn_unfinished(self.owner, training, found)
+        warn_unfinished(self.method.source.owner, training, found)
         return fitted_attributes(recipe, training, found)
 
 
-class SingleKernel(SearchCV, MarginMKL):
-    """Chooses one kernel; goes first among the bases."""
+def kernel_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
+    """Return the search of an estimator among its kernels."""
+    method = margin_method(model, model.C)
 
-    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
-        """Return the kernels to try."""
-        return KernelCandidates(type(self).__name__, recipe, training.stack.shape[0])
+    def candidates(whole: Training) -> KernelCandidates:
+        return KernelCandidates(method, whole.stack.shape[0])
+
+    return Search(model, method, candidates)
 
 
 @documented
-class SingleKernelClassifier(SingleKernel, ClassifierMKL):
+class SingleKernelClassifier(SearchCV, ClassifierMKL):
     r"""Classification with the one kernel that scores best on folds.
 
     Every kernel is tried alone, in the machine
@@ -184,6 +185,8 @@ class SingleKernelClassifier(SingleKernel, ClassifierMKL):
     (2, array([0., 0., 1., 0.]))
     """
 
+    _checks = MARGIN_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -223,9 +226,12 @@ class SingleKernelClassifier(SingleKernel, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> AnyMethod:
+        return kernel_search(self)
+
 
 @documented
-class SingleKernelRegressor(SingleKernel, RegressorMKL):
+class SingleKernelRegressor(SearchCV, RegressorMKL):
     r"""Regression with the one kernel that scores best on folds.
 
     Every kernel is tried alone, in the machine
@@ -305,6 +311,8 @@ class SingleKernelRegressor(SingleKernel, RegressorMKL):
     (2, array([0., 0., 1., 0.]))
     """
 
+    _checks = MARGIN_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -343,3 +351,6 @@ class SingleKernelRegressor(SingleKernel, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return kernel_search(self)

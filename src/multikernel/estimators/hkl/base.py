@@ -1,4 +1,4 @@
-"""What the estimators of HKL share: a graph of kernels, a search over it, its model."""
+"""HKL: a structured norm over a graph of kernels, and a search from its roots."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,20 +9,18 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check
-from multikernel.estimators.data.samples import Samples
-from multikernel.estimators.fit.base import BaseMKL
+from multikernel.estimators.fit.losses import find_loss
 from multikernel.estimators.fit.progress import Watch, history_array
 from multikernel.estimators.fit.shares import spread_terms, variance_shares
-from multikernel.estimators.fit.solve import Training, single
+from multikernel.estimators.fit.solve import single
 from multikernel.estimators.hkl.data import (
-    HullGrams,
+    HullData,
     HullModel,
     HullNames,
-    hull_grams,
+    HullSource,
     hull_model,
 )
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
-from multikernel.kernels import KernelDictionary
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.losses import Loss, weighted
 from multikernel.solvers.hkl import (
@@ -42,136 +40,130 @@ def graph_choice(value: Any) -> str | None:
     return "None or a KernelGraph, for example PolynomialGrid(4)"
 
 
+HULL_CHECKS: Mapping[str, Check] = {
+    "kernels": graph_choice,
+    "standardize": FLAG,
+    "certify": FLAG,
+}
+
+
 @dataclass(frozen=True, eq=False)
-class HullRecipe:
-    """The parts of HKL.
+class HullTask:
+    """The problems of HKL on samples, one per output.
 
     Parameters
     ----------
-    loss : Loss
-        The loss of one sample, without sample weights.
-    alpha : float
-        Strength on the mean loss.
-    solver : HullSearch
-        The search.
+    problems : list of HullProblem
+        The problems.
     objective_scale : float
         What turns the objective of a `Progress` into that of the estimator.
     """
 
-    loss: Loss
-    alpha: float
-    solver: HullSearch
+    problems: list[HullProblem]
     objective_scale: float
 
-    def problems(self, training: Training) -> list[HullProblem]:
+
+@dataclass(frozen=True, eq=False)
+class HullMethod:
+    """A squared structured norm over a graph of kernels, searched from its roots.
+
+    Parameters
+    ----------
+    source : HullSource
+        What it learns from.
+    loss : Loss
+        The loss of one sample, without sample weights.
+    alpha : float
+        Strength on the mean loss.
+    fit_intercept : bool
+        Whether models have an intercept.
+    solver : HullSearch
+        The search.
+    """
+
+    source: HullSource
+    loss: Loss
+    alpha: float
+    fit_intercept: bool
+    solver: HullSearch
+
+    why_no_path: ClassVar[str] = (
+        "has no strength at which no kernel enters, to start a path from: "
+        "HKLClassifierCV and HKLRegressorCV solve for a grid of alpha, and their "
+        "hull_path_ holds it."
+    )
+
+    def problem(self, data: HullData) -> HullTask:
         """Return one problem per output.
-
-        Parameters
-        ----------
-        training : Training
-            Samples, and the graph on them.
-
-        Returns
-        -------
-        problems : list of HullProblem
 
         Raises
         ------
         UnsupportedProblemError
             If the search cannot treat the loss.
         """
-        samples, grams = training.samples, training.grams
-        assert isinstance(grams, HullGrams)
+        samples = data.samples
         loss = weighted(self.loss, samples.weights)
         problems = [
             HullProblem(
-                grams.samples,
+                data.graph,
                 target,
                 loss,
                 self.alpha,
                 samples.total_weight,
                 samples.weights,
-                training.fit_intercept,
+                self.fit_intercept,
             )
             for target in samples.targets
         ]
         reason = self.solver.unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        return problems
+        return HullTask(problems, 1.0 / samples.total_weight)
+
+    def solve(
+        self, problem: HullTask, data: HullData, watch: Watch
+    ) -> Sequence[HullSolution]:
+        """Return the solutions of all outputs."""
+        solutions = [self.solver.solve(each, watch) for each in problem.problems]
+        warn_unproven(self.source.owner, self.solver, solutions)
+        return solutions
+
+    def publish(
+        self, problem: HullTask, data: HullData, solution: Sequence[HullSolution]
+    ) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        return hull_attributes(problem.objective_scale, data, solution)
 
 
-class BaseHKL(BaseMKL):
-    """A model over a graph of kernels; goes first among the bases."""
-
-    _checks: ClassVar[Mapping[str, Check]] = {
-        "kernels": graph_choice,
-        "standardize": FLAG,
-        "certify": FLAG,
-    }
-    _sequences_by_default: ClassVar[bool] = False
-
-    # There are no Gram matrices that these could be about.
-    normalize = None
-    storage = "auto"
-    max_bytes = None
-    check_psd = False
-    random_state = None
-
-    standardize: bool
-    tol: float
-    max_kernels: int | None
-    certify: bool
-    max_iter: int
-
-    def _build(self, total_weight: float) -> Any:
-        """Return the recipe."""
-        search = HullSearch(
-            tol=self.tol,
-            max_kernels=self.max_kernels,
-            certify=bool(self.certify),
-            max_iter=self.max_iter,
-        )
-        return HullRecipe(
-            self._find_loss(), self._strength(), search, 1.0 / total_weight
-        )
-
-    def _dictionary(self, samples: Samples) -> KernelDictionary | None:
-        """Return the graph, which is none of precomputed matrices."""
-        graph: Any = PolynomialGrid(4) if self.kernels is None else self.kernels
-        found: KernelDictionary = graph
-        return found
-
-    def _build_grams(self, dictionary: Any, samples: Samples, options: Any) -> Any:
-        """Return the graph on the samples."""
-        names = samples.table.feature_names
-        return hull_grams(
-            dictionary,
-            samples.X,
-            samples.weights,
-            self.standardize,
-            None if names is None else [str(name) for name in names],
-        )
-
-    def _solve(self, recipe: Any, training: Training, watch: Watch) -> dict[str, Any]:
-        """Solve the problems and return the fitted attributes."""
-        problems = recipe.problems(training)
-        solutions = [recipe.solver.solve(problem, watch) for problem in problems]
-        warn_unproven(type(self).__name__, recipe.solver, solutions)
-        return hull_attributes(recipe, training, solutions)
+def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
+    """Return the method of an estimator, at a strength of one for a search."""
+    graph = PolynomialGrid(4) if model.kernels is None else model.kernels
+    search = HullSearch(
+        tol=model.tol,
+        max_kernels=model.max_kernels,
+        certify=bool(model.certify),
+        max_iter=model.max_iter,
+    )
+    return HullMethod(
+        HullSource(type(model).__name__, graph, model.standardize),
+        find_loss(model.loss, getattr(model, "epsilon", 0.1)),
+        float(alpha),
+        model.fit_intercept,
+        search,
+    )
 
 
 def hull_attributes(
-    recipe: HullRecipe, training: Training, solutions: Sequence[HullSolution]
+    scale: float, data: HullData, solutions: Sequence[HullSolution]
 ) -> dict[str, Any]:
     """Return what a fit publishes; attributes of one output lose their first axis.
 
     Parameters
     ----------
-    recipe : HullRecipe
-        The method.
-    training : Training
-        What it was fitted on.
+    scale : float
+        What turns objectives of the history into those of the estimator.
+    data : HullData
+        What the solutions were fitted on.
     solutions : sequence of HullSolution
         One per output.
 
@@ -180,15 +172,13 @@ def hull_attributes(
     attributes : dict
         With the model that predicts as ``_model``.
     """
-    samples, grams = training.samples, training.grams
-    assert isinstance(grams, HullGrams)
-    model = hull_model(grams, solutions)
+    samples, model = data.samples, hull_model(data, solutions)
     graph = model.graph
-    names = tuple(graph.name(node, grams.columns) for node in model.nodes)
+    names = tuple(graph.name(node, data.columns) for node in model.nodes)
     norms = node_norms(model)
     dual = np.array([solution.dual for solution in solutions])
     strongest = np.argsort(-norms, kind="stable")
-    shares = variance_shares(model.contributions(grams.X), samples.sample_weight)
+    shares = variance_shares(model.contributions(data.X), samples.sample_weight)
     own = np.array([np.linalg.norm(model.coefs[k], axis=0) for k in model.active])
     own = own.reshape(model.active.size, model.intercept.size).T
     return spread_terms(own, shares, model.active, len(names)) | {
@@ -207,7 +197,7 @@ def hull_attributes(
         "reduced_gap_": single([s.reduced_gap for s in solutions]),
         "n_searched_": single([s.n_searched for s in solutions]),
         "n_iter_": single([s.n_iter for s in solutions]),
-        "history_": history_array(solutions, recipe.objective_scale),
+        "history_": history_array(solutions, scale),
         "status_": worst(solutions).value,
         "_model": model,
         "_names": HullNames(None, len(names), names),

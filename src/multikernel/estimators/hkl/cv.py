@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.hkl.search import HullSearchCV
+from multikernel.estimators.hkl.base import HULL_CHECKS, hull_method
+from multikernel.estimators.hkl.search import hull_search
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.base import SearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
 @documented
-class HKLClassifierCV(HullSearchCV, ClassifierMKL):
+class HKLClassifierCV(SearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
     The problem is that of `HKLClassifier`. On every fold it is solved for all
@@ -130,6 +133,8 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
     True
     """
 
+    _checks = HULL_CHECKS
+
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -169,9 +174,12 @@ class HKLClassifierCV(HullSearchCV, ClassifierMKL):
         self.class_weight = class_weight
         self.verbose = verbose
 
+    def _method(self) -> AnyMethod:
+        return hull_search(self, hull_method(self))
+
 
 @documented
-class HKLRegressorCV(HullSearchCV, RegressorMKL):
+class HKLRegressorCV(SearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
     The problem is that of `HKLRegressor`. On every fold it is solved for all
@@ -286,6 +294,8 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
     True
     """
 
+    _checks = HULL_CHECKS
+
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -324,3 +334,6 @@ class HKLRegressorCV(HullSearchCV, RegressorMKL):
         self.certify = certify
         self.max_iter = max_iter
         self.verbose = verbose
+
+    def _method(self) -> AnyMethod:
+        return hull_search(self, hull_method(self))

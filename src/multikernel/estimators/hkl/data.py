@@ -1,22 +1,21 @@
-"""What HKL learns from: a graph of kernels on the training samples, in place of stacks.
+"""What HKL learns from: a graph of kernels on the training samples, and its models."""
 
-It stands where `Grams` stands in a fit and in the folds of a search.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
+from multikernel.estimators.data.copies import distinct, in_order, made_one
 from multikernel.estimators.data.dictionary import KernelNames
 from multikernel.estimators.data.finite import all_finite
-from multikernel.estimators.fit.one_vs_rest import Expansion
+from multikernel.estimators.data.samples import Samples
 from multikernel.estimators.fit.predict import Rows, row_chunks
-from multikernel.estimators.search.folds import Fold
-from multikernel.gram.normalization import Normalization
+from multikernel.estimators.method import Fold
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.solvers.hkl import HullSolution
 
@@ -97,94 +96,105 @@ class HullNames(KernelNames):
         return [self.names[k] for k in chosen]
 
 
-@dataclass(frozen=True)
-class _Built:
-    """Says that no kernel is left out beforehand, nor normalised."""
-
-    degenerate: Indices
-    normalization: Normalization = field(default_factory=Normalization)
-
-
 @dataclass(frozen=True, eq=False)
-class HullGrams:
+class HullData:
     """A graph of kernels on training samples.
 
     Parameters
     ----------
-    spec : KernelGraph
-        The graph as it was given.
+    samples : Samples
+        The training samples.
     X : ndarray of shape (n_samples, n_features)
-        The training samples, not scaled.
-    standardize : bool
-        Whether columns are standardised first.
-    columns : tuple of str or None
-        Names of the columns.
+        Their data, not scaled.
+    source : HullSource
+        The graph as it was given, and what is done with columns.
     scaler : Scaler
         Learnt on the samples.
-    samples : GraphSamples
+    graph : GraphSamples
         The graph on the scaled samples.
     """
 
-    spec: KernelGraph
+    samples: Samples
     X: Array
-    standardize: bool
-    columns: tuple[str, ...] | None
+    source: "HullSource"
     scaler: Scaler
-    samples: GraphSamples
+    graph: GraphSamples
 
-    # What a fit asks stacks of matrices: there are none.
-    stack = None
-    built = _Built(np.zeros(0, dtype=np.intp))
-    names = HullNames(None, 0)
+    precomputed: ClassVar[bool] = False
+    # Nodes are named once they are chosen, and nothing is held but their features.
+    names: ClassVar[KernelNames] = HullNames(None, 0)
+    stored: ClassVar[Mapping[str, str]] = {}
 
     @property
-    def dictionary(self) -> FittedGraph:
-        """Return the graph, which is no stack of precomputed matrices."""
-        return self.samples.graph
+    def columns(self) -> tuple[str, ...] | None:
+        """Return the names of the columns, where they have some."""
+        names = self.samples.table.feature_names
+        return None if names is None else tuple(str(name) for name in names)
 
-    def part(
-        self, chosen: Indices, weights: Array | None, n_copies: int = 1
-    ) -> "HullGrams":
+    def naming_errors(self) -> AbstractContextManager[None]:
+        """Return nothing to add: no error is about a kernel's matrix."""
+        return nullcontext()
+
+    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if bound to them alone."""
-        return hull_grams(
-            self.spec, self.X[chosen], weights, self.standardize, self.columns
-        )
+        chosen, samples = made_one(self.samples, chosen)
+        return self.source.bound(samples, self.X[chosen]), chosen
 
-    anew = part
+    def whole(self) -> "HullData":
+        """Return the graph on all samples, copies made one."""
+        return self.part(np.arange(self.samples.rows.size))[0]
+
+    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["HullData"]:
+        """Return a fold, whose models predict by themselves."""
+        training, _ = self.part(train)
+        values = partial(values_of, self.X[test])
+        return Fold(training, self.samples.subset(test), values)
 
 
-def hull_grams(
-    spec: KernelGraph,
-    X: Array,
-    weights: Array | None,
-    standardize: bool,
-    columns: Sequence[str] | None,
-) -> HullGrams:
-    """Bind a graph to samples.
+@dataclass(frozen=True, eq=False)
+class HullSource:
+    """A graph of kernels: what HKL learns from.
 
     Parameters
     ----------
-    spec : KernelGraph
+    owner : str
+        What messages call the estimator.
+    kernels : KernelGraph
         The graph.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-    weights : ndarray of shape (n_samples,) or None
-        Their weights.
     standardize : bool
         Whether columns are standardised first.
-    columns : sequence of str or None
-        Names of the columns.
-
-    Returns
-    -------
-    grams : HullGrams
+    parts : bool, default=False
+        Whether parts are to be cut from the samples.
     """
-    scaler = make_scaler(X, weights, standardize)
-    scaled = scaler(X)
-    with np.errstate(over="ignore"):  # features that are no numbers are refused
-        samples = spec.bind(scaled).sample(scaled)
-    names = None if columns is None else tuple(str(name) for name in columns)
-    return HullGrams(spec, X, standardize, names, scaler, samples)
+
+    owner: str
+    kernels: KernelGraph
+    standardize: bool
+    parts: bool = False
+
+    partitions: ClassVar[bool] = False
+
+    def for_parts(self) -> "HullSource":
+        """Return what prepares a graph that is bound to parts of the samples."""
+        return replace(self, parts=True)
+
+    def arranged(self, samples: Samples) -> Samples:
+        """Return the samples in an order of their own; folds may tell copies apart."""
+        return in_order(samples) if self.parts else distinct(samples)
+
+    def prepare(
+        self, samples: Samples, tell: Callable[[float], None] | None = None
+    ) -> HullData:
+        """Bind the graph to the samples."""
+        return self.bound(samples, samples.X)
+
+    def bound(self, samples: Samples, X: Array) -> HullData:
+        """Return the graph on samples, whose data is X."""
+        scaler = make_scaler(X, samples.weights, self.standardize)
+        scaled = scaler(X)
+        with np.errstate(over="ignore"):  # features that are no numbers are refused
+            graph = self.kernels.bind(scaled).sample(scaled)
+        return HullData(samples, X, self, scaler, graph)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,12 +305,12 @@ def _finite(values: Array, where: str = "X") -> Array:
     )
 
 
-def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel:
+def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
     """Return the model of the solutions of all outputs, over the union of their hulls.
 
     Parameters
     ----------
-    grams : HullGrams
+    data : HullData
         What they were fitted on.
     solutions : sequence of HullSolution
         One per output.
@@ -325,8 +335,8 @@ def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel
             coefs[node][:, k] = coef
     active = [k for k, node in enumerate(means) if coefs[node].any()]
     return HullModel(
-        grams.samples.graph,
-        grams.scaler,
+        data.graph.graph,
+        data.scaler,
         tuple(means),
         tuple(coefs.values()),
         tuple(means.values()),
@@ -336,57 +346,29 @@ def hull_model(grams: HullGrams, solutions: Sequence[HullSolution]) -> HullModel
     )
 
 
-@dataclass(frozen=True, eq=False)
-class HullExpansion(Expansion):
-    """A model where a search expects coefficients over the training samples.
+@np.errstate(over="ignore", invalid="ignore")
+def values_of(X: Array, models: Sequence[HullModel]) -> Array:
+    """Return the decision values of models that share their samples.
 
     Parameters
     ----------
-    active : ndarray of shape (n_active,)
-        Its nodes with a function of their own.
-    coefs : ndarray of shape (0, 0, n_outputs)
-        None.
-    intercept : ndarray of shape (n_outputs,)
-        The intercepts.
-    model : HullModel
-        The model.
-    """
-
-    model: HullModel
-
-
-def hull_expansion(model: HullModel) -> HullExpansion:
-    """Return a model as a search takes it."""
-    nothing = np.zeros((0, 0, model.intercept.size))
-    return HullExpansion(model.active, nothing, model.intercept, model)
-
-
-@dataclass(frozen=True, eq=False)
-class HullFold(Fold):
-    """A fold whose models predict by themselves.
-
-    Parameters
-    ----------
-    training, outside
-        As in `Fold`.
     X : ndarray of shape (n_test, n_features)
-        The validation samples.
+        New samples.
+    models : sequence of HullModel
+        Of one fold: their features are computed once.
+
+    Returns
+    -------
+    f : ndarray of shape (n_models, n_test, n_outputs)
     """
-
-    X: Array
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def decision_values(self, expansions: Sequence[Expansion]) -> Array:
-        """Return the decision values of several models on the validation samples."""
-        models = [e.model for e in expansions if isinstance(e, HullExpansion)]
-        samples = models[0].graph.sample(models[0].scaler(self.X))
-        known: dict[Any, Array] = {}
-        f = np.stack([np.tile(m.intercept, (self.X.shape[0], 1)) for m in models])
-        for values, model in zip(f, models, strict=True):
-            for k in model.active:
-                node = model.nodes[k]
-                if node not in known:
-                    known[node] = model.centred(samples, k)
-                values += known[node] @ model.coefs[k]
-        _finite(np.moveaxis(f, 1, 0), "the validation samples of a fold")
-        return f
+    samples = models[0].graph.sample(models[0].scaler(X))
+    known: dict[Any, Array] = {}
+    f = np.stack([np.tile(m.intercept, (X.shape[0], 1)) for m in models])
+    for values, model in zip(f, models, strict=True):
+        for k in model.active:
+            node = model.nodes[k]
+            if node not in known:
+                known[node] = model.centred(samples, k)
+            values += known[node] @ model.coefs[k]
+    _finite(np.moveaxis(f, 1, 0), "the validation samples of a fold")
+    return f

@@ -3,14 +3,14 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.hkl.base import BaseHKL
+from multikernel.estimators.hkl.base import HULL_CHECKS, HullMethod, hull_method
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
 @documented
-class HKLClassifier(BaseHKL, ClassifierMKL):
+class HKLClassifier(ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
     Minimises, over functions of all nodes v and an intercept,
@@ -115,6 +115,8 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
     'x1 * x3'
     """
 
+    _checks = HULL_CHECKS
+
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -142,9 +144,12 @@ class HKLClassifier(BaseHKL, ClassifierMKL):
         self.class_weight = class_weight
         self.verbose = verbose
 
+    def _method(self) -> HullMethod:
+        return hull_method(self, self.alpha)
+
 
 @documented
-class HKLRegressor(BaseHKL, RegressorMKL):
+class HKLRegressor(RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
     Minimises, over functions of all nodes v and an intercept,
@@ -245,6 +250,8 @@ class HKLRegressor(BaseHKL, RegressorMKL):
     True
     """
 
+    _checks = HULL_CHECKS
+
     def __init__(
         self,
         kernels: KernelGraph | None = None,
@@ -271,3 +278,6 @@ class HKLRegressor(BaseHKL, RegressorMKL):
         self.certify = certify
         self.max_iter = max_iter
         self.verbose = verbose
+
+    def _method(self) -> HullMethod:
+        return hull_method(self, self.alpha)

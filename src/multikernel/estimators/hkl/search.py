@@ -11,26 +11,16 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import check_shapes
 from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import Training, single
+from multikernel.estimators.fit.solve import single
 from multikernel.estimators.hkl.base import (
-    BaseHKL,
-    HullRecipe,
+    HullMethod,
+    HullTask,
     hull_attributes,
     warn_unproven,
 )
-from multikernel.estimators.hkl.data import (
-    HullFold,
-    HullGrams,
-    hull_expansion,
-    hull_model,
-)
-from multikernel.estimators.search.base import (
-    Candidates,
-    Refit,
-    SearchCV,
-    Solved,
-)
-from multikernel.estimators.search.folds import Fold, Split, part_of
+from multikernel.estimators.hkl.data import HullData, hull_model
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.search.base import Search
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
 FIRST_ALPHA = 100.0
@@ -80,7 +70,7 @@ class HullPath:
 
 
 def hull_path(
-    alphas: Array, paths: Sequence[Sequence[HullSolution]], grams: HullGrams
+    alphas: Array, paths: Sequence[Sequence[HullSolution]], data: HullData
 ) -> HullPath:
     """Return the paths of all outputs as arrays.
 
@@ -90,14 +80,14 @@ def hull_path(
         Strengths.
     paths : sequence of sequence of HullSolution
         One path per output, with one solution per strength.
-    grams : HullGrams
+    data : HullData
         What they were solved on.
 
     Returns
     -------
     path : HullPath
     """
-    graph = grams.samples.graph
+    graph = data.graph.graph
     entered = {node: None for path in paths for s in path for node in s.nodes}
     place = {node: k for k, node in enumerate(entered)}
     norms = np.zeros((len(paths), len(alphas), len(place)))
@@ -107,7 +97,7 @@ def hull_path(
                 norms[output, row, place[node]] = np.linalg.norm(coef)
     return HullPath(
         alphas,
-        tuple(graph.name(node, grams.columns) for node in place),
+        tuple(graph.name(node, data.columns) for node in place),
         np.array([sum(graph.degrees(node)) for node in place], dtype=np.float64),
         norms,
         np.array([[s.objective for s in path] for path in paths]),
@@ -116,22 +106,47 @@ def hull_path(
     )
 
 
+def hull_search(
+    model: Any, method: HullMethod
+) -> Search[HullData, HullTask, Sequence[HullSolution]]:
+    """Return the search of an estimator among strengths.
+
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
+    method : HullMethod
+        Its method, with an alpha of one.
+
+    Returns
+    -------
+    search : Search
+    """
+
+    def candidates(whole: HullData) -> HullCandidates:
+        if model.alphas is None:
+            ratios = np.geomspace(1.0, model.alpha_min_ratio, model.n_alphas)
+            given = FIRST_ALPHA * ratios
+        else:
+            given = np.asarray(model.alphas, dtype=np.float64)
+        return HullCandidates(method, np.unique(given)[::-1])
+
+    return Search(model, method, candidates)
+
+
 @dataclass(frozen=True, eq=False)
 class HullCandidates:
     """Strengths, the largest first: there models are simplest.
 
     Parameters
     ----------
-    owner : str
-        The estimator.
-    recipe : HullRecipe
+    method : HullMethod
         The method; its strength is not used.
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     """
 
-    owner: str
-    recipe: HullRecipe
+    method: HullMethod
     alphas: Array
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
@@ -142,49 +157,49 @@ class HullCandidates:
         """Return the grid."""
         return {"alpha": self.alphas}
 
-    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+    def solve(self, data: HullData, watch: Watch) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
-        for place, found in enumerate(self._steps(training, self.alphas, watch)):
+        task = self.method.problem(data)
+        for place, found in enumerate(self._steps(task, self.alphas, watch)):
             if any(s.status is HullStatus.STOPPED for s in found):
                 return
-            yield self._solved(place, training, found)
+            yield self._solved(place, task, data, found)
 
     def _solved(
-        self, place: int, training: Training, found: Sequence[HullSolution]
+        self, place: int, task: HullTask, data: HullData, found: Sequence[HullSolution]
     ) -> Solved:
-        assert isinstance(training.grams, HullGrams)
-        expansion = hull_expansion(hull_model(training.grams, found))
+        """Return the model of one strength."""
+        model = hull_model(data, found)
         # Those of the nodes looked at say whether the solves ended; without certify
         # nobody expects the total ones to be small.
-        certify = self.recipe.solver.certify
+        certify = self.method.solver.certify
         gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
-        attributes = partial(hull_attributes, self.recipe, training, found)
-        return Solved([place], expansion, np.array(gaps), attributes)
+        attributes = partial(hull_attributes, task.objective_scale, data, found)
+        return Solved([place], model, model.active.size, 0, np.array(gaps), attributes)
 
     def _steps(
-        self, training: Training, alphas: Array, watch: Watch
+        self, task: HullTask, alphas: Array, watch: Watch
     ) -> Iterator[tuple[HullSolution, ...]]:
         """Yield the solutions of all outputs, strength by strength."""
-        search = self.recipe.solver
-        paths = [
-            search.path(problem, alphas.tolist(), watch)
-            for problem in self.recipe.problems(training)
-        ]
+        search = self.method.solver
+        paths = [search.path(each, alphas.tolist(), watch) for each in task.problems]
         for found in zip_longest(*paths):
             if any(solution is None for solution in found):
                 return
             yield found
 
-    def refit(self, training: Training, watch: Watch) -> Refit:
+    def refit(self, data: HullData, watch: Watch) -> Refit:
         """Solve for all strengths: the path is published whichever is chosen."""
+        task = self.method.problem(data)
         found: list[tuple[HullSolution, ...]] = []
         if not watch.stopped:
-            found = list(self._steps(training, self.alphas, watch))
-        return partial(self._chosen, training, watch, found)
+            found = list(self._steps(task, self.alphas, watch))
+        return partial(self._chosen, task, data, watch, found)
 
     def _chosen(
         self,
-        training: Training,
+        task: HullTask,
+        data: HullData,
         watch: Watch,
         found: list[tuple[HullSolution, ...]],
         best: int,
@@ -194,42 +209,12 @@ class HullCandidates:
         if len(found) <= best:
             # Stopped before the choice: one round is made there.
             alphas = self.alphas[[best]]
-            found = list(self._steps(training, alphas, watch))
+            found = list(self._steps(task, alphas, watch))
         chosen = found[0 if alphas.size == 1 else best]
-        assert isinstance(training.grams, HullGrams)
         paths = list(zip(*found, strict=True))
-        attributes = hull_attributes(self.recipe, training, chosen)
-        warn_unproven(self.owner, self.recipe.solver, chosen)
+        attributes = self.method.publish(task, data, chosen)
+        warn_unproven(self.method.source.owner, self.method.solver, chosen)
         attributes["n_iter_"] = single([sum(s.n_iter for s in path) for path in paths])
         attributes["alphas_"] = self.alphas
-        attributes["hull_path_"] = hull_path(
-            alphas[: len(found)], paths, training.grams
-        )
+        attributes["hull_path_"] = hull_path(alphas[: len(found)], paths, data)
         return attributes
-
-
-class HullSearchCV(BaseHKL, SearchCV):
-    """Adds the choice of ``alpha`` to HKL; goes first among the bases."""
-
-    alphas: Sequence[float] | None
-    n_alphas: int
-    alpha_min_ratio: float
-
-    _solve = SearchCV._solve
-
-    def _candidates(self, recipe: Any, training: Training) -> Candidates:
-        """Return the strengths to try."""
-        if self.alphas is None:
-            ratios = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
-            given = FIRST_ALPHA * ratios
-        else:
-            given = np.asarray(self.alphas, dtype=np.float64)
-        return HullCandidates(type(self).__name__, recipe, np.unique(given)[::-1])
-
-    def _fold(self, training: Training, split: Split, jobs: int) -> Fold:
-        """Return one side of a split to learn from, and the other to score on."""
-        train, test = split
-        part, _ = part_of(training, train, self._merges_copies)
-        grams = training.grams
-        assert isinstance(grams, HullGrams)
-        return HullFold(part, training.samples.subset(test), grams.X[test])

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
-from multikernel.estimators.local_rademacher.search import DEFAULT_THETAS, TailSearchCV
+from multikernel.estimators.local_rademacher.base import TAIL_CHECKS, tail_method
+from multikernel.estimators.local_rademacher.search import DEFAULT_THETAS, tail_search
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.base import SearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -13,7 +15,7 @@ from multikernel.losses import Loss
 
 
 @documented
-class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, ClassifierMKL):
+class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
     The problem is that of `LocalRademacherMKLClassifier`. On every fold it is solved
@@ -139,6 +141,8 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
     (True, True)
     """
 
+    _checks = TAIL_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -190,9 +194,12 @@ class LocalRademacherMKLClassifierCV(TailSearchCV, LocalRademacherMKL, Classifie
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> AnyMethod:
+        return tail_search(self, tail_method(self, self.thetas))
+
 
 @documented
-class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorMKL):
+class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
     The problem is that of `LocalRademacherMKLRegressor`. On every fold it is solved
@@ -314,6 +321,8 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
     (True, True)
     """
 
+    _checks = TAIL_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -362,3 +371,6 @@ class LocalRademacherMKLRegressorCV(TailSearchCV, LocalRademacherMKL, RegressorM
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return tail_search(self, tail_method(self, self.thetas))

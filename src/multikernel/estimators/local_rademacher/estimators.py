@@ -3,7 +3,11 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.local_rademacher.base import LocalRademacherMKL
+from multikernel.estimators.local_rademacher.base import (
+    TAIL_CHECKS,
+    TailMethod,
+    tail_method,
+)
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -11,7 +15,7 @@ from multikernel.losses import Loss
 
 
 @documented
-class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
+class LocalRademacherMKLClassifier(ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
     Minimises, over functions of the kernels' spaces, an intercept and kernel weights
@@ -135,6 +139,8 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
     (2, True)
     """
 
+    _checks = TAIL_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -178,9 +184,12 @@ class LocalRademacherMKLClassifier(LocalRademacherMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> TailMethod:
+        return tail_method(self, [self.theta], self.C)
+
 
 @documented
-class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
+class LocalRademacherMKLRegressor(RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
     Minimises, over functions of the kernels' spaces, an intercept and kernel weights
@@ -299,6 +308,8 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
     (2, True)
     """
 
+    _checks = TAIL_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -339,3 +350,6 @@ class LocalRademacherMKLRegressor(LocalRademacherMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> TailMethod:
+        return tail_method(self, [self.theta], self.C)

@@ -1,6 +1,6 @@
 """Choosing C and theta together, from one spectrum a kernel and fold."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,19 +9,20 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import Recipe, Training, fitted_attributes, single
-from multikernel.estimators.local_rademacher.base import (
-    certified,
-    method_attributes,
-    with_tails,
-)
-from multikernel.estimators.search.base import (
-    Candidates,
-    Refit,
-    SearchCV,
-    Solved,
+from multikernel.estimators.fit.solve import (
+    Recipe,
+    Training,
+    fitted_attributes,
+    single,
     solved,
 )
+from multikernel.estimators.local_rademacher.base import (
+    TailMethod,
+    certified,
+    method_attributes,
+)
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.search.base import Search
 from multikernel.estimators.search.margins import (
     default_margins,
     margin_path,
@@ -42,8 +43,8 @@ class TailCandidates:
 
     Parameters
     ----------
-    build : callable
-        From the total weight of the samples to the recipe.
+    method : TailMethod
+        The method, whose C and theta do not matter.
     Cs : ndarray of shape (n_Cs,)
         Ascending.
     thetas : ndarray of shape (n_thetas,)
@@ -52,7 +53,7 @@ class TailCandidates:
         Norm of the kernel weights.
     """
 
-    build: Callable[[float], Recipe]
+    method: TailMethod
     Cs: Array
     thetas: Indices
     p: float
@@ -70,11 +71,10 @@ class TailCandidates:
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
-        recipe = self.build(training.samples.total_weight)
         sums = self._sums(training)
-        starts: Sequence[Solution | None] = [None] * len(training.problems(recipe))
+        starts = self._no_starts(training, sums)
         for j, theta in enumerate(self.thetas.tolist()):
-            known = with_tails(recipe, sums, theta)
+            known = self.method.with_tails(sums, theta)
             for i, found in enumerate(self._path(known, training, watch, starts)):
                 # Smallest C and next theta: near, and far from separated data.
                 starts = found if i == 0 else starts
@@ -93,8 +93,8 @@ class TailCandidates:
         """Return the attributes for one pair, and the path of all C for its theta."""
         i, j = divmod(best, self.thetas.size)
         sums, theta = self._sums(training), int(self.thetas[j])
-        recipe = with_tails(self.build(training.samples.total_weight), sums, theta)
-        starts: Sequence[Solution | None] = [None] * len(training.problems(recipe))
+        recipe = self.method.with_tails(sums, theta)
+        starts = self._no_starts(training, sums)
         found, Cs = list(self._path(recipe, training, watch, starts)), self.Cs
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
@@ -113,6 +113,13 @@ class TailCandidates:
             "thetas_": self.thetas,
             "tail_sums_": sums.tails,
         }
+
+    def _no_starts(
+        self, training: Training, sums: TailSums
+    ) -> Sequence[Solution | None]:
+        """Return that the problem of no output has a start."""
+        recipe = self.method.with_tails(sums, int(self.thetas[0]))
+        return [None] * len(training.problems(recipe))
 
     def _sums(self, training: Training) -> TailSums:
         """Return the tail sums of all kernels on the samples of a fold."""
@@ -159,22 +166,29 @@ class TailCandidates:
             yield list(found)
 
 
-class TailSearchCV(SearchCV):
-    """Adds the choice of C and theta; goes first among the bases."""
+def tail_search(
+    model: Any, method: TailMethod
+) -> Search[Training, Recipe, list[Solution]]:
+    """Return the search of an estimator among C and theta.
 
-    p: float
-    Cs: Sequence[float] | None
-    thetas: Sequence[int]
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``Cs`` and ``thetas``.
+    method : TailMethod
+        Its method, whose C and theta do not matter.
 
-    def _cut_offs(self) -> Sequence[int]:
-        return [int(theta) for theta in self.thetas]
+    Returns
+    -------
+    search : Search
+    """
 
-    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
-        """Return the pairs to try."""
-        p = float(self.p)
-        if self.Cs is None:
-            Cs = default_margins(recipe, training, np.array([p]))[:, 0]
+    def candidates(whole: Training) -> TailCandidates:
+        if model.Cs is None:
+            Cs = default_margins(method.loss, whole, np.array([method.p]))[:, 0]
         else:
-            Cs = np.unique(np.asarray(self.Cs, dtype=np.float64))
-        thetas = np.unique(np.asarray(self._cut_offs(), dtype=np.intp))
-        return TailCandidates(self._build, Cs, thetas, p)
+            Cs = np.unique(np.asarray(model.Cs, dtype=np.float64))
+        thetas = np.unique(np.asarray(model.thetas, dtype=np.intp))
+        return TailCandidates(method, Cs, thetas, method.p)
+
+    return Search(model, method, candidates)

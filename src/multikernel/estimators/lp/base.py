@@ -1,66 +1,95 @@
-"""What the estimators of lp-norm learning share."""
+"""lp-norm learning: C times the sum of losses plus half a squared norm."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, OneOf
-from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.parameters import SequenceOf
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.solve import Recipe, Training
+from multikernel.estimators.gram_method import GramMethod, gram_source, loss_of
 from multikernel.estimators.lp.solvers import check_solver, exponent, lp_solver
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import LP_SOLVERS, Solver
 
+MARGIN_CHECKS: Mapping[str, Check] = {"max_iter": AnyOf((NOTHING, COUNT))}
 
-class MarginMKL(BaseMKL):
-    """C times the sum of losses plus half a squared norm; p is infinite here."""
+LP_CHECKS: Mapping[str, Check] = {
+    **MARGIN_CHECKS,
+    "p": exponent,
+    "ps": SequenceOf(exponent, "a sequence of numbers of at least 1 (or infinity)"),
+    "solver": OneOf(("auto", *LP_SOLVERS)),
+}
 
-    _checks: ClassVar[Mapping[str, Check]] = {"max_iter": AnyOf((NOTHING, COUNT))}
 
-    tol: float
-    max_iter: int | None
+@dataclass(frozen=True, eq=False)
+class MarginMethod(GramMethod):
+    """C times the sum of losses plus half a squared norm.
 
-    def _exponents(self) -> Sequence[float]:
-        """Return all p that are solved for."""
-        return [np.inf]
+    Parameters
+    ----------
+    source, loss
+        As in `GramMethod`.
+    C, p
+        As in `LpMKLClassifier`.
+    solver : Solver
+        The algorithm.
+    """
 
-    def _solver(self) -> Solver:
-        """Return the algorithm."""
-        return lp_solver("auto", self.tol, self.max_iter)
+    C: float
+    p: float
+    solver: Solver
 
-    def _build(self, total_weight: float) -> Recipe:
-        """Return the recipe; the weight of all samples does not matter.
+    why_no_path: ClassVar[str | None] = (
+        "keeps kernels in use at every C, so there is no strength to start a path "
+        "from: LpMKLClassifierCV and LpMKLRegressorCV solve for a grid of C, and their "
+        "path_ holds it."
+    )
+
+    def problem(self, data: Training) -> Recipe:
+        """Return the recipe; the weight of all samples does not matter."""
+        return self.recipe()
+
+    def recipe(self) -> Recipe:
+        """Return the recipe, whatever the samples.
 
         The solvers take the objective over C, so that dual points of one C are
-        feasible for all. A search sets C and p.
+        feasible for all.
         """
-        C, p = self._strength("C"), float(self._exponents()[0])
-        penalty = SquaredBlockNorm(1.0 / C, p)
-        return Recipe(self._find_loss(), penalty, self._solver(), C, dual_scale=C)
+        penalty = SquaredBlockNorm(1.0 / self.C, self.p)
+        return Recipe(self.loss, penalty, self.solver, self.C, dual_scale=self.C)
 
 
-class LpMKL(MarginMKL):
-    """A model with a choice of solvers, not all of which fit every p."""
+def margin_method(model: Any, C: float = 1.0) -> MarginMethod:
+    """Return the method of an estimator without p: kernels weigh the same."""
+    solver = lp_solver("auto", model.tol, model.max_iter)
+    return MarginMethod(gram_source(model), loss_of(model), float(C), np.inf, solver)
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        "p": exponent,
-        "ps": SequenceOf(exponent, "a sequence of numbers of at least 1 (or infinity)"),
-        "solver": OneOf(("auto", *LP_SOLVERS)),
-    }
 
-    p: Any
-    solver: str
+def lp_method(model: Any, ps: Sequence[float], C: float = 1.0) -> MarginMethod:
+    """Return the method of an estimator with a choice of solvers.
 
-    def _exponents(self) -> Sequence[float]:
-        """Return all p that are solved for."""
-        return [self.p]
+    Parameters
+    ----------
+    model : BaseMKL
+        The estimator.
+    ps : sequence of float
+        All p that are solved for; the method has the first.
+    C : float, default=1.0
+        In front of the losses; that of a search is set by its candidates.
 
-    def _solver(self) -> Solver:
-        """Return the algorithm."""
-        return lp_solver(self.solver, self.tol, self.max_iter)
+    Returns
+    -------
+    method : MarginMethod
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_solver(type(self).__name__, self.solver, self._exponents())
+    Raises
+    ------
+    ValueError
+        If the solver does not fit every p.
+    """
+    check_solver(type(model).__name__, model.solver, ps)
+    solver = lp_solver(model.solver, model.tol, model.max_iter)
+    source = gram_source(model)
+    return MarginMethod(source, loss_of(model), float(C), float(ps[0]), solver)

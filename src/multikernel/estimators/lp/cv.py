@@ -5,8 +5,10 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import LpMKL
-from multikernel.estimators.search.margins import DEFAULT_PS, MarginSearchCV
+from multikernel.estimators.lp.base import LP_CHECKS, lp_method
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.base import SearchCV
+from multikernel.estimators.search.margins import DEFAULT_PS, margin_search
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -14,7 +16,7 @@ from multikernel.losses import Loss
 
 
 @documented
-class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
+class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
     The problem is that of `LpMKLClassifier`. On every fold it is solved for all
@@ -119,6 +121,8 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
     (True, True)
     """
 
+    _checks = LP_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -164,9 +168,12 @@ class LpMKLClassifierCV(MarginSearchCV, LpMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> AnyMethod:
+        return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
+
 
 @documented
-class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
+class LpMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
     The problem is that of `LpMKLRegressor`. On every fold it is solved for all
@@ -277,6 +284,8 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
     (True, True)
     """
 
+    _checks = LP_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -321,3 +330,6 @@ class LpMKLRegressorCV(MarginSearchCV, LpMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import LpMKL
+from multikernel.estimators.lp.base import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -12,7 +12,7 @@ from multikernel.losses import Loss
 
 
 @documented
-class LpMKLClassifier(LpMKL, ClassifierMKL):
+class LpMKLClassifier(ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -104,6 +104,8 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
     1.0
     """
 
+    _checks = LP_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -141,9 +143,12 @@ class LpMKLClassifier(LpMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> MarginMethod:
+        return lp_method(self, [self.p], self.C)
+
 
 @documented
-class LpMKLRegressor(LpMKL, RegressorMKL):
+class LpMKLRegressor(RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -242,6 +247,8 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
     1.0
     """
 
+    _checks = LP_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -278,3 +285,6 @@ class LpMKLRegressor(LpMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> MarginMethod:
+        return lp_method(self, [self.p], self.C)

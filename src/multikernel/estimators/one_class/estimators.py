@@ -1,7 +1,7 @@
 """One-class learning: what most samples have in common, with many kernels."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,11 +22,50 @@ from multikernel.estimators.fit.solve import (
     fitted_attributes,
     warn_unfinished,
 )
+from multikernel.estimators.fitting import fitted
+from multikernel.estimators.gram_method import GramSource, gram_source
 from multikernel.estimators.lp.solvers import exponent
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
-from multikernel.problem import Callback
+from multikernel.problem import Callback, Solution
 from multikernel.solvers.one_class import OneClass
+
+
+@dataclass(frozen=True, eq=False)
+class OneClassMethod:
+    """What most samples have in common: no losses of targets, one problem.
+
+    Parameters
+    ----------
+    source : GramSource
+        What it learns from.
+    solver : OneClass
+        The problem and its solver.
+    """
+
+    source: GramSource
+    solver: OneClass
+
+    why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
+
+    def problem(self, data: Training) -> OneClass:
+        """Return the solver, which says what objectives are as recipes do."""
+        return self.solver
+
+    def solve(self, problem: OneClass, data: Training, watch: Watch) -> list[Solution]:
+        """Return the solution."""
+        weights = data.samples.weights
+        weights = np.ones(data.stack.shape[1]) if weights is None else weights
+        solution = problem.solve(data.stack, weights / weights.sum(), watch)
+        warn_unfinished(self.source.owner, data, [solution])
+        return [solution]
+
+    def publish(
+        self, problem: OneClass, data: Training, solution: list[Solution]
+    ) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        attributes = fitted_attributes(problem, data, solution)
+        return attributes | {"offset_": -float(solution[0].intercept[0])}
 
 
 @documented
@@ -117,13 +156,6 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         "p": exponent,
     }
 
-    # Neither is a choice here.
-    loss = "one_class"
-    fit_intercept = True
-
-    # The machine reads the whole combination, and factors are what they are.
-    _refines = False
-
     def __init__(
         self,
         kernels: Any = None,
@@ -199,22 +231,16 @@ class OneClassMKL(OutlierMixin, BaseMKL):
             X = replace(table, y=np.zeros(len(table.X)))
         else:
             nothing = np.zeros(_num_samples(X))
-        publish(self, self._learn(X, nothing, sample_weight, callback))
+        self._check_parameters()
+        attributes = fitted(self, self._method(), X, nothing, sample_weight, callback)
+        publish(self, attributes)
         return self
 
-    def _build(self, total_weight: float) -> Any:
-        """Return the solver, which says what objectives are as recipes do."""
-        return OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
-
-    def _solve(self, recipe: Any, training: Training, watch: Watch) -> dict[str, Any]:
-        """Solve the problem and return the fitted attributes."""
-        samples, stack = training.samples, training.stack
-        weights = samples.weights
-        weights = np.ones(stack.shape[1]) if weights is None else weights
-        solution = recipe.solve(stack, weights / weights.sum(), watch)
-        warn_unfinished(type(self).__name__, training, [solution])
-        attributes = fitted_attributes(recipe, training, [solution])
-        return attributes | {"offset_": -float(solution.intercept[0])}
+    def _method(self) -> OneClassMethod:
+        # The machine reads the whole combination, and factors are what they are.
+        source = gram_source(self, refines=False)
+        solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
+        return OneClassMethod(source, solver)
 
     def decision_function(self, X: Any) -> Array:
         """Return by how much samples lie inside.

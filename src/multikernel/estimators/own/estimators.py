@@ -1,13 +1,14 @@
 """Any loss, penalty and solver in scikit-learn's contract."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.base import BaseMKL
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.fit.solve import Recipe
+from multikernel.estimators.fit.solve import Recipe, Training
+from multikernel.estimators.gram_method import GramMethod, gram_source, loss_of
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -15,30 +16,49 @@ from multikernel.losses import Loss
 from multikernel.regularizers import BlockL1, BlockRegularizer
 from multikernel.solvers import Solver, SpicyMKL
 
+CHECKS: Mapping[str, Check] = {
+    "regularizer": AnyOf((NOTHING, InstanceOf(BlockRegularizer, "a penalty object"))),
+    "solver": AnyOf((NOTHING, InstanceOf(Solver, "a solver object"))),
+}
 
-class GenericMKL(BaseMKL):
-    """A mean loss, a penalty and an algorithm, whatever they are."""
 
-    _checks: ClassVar[Mapping[str, Check]] = {
-        "regularizer": AnyOf(
-            (NOTHING, InstanceOf(BlockRegularizer, "a penalty object"))
-        ),
-        "solver": AnyOf((NOTHING, InstanceOf(Solver, "a solver object"))),
-    }
+@dataclass(frozen=True, eq=False)
+class OwnMethod(GramMethod):
+    """A mean loss with any penalty, by any solver.
 
-    regularizer: BlockRegularizer | None
-    solver: Solver | None
+    Parameters
+    ----------
+    source, loss
+        As in `GramMethod`.
+    regularizer : BlockRegularizer
+        The penalty of the mean loss.
+    solver : Solver
+        The algorithm.
+    """
 
-    def _build(self, total_weight: float) -> Recipe:
+    regularizer: BlockRegularizer
+    solver: Solver
+
+    def problem(self, data: Training) -> Recipe:
         """Return the recipe; the penalty of a mean loss is total times that of sums."""
-        penalty = BlockL1(0.01) if self.regularizer is None else self.regularizer
-        summed = penalty.with_alpha(total_weight * penalty.alpha)
-        chosen = SpicyMKL() if self.solver is None else self.solver
-        return Recipe(self._find_loss(), summed, chosen, 1.0 / total_weight)
+        total, penalty = data.samples.total_weight, self.regularizer
+        summed = penalty.with_alpha(total * penalty.alpha)
+        return Recipe(self.loss, summed, self.solver, 1.0 / total)
+
+
+def own_method(model: Any) -> OwnMethod:
+    """Return the method of an estimator."""
+    penalty, solver = model.regularizer, model.solver
+    return OwnMethod(
+        gram_source(model),
+        loss_of(model),
+        BlockL1(0.01) if penalty is None else penalty,
+        SpicyMKL() if solver is None else solver,
+    )
 
 
 @documented
-class MKLClassifier(GenericMKL, ClassifierMKL):
+class MKLClassifier(ClassifierMKL):
     r"""Classification with any loss, penalty and solver, those of one's own included.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -126,6 +146,8 @@ class MKLClassifier(GenericMKL, ClassifierMKL):
     (True, 2)
     """
 
+    _checks = CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -155,9 +177,12 @@ class MKLClassifier(GenericMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> OwnMethod:
+        return own_method(self)
+
 
 @documented
-class MKLRegressor(GenericMKL, RegressorMKL):
+class MKLRegressor(RegressorMKL):
     r"""Regression with any loss, penalty and solver, those of one's own included.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -243,6 +268,8 @@ class MKLRegressor(GenericMKL, RegressorMKL):
     (True, 2)
     """
 
+    _checks = CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -271,3 +298,6 @@ class MKLRegressor(GenericMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> OwnMethod:
+        return own_method(self)

@@ -1,7 +1,6 @@
 """The regularization path of an estimator on all training samples, without folds."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,17 +8,15 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators.fit.base import BaseMKL
-from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import Recipe, Training, solve_strengths
-from multikernel.estimators.greedy.base import GreedyMKL
-from multikernel.estimators.hkl.base import BaseHKL
+from multikernel.estimators.fit.solve import solve_strengths
+from multikernel.estimators.fitting import CALLBACK, read, watching
+from multikernel.estimators.gram_method import GramMethod
 from multikernel.estimators.search.path import (
     RegularizationPath,
     path_arrays,
     strength_grid,
 )
 from multikernel.problem import Callback
-from multikernel.regularizers import SquaredBlockNorm
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,42 +113,21 @@ def regularization_path(
             "regularization_path takes a multiple kernel model of this library, got "
             f"{type(estimator).__name__}."
         )
-    if isinstance(estimator, BaseHKL):
-        raise ValueError(
-            f"{type(estimator).__name__} has no strength at which no kernel enters, to "
-            "start a path from: HKLClassifierCV and HKLRegressorCV solve for a grid of "
-            "alpha, and their hull_path_ holds it."
-        )
-    if isinstance(estimator, GreedyMKL):
-        raise ValueError(
-            f"{type(estimator).__name__} has a path over numbers of kernels, not over "
-            "strengths: one fit holds it, see selection_order_ and prefix."
-        )
-    solve = partial(_solved_path, estimator, n_alphas, alpha_min_ratio)
-    found: NamedPath = estimator._learn(X, y, None, callback, solve=solve)["path"]
-    return found
-
-
-def _solved_path(
-    estimator: BaseMKL,
-    n_alphas: int,
-    alpha_min_ratio: float,
-    recipe: Recipe,
-    training: Training,
-    watch: Watch,
-) -> dict[str, Any]:
-    """Solve for all strengths."""
-    if isinstance(recipe.regularizer, SquaredBlockNorm):
-        raise ValueError(
-            f"{type(estimator).__name__} keeps kernels in use at every C, so there is "
-            "no strength to start a path from: LpMKLClassifierCV and LpMKLRegressorCV "
-            "solve for a grid of C, and their path_ holds it."
-        )
-    problems = training.problems(recipe)
-    strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
-    paths = solve_strengths(recipe, training, strengths, watch)
+    check_parameter("regularization_path", "callback", callback, CALLBACK)
+    estimator._check_parameters()
+    method = estimator._method()
+    if method.why_no_path is not None:
+        raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")
+    assert isinstance(method, GramMethod)
+    training = method.source.prepare(read(estimator, method.source, X, y))
+    with training.naming_errors():
+        recipe = method.problem(training)
+        problems = training.problems(recipe)
+        strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
+        watch = watching(estimator, recipe.objective_scale, callback)
+        paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
     alphas = strengths[:n_solved] / training.samples.total_weight
     path = path_arrays(alphas, paths, recipe.objective_scale)
-    return {"path": NamedPath(path, training.grams.names())}
+    return NamedPath(path, training.names())

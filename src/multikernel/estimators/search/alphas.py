@@ -1,6 +1,6 @@
 """Choosing alpha along warm-started paths."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,16 +15,42 @@ from multikernel.estimators.fit.solve import (
     fitted_attributes,
     single,
     solve_strengths,
-)
-from multikernel.estimators.search.base import (
-    Candidates,
-    Refit,
-    SearchCV,
-    Solved,
     solved,
 )
+from multikernel.estimators.gram_method import GramMethod
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.search.base import Search
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.problem import Solution, Status
+
+
+def alpha_search(
+    model: Any, method: GramMethod
+) -> Search[Training, Recipe, list[Solution]]:
+    """Return the search of an estimator among strengths.
+
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
+    method : GramMethod
+        Its method, with an alpha of one.
+
+    Returns
+    -------
+    search : Search
+    """
+
+    def candidates(whole: Training) -> AlphaCandidates:
+        if model.alphas is not None:
+            alphas = np.unique(np.asarray(model.alphas, dtype=np.float64))[::-1]
+            return AlphaCandidates(method, alphas, open_ends=True)
+        problems = whole.problems(method.problem(whole))
+        grid = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
+        alphas = np.asarray(grid / whole.samples.total_weight)
+        return AlphaCandidates(method, alphas, open_ends=False)
+
+    return Search(model, method, candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +59,8 @@ class AlphaCandidates:
 
     Parameters
     ----------
-    build : callable
-        From the total weight of the samples to the recipe for alpha one.
+    method : GramMethod
+        The method for alpha one.
     alphas : ndarray of shape (n_alphas,)
         In the scale of the estimator, descending.
     open_ends : bool
@@ -42,7 +68,7 @@ class AlphaCandidates:
         otherwise it starts where no kernel enters.
     """
 
-    build: Callable[[float], Recipe]
+    method: GramMethod
     alphas: Array
     open_ends: bool
 
@@ -57,7 +83,7 @@ class AlphaCandidates:
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
-        recipe = self.build(training.samples.total_weight)
+        recipe = self.method.problem(training)
         paths = self._paths(recipe, training, self.alphas, watch)
         for place, found in enumerate(zip(*paths, strict=False)):
             if all(solution.status is not Status.STOPPED for solution in found):
@@ -65,7 +91,7 @@ class AlphaCandidates:
 
     def refit(self, training: Training, watch: Watch) -> Refit:
         """Solve for all strengths: the path is published whichever is chosen."""
-        recipe = self.build(training.samples.total_weight)
+        recipe = self.method.problem(training)
         paths: list[list[Solution]] = [[]]
         if not watch.stopped:
             paths = self._paths(recipe, training, self.alphas, watch)
@@ -102,21 +128,3 @@ class AlphaCandidates:
         """Return the paths of all outputs."""
         strengths = alphas * training.samples.total_weight
         return solve_strengths(recipe, training, strengths, watch)
-
-
-class AlphaSearchCV(SearchCV):
-    """Adds the choice of ``alpha`` to a model; goes first among the bases."""
-
-    alphas: Sequence[float] | None
-    n_alphas: int
-    alpha_min_ratio: float
-
-    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
-        """Return the strengths to try."""
-        if self.alphas is not None:
-            alphas = np.unique(np.asarray(self.alphas, dtype=np.float64))[::-1]
-            return AlphaCandidates(self._build, alphas, open_ends=True)
-        problems = training.problems(recipe)
-        grid = strength_grid(problems, self.n_alphas, self.alpha_min_ratio)
-        alphas = np.asarray(grid / training.samples.total_weight)
-        return AlphaCandidates(self._build, alphas, open_ends=False)

@@ -1,24 +1,26 @@
 """Choosing C, or C and p together: a grid of warm-started solves."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import Recipe, Training, fitted_attributes, single
-from multikernel.estimators.search.base import (
-    Candidates,
-    Refit,
-    SearchCV,
-    Solved,
+from multikernel.estimators.fit.solve import (
+    Recipe,
+    Training,
+    fitted_attributes,
+    single,
     solved,
 )
+from multikernel.estimators.lp.base import MarginMethod
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.search.base import Search
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
-from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss
+from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss, Loss
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import follow
@@ -32,7 +34,7 @@ in 49."""
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
-def default_margins(recipe: Recipe, training: Training, ps: Array) -> Array:
+def default_margins(loss: Loss, training: Training, ps: Array) -> Array:
     """Return the values of C to try where none are given.
 
     What C does depends on the size of the kernel that the machine learns with, the
@@ -44,8 +46,8 @@ def default_margins(recipe: Recipe, training: Training, ps: Array) -> Array:
 
     Parameters
     ----------
-    recipe : Recipe
-        Gives the loss.
+    loss : Loss
+        The loss of a sample.
     training : Training
         Samples and Gram matrices.
     ps : ndarray of shape (n_ps,)
@@ -61,10 +63,10 @@ def default_margins(recipe: Recipe, training: Training, ps: Array) -> Array:
     shares = shares / shares.sum()
     sizes = stack.diagonals() @ shares - stack.quadratic_forms(shares)
     size, unit = float(sizes.mean()), 1.0
-    if isinstance(recipe.loss, EpsilonInsensitiveLoss):
+    if isinstance(loss, EpsilonInsensitiveLoss):
         y = training.samples.targets
         unit = float(np.sqrt(((y - (y @ shares)[:, None]) ** 2 @ shares).mean()))
-    elif isinstance(recipe.loss, LogisticLoss):
+    elif isinstance(loss, LogisticLoss):
         unit = 4.0
     if not (unit > 0.0 and size > 0.0):
         # Constant targets or kernels: nothing to learn, whatever C.
@@ -78,8 +80,8 @@ class MarginCandidates:
 
     Parameters
     ----------
-    build : callable
-        From the total weight of the samples to the recipe; gives loss and solver.
+    method : MarginMethod
+        Gives loss and solver.
     Cs : ndarray of shape (n_Cs, n_ps)
         Ascending in every column.
     ps : ndarray of shape (n_ps,)
@@ -88,7 +90,7 @@ class MarginCandidates:
         Whether p is a parameter of the estimator.
     """
 
-    build: Callable[[float], Recipe]
+    method: MarginMethod
     Cs: Array
     ps: Array
     with_p: bool
@@ -107,7 +109,7 @@ class MarginCandidates:
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
-        recipe = self.build(training.samples.total_weight)
+        recipe = self.method.problem(training)
         for (i, j), found in self._solutions(recipe, training, watch):
             own = scaled_recipe(recipe, float(self.Cs[i, j]))
             yield solved(i * self.ps.size + j, own, training, found)
@@ -118,7 +120,7 @@ class MarginCandidates:
 
     def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of all C for its p."""
-        recipe = self.build(training.samples.total_weight)
+        recipe = self.method.problem(training)
         i, j = divmod(best, self.ps.size)
         column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
         found: list[list[Solution]] = []
@@ -204,27 +206,37 @@ def scaled_recipe(recipe: Recipe, C: float) -> Recipe:
     return replace(recipe, objective_scale=C, dual_scale=C)
 
 
-class MarginSearchCV(SearchCV):
-    """Adds the choice of C, and of p where there is one; goes first among the bases."""
+def margin_search(
+    model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
+) -> Search[Training, Recipe, list[Solution]]:
+    """Return the search of an estimator among C, and among p where it has one.
 
-    Cs: Sequence[float] | None
-    ps: Sequence[float]
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``Cs``.
+    method : MarginMethod
+        Its method, whose C and p do not matter.
+    ps : sequence of float
+        All p to try.
+    with_p : bool
+        Whether p is a parameter of the estimator.
 
-    _chooses_p: ClassVar[bool] = True
+    Returns
+    -------
+    search : Search
+    """
+    exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
-    def _exponents(self) -> Sequence[float]:
-        """Return all p to try."""
-        return self.ps
-
-    def _candidates(self, recipe: Recipe, training: Training) -> Candidates:
-        """Return the pairs to try."""
-        ps = np.unique(np.asarray(self._exponents(), dtype=np.float64))
-        if self.Cs is None:
-            Cs = default_margins(recipe, training, ps)
+    def candidates(whole: Training) -> MarginCandidates:
+        if model.Cs is None:
+            Cs = default_margins(method.loss, whole, exponents)
         else:
-            given = np.unique(np.asarray(self.Cs, dtype=np.float64))
-            Cs = np.repeat(given[:, None], ps.size, axis=1)
-        return MarginCandidates(self._build, Cs, ps, self._chooses_p)
+            given = np.unique(np.asarray(model.Cs, dtype=np.float64))
+            Cs = np.repeat(given[:, None], exponents.size, axis=1)
+        return MarginCandidates(method, Cs, exponents, with_p)
+
+    return Search(model, method, candidates)
 
 
 def margin_path(Cs: Array, paths: Sequence[Sequence[Solution]]) -> RegularizationPath:

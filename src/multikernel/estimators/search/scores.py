@@ -12,9 +12,10 @@ from scipy.stats import rankdata
 
 from multikernel._typing import Array
 from multikernel.estimators.fit.base import BaseMKL
-from multikernel.estimators.fit.fitted import FittedModel, publish
-from multikernel.estimators.fit.losses import find_link, is_likelihood
-from multikernel.estimators.search.folds import Fold
+from multikernel.estimators.fit.fitted import publish
+from multikernel.estimators.fit.losses import is_likelihood
+from multikernel.estimators.fitting import named
+from multikernel.estimators.method import Data, Fold
 
 Scorer = Callable[..., float]
 
@@ -57,7 +58,7 @@ class FoldScorer:
         The fold.
     """
 
-    def __init__(self, search: BaseMKL, scoring: Any, fold: Fold) -> None:
+    def __init__(self, search: BaseMKL, scoring: Any, fold: Fold[Data]) -> None:
         from sklearn.base import is_classifier
         from sklearn.metrics import check_scoring
 
@@ -112,25 +113,12 @@ class FoldScorer:
 
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
         """Return a fitted model that knows its decision values."""
-        training, table = self.fold.training, self.fold.outside.table
-        classes = training.samples.classes
-        columns = dict(vars(table.columns))
-        if training.grams.dictionary is None:
-            columns["n_features_in_"] = training.samples.rows.size
+        data = self.fold.training
+        found = named(self.search, data, attributes, known=(self.X, f))
+        if data.precomputed:
+            found["n_features_in_"] = data.samples.rows.size
         model = copy.copy(self.search)
-        state = FittedModel(
-            model=attributes.pop("_model", None),
-            stages=attributes.pop("_stages", None),
-            names=training.grams.names,
-            precomputed=training.grams.dictionary is None,
-            loss=repr(self.search.loss),
-            has_probabilities=is_likelihood(self.search.loss),
-            link=find_link(self.search.loss, training.samples),
-            outputs=training.samples.output_names,
-            known=(self.X, f),
-        )
-        attributes |= {} if classes is None else {"classes_": classes}
-        publish(model, attributes | columns | {"_state": state})
+        publish(model, found)
         return model
 
 

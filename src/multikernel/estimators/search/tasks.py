@@ -18,10 +18,8 @@ from multikernel.estimators.fit.losses import (
     CLASSIFIER_LOSSES,
     REGRESSOR_LOSSES,
     LossChoice,
-    find_loss,
     is_likelihood,
 )
-from multikernel.losses import Loss
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -135,12 +133,6 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     """Base of the regressors: one real target, or several where tags say so."""
 
     _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(REGRESSOR_LOSSES)}
-
-    epsilon: float
-
-    def _find_loss(self) -> Loss:
-        """Return the loss that ``loss`` stands for, with its width."""
-        return find_loss(self.loss, self.epsilon)
 
     @lazy
     def predict(self, X: Any) -> Array:

@@ -5,16 +5,18 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.search.alphas import AlphaSearchCV
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.alphas import alpha_search
+from multikernel.estimators.search.base import SearchCV
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.estimators.spicy.base import SparseMKL
+from multikernel.estimators.spicy.base import SPARSE_CHECKS, sparse_method
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
 @documented
-class SpicyMKLClassifierCV(AlphaSearchCV, SparseMKL, ClassifierMKL):
+class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     The problem is that of `SpicyMKLClassifier`. On every fold it is solved for all
@@ -114,6 +116,8 @@ class SpicyMKLClassifierCV(AlphaSearchCV, SparseMKL, ClassifierMKL):
     ((8,), True)
     """
 
+    _checks = SPARSE_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -161,9 +165,12 @@ class SpicyMKLClassifierCV(AlphaSearchCV, SparseMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> AnyMethod:
+        return alpha_search(self, sparse_method(self))
+
 
 @documented
-class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
+class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     The problem is that of `SpicyMKLRegressor`. On every fold it is solved for all
@@ -266,6 +273,8 @@ class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
     True
     """
 
+    _checks = SPARSE_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -312,3 +321,6 @@ class SpicyMKLRegressorCV(AlphaSearchCV, SparseMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return alpha_search(self, sparse_method(self))

@@ -5,14 +5,14 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.estimators.spicy.base import SparseMKL
+from multikernel.estimators.spicy.base import SPARSE_CHECKS, SparseMethod, sparse_method
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
 @documented
-class SpicyMKLClassifier(SparseMKL, ClassifierMKL):
+class SpicyMKLClassifier(ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -103,7 +103,7 @@ class SpicyMKLClassifier(SparseMKL, ClassifierMKL):
     True
     """
 
-    _takes_partitions = True
+    _checks = SPARSE_CHECKS
 
     def __init__(
         self,
@@ -140,9 +140,12 @@ class SpicyMKLClassifier(SparseMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> SparseMethod:
+        return sparse_method(self, self.alpha, partitions=True)
+
 
 @documented
-class SpicyMKLRegressor(SparseMKL, RegressorMKL):
+class SpicyMKLRegressor(RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -234,7 +237,7 @@ class SpicyMKLRegressor(SparseMKL, RegressorMKL):
     array([1])
     """
 
-    _takes_partitions = True
+    _checks = SPARSE_CHECKS
 
     def __init__(
         self,
@@ -270,3 +273,6 @@ class SpicyMKLRegressor(SparseMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> SparseMethod:
+        return sparse_method(self, self.alpha, partitions=True)

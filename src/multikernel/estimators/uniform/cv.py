@@ -1,27 +1,24 @@
 """The machine on the unweighted sum of the kernels, C chosen by cross-validation."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
+
+import numpy as np
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import MarginMKL
-from multikernel.estimators.search.margins import MarginSearchCV
+from multikernel.estimators.lp.base import MARGIN_CHECKS, margin_method
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.search.base import SearchCV
+from multikernel.estimators.search.margins import margin_search
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-class UniformSearchCV(MarginSearchCV, MarginMKL):
-    """The choice of C alone: equal weights are those of p = inf."""
-
-    _chooses_p: ClassVar[bool] = False
-    _exponents = MarginMKL._exponents
-
-
 @documented
-class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
+class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels, C chosen on folds.
 
     The problem is that of `UniformMKLClassifier`. On every fold it is solved for all
@@ -114,6 +111,8 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
     (True, 3)
     """
 
+    _checks = MARGIN_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -153,9 +152,12 @@ class UniformMKLClassifierCV(UniformSearchCV, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> AnyMethod:
+        return margin_search(self, margin_method(self), [np.inf], with_p=False)
+
 
 @documented
-class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
+class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with the unweighted sum of all kernels, C chosen on folds.
 
     The problem is that of `UniformMKLRegressor`. On every fold it is solved for all
@@ -246,6 +248,8 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
     (True, 3)
     """
 
+    _checks = MARGIN_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -284,3 +288,6 @@ class UniformMKLRegressorCV(UniformSearchCV, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return margin_search(self, margin_method(self), [np.inf], with_p=False)

@@ -4,7 +4,7 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import MarginMKL
+from multikernel.estimators.lp.base import MARGIN_CHECKS, MarginMethod, margin_method
 from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -12,7 +12,7 @@ from multikernel.losses import Loss
 
 
 @documented
-class UniformMKLClassifier(MarginMKL, ClassifierMKL):
+class UniformMKLClassifier(ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -90,6 +90,8 @@ class UniformMKLClassifier(MarginMKL, ClassifierMKL):
     array([1., 1., 1., 1.])
     """
 
+    _checks = MARGIN_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -121,9 +123,12 @@ class UniformMKLClassifier(MarginMKL, ClassifierMKL):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _method(self) -> MarginMethod:
+        return margin_method(self, self.C)
+
 
 @documented
-class UniformMKLRegressor(MarginMKL, RegressorMKL):
+class UniformMKLRegressor(RegressorMKL):
     r"""Regression with the unweighted sum of all kernels.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -199,6 +204,8 @@ class UniformMKLRegressor(MarginMKL, RegressorMKL):
     array([1., 1., 1., 1.])
     """
 
+    _checks = MARGIN_CHECKS
+
     def __init__(
         self,
         kernels: Any = None,
@@ -229,3 +236,6 @@ class UniformMKLRegressor(MarginMKL, RegressorMKL):
         self.check_psd = check_psd
         self.verbose = verbose
         self.random_state = random_state
+
+    def _method(self) -> MarginMethod:
+        return margin_method(self, self.C)

@@ -1,0 +1,278 @@
+"""What a fit asks of a method: what it learns from, its problem, its solution.
+
+An estimator makes its method from its parameters; `estimators.fit` calls the parts of
+a method in order. A search is a method too, made of another one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators.data.dictionary import KernelNames
+from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.fit.progress import Watch
+
+
+class Data(Protocol):
+    """Samples, and what a method learns from on them: Gram matrices, or a graph."""
+
+    @property
+    def samples(self) -> Samples:
+        """Return the samples."""
+        ...
+
+    @property
+    def names(self) -> KernelNames:
+        """Return the names of all kernels."""
+        ...
+
+    @property
+    def precomputed(self) -> bool:
+        """Return whether Gram matrices were given in place of samples."""
+        ...
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """Return the fitted attributes that say how matrices are held."""
+        ...
+
+    def naming_errors(self) -> AbstractContextManager[None]:
+        """Return what adds a kernel's name to complaints about it."""
+        ...
+
+    def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
+        """Return some of the samples, as if these had been read alone.
+
+        Only what was prepared for parts has any.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            Which samples.
+        n_copies : int, default=1
+            How many parts are held at a time, where each needs a copy.
+
+        Returns
+        -------
+        data : Data
+        chosen : ndarray of int
+            Those that are left, one of each group of copies.
+        """
+        ...
+
+    def whole(self) -> Self:
+        """Return all samples as a fit has them, from what was prepared for parts."""
+        ...
+
+    def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold[Self]":
+        """Return one side of a split to learn from, and the other to score on."""
+        ...
+
+
+D = TypeVar("D", bound=Data)
+D_co = TypeVar("D_co", bound=Data, covariant=True)
+P = TypeVar("P", bound="Scaled")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class Fold(Generic[D_co]):
+    """One side of a split to learn from, and the other to score on.
+
+    Parameters
+    ----------
+    training : Data
+        The training samples, their kernels normalised by what they say alone.
+    outside : Samples
+        The validation samples.
+    decision_values : callable
+        From several models, as the method's candidates yield them, to their decision
+        values on the validation samples, (n_models, n_test, n_outputs).
+    """
+
+    training: D_co
+    outside: Samples
+    decision_values: Callable[[Sequence[Any]], Array]
+
+    def inputs(self, whole: bool) -> Any:
+        """Return the validation samples as the user gave them.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether somebody may look into precomputed matrices, which are copied for
+            that; otherwise their numbers stand for them.
+
+        Returns
+        -------
+        X : array-like of shape (n_test, ...)
+        """
+        table, rows = self.outside.table, self.outside.rows
+        if table.X.ndim == 2:
+            return _safe_indexing(table.given, rows)
+        if whole:
+            return table.X[np.ix_(rows, self.training.samples.rows)]
+        return rows
+
+
+class Source(Protocol[D_co]):
+    """What a method learns from, before there are samples."""
+
+    @property
+    def owner(self) -> str:
+        """Return what messages call the estimator."""
+        ...
+
+    @property
+    def kernels(self) -> Any:
+        """Return what the estimator's ``kernels`` stand for."""
+        ...
+
+    @property
+    def partitions(self) -> bool:
+        """Return whether samples may be in partitions, as collections of Dask."""
+        ...
+
+    def for_parts(self) -> Self:
+        """Return what prepares data that parts are cut from."""
+        ...
+
+    def arranged(self, samples: Samples) -> Samples:
+        """Return the samples to learn from, in an order of their own."""
+        ...
+
+    def prepare(
+        self, samples: Samples, tell: Callable[[float], None] | None = None
+    ) -> D_co:
+        """Return what the method learns from: kernels, and their values on samples.
+
+        Parameters
+        ----------
+        samples : Samples
+            The samples, as `arranged` returns them.
+        tell : callable, optional
+            Told which share of the kernels has been computed.
+
+        Returns
+        -------
+        data : Data
+        """
+        ...
+
+
+class Scaled(Protocol):
+    """A problem whose objective an estimator has in another scale."""
+
+    @property
+    def objective_scale(self) -> float:
+        """Return what turns an objective into that of the estimator."""
+        ...
+
+
+class Method(Protocol[D, P, S]):
+    """A frozen value that supplies what differs from one method to another."""
+
+    @property
+    def why_no_path(self) -> str | None:
+        """Return why it has no path over strengths, after the estimator's name."""
+        ...
+
+    @property
+    def source(self) -> Source[D]:
+        """Return what it learns from."""
+        ...
+
+    def problem(self, data: D) -> P:
+        """Return its problem on such data, with the solver."""
+        ...
+
+    def solve(self, problem: P, data: D, watch: Watch) -> S:
+        """Return the solution, and warn where it ended before its time.
+
+        Parameters
+        ----------
+        problem
+            From `problem`.
+        data : Data
+            What it is about; factors of kernels may be refined there.
+        watch : Watch
+            Called once per iteration.
+        """
+        ...
+
+    def publish(self, problem: P, data: D, solution: S) -> dict[str, Any]:
+        """Return the fitted attributes, with the model that predicts as ``_model``."""
+        ...
+
+
+AnyMethod = Method[Any, Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The model of one candidate on the training samples of a fold, or of several.
+
+    Parameters
+    ----------
+    places : sequence of int
+        The candidates that it is the model of.
+    model : object
+        What the fold takes to predict.
+    n_active : int
+        How many kernels it has.
+    n_bytes : int
+        What it holds in memory.
+    gaps : ndarray of shape (n_solves,)
+        Relative duality gaps; none for a greedy method.
+    attributes : callable
+        Returns the fitted attributes.
+    """
+
+    places: Sequence[int]
+    model: Any
+    n_active: int
+    n_bytes: int
+    gaps: Array
+    attributes: Callable[[], dict[str, Any]]
+
+
+Refit = Callable[[int], dict[str, Any]]
+"""From the candidate chosen to the fitted attributes of its model on all samples."""
+
+D_contra = TypeVar("D_contra", bound=Data, contravariant=True)
+
+
+class Candidates(Protocol[D_contra]):
+    """What a search chooses among, the simplest first."""
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return the parameters that candidates differ in, one value for each.
+
+        Parameters
+        ----------
+        most : int, optional
+            The largest number of kernels in any fold: a method whose candidates are
+            numbers of kernels leaves out larger ones.
+
+        Returns
+        -------
+        columns : dict of ndarray of shape (n_candidates,)
+        """
+        ...
+
+    def solve(self, data: D_contra, watch: Watch) -> Iterator[Solved]:
+        """Yield the models of all candidates on one fold, in any order."""
+        ...
+
+    def refit(self, data: D_contra, watch: Watch) -> Refit:
+        """Solve on all samples what is needed whichever candidate is chosen."""
+        ...
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Return the grids whose ends are worth a warning beside a choice."""
+        ...
