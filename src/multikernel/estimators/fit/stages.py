@@ -124,9 +124,10 @@ class StagedModel:
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
-        widest = max(values.shape[1] for values in self.own)
+        chosen = self.own[:n_selected]
+        widest = max(values.shape[1] for values in chosen)
         coefs = np.zeros((n_selected, widest, self.coefs.shape[2]))
-        for position, values in enumerate(self.own[:n_selected]):
+        for position, values in enumerate(chosen):
             coefs[position, : values.shape[1]] = values[n_selected]
         return coefs
 
