@@ -23,7 +23,7 @@ from multikernel.display import (
     RegularizationPathDisplay,
 )
 from multikernel.display.fitted import final_estimator
-from multikernel.estimators.fit.summary import (
+from multikernel.estimators.publish.summary import (
     facts,
     html_table,
     shown,

@@ -14,7 +14,7 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     UniformMKLRegressor,
 )
-from multikernel.estimators.search.margins import C_MULTIPLES
+from multikernel.estimators.lp.candidates import C_MULTIPLES
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary
 

@@ -11,7 +11,7 @@ from multikernel.estimators import (
     UniformMKLRegressor,
 )
 from multikernel.estimators.heuristic import weights as rules
-from multikernel.estimators.heuristic.weights import (
+from multikernel.estimators.heuristic.rules import (
     alignment_weights,
     easy_weights,
     hull_points,

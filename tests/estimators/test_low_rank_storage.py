@@ -17,7 +17,7 @@ from multikernel.estimators import (
     UniformMKLRegressor,
     regularization_path,
 )
-from multikernel.estimators.fit.solve import fitted_attributes
+from multikernel.estimators.grams.solve import fitted_attributes
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank
 from multikernel.kernels import (
@@ -77,7 +77,7 @@ def test_landmarks_predict_what_the_factors_say(
         solutions.extend(found)
         return fitted_attributes(recipe, learnt, found)
 
-    monkeypatch.setattr("multikernel.estimators.gram_method.fitted_attributes", spy)
+    monkeypatch.setattr("multikernel.estimators.grams.method.fitted_attributes", spy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = estimator.fit(X, y)

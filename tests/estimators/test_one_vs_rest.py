@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from multikernel.estimators.fit.one_vs_rest import labels_to_signs, merge, worst_status
+from multikernel.estimators.publish.expansion import merge, worst_status
+from multikernel.estimators.read.samples import labels_to_signs
 from multikernel.problem import Solution, Status
 
 

@@ -16,7 +16,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
 )
-from multikernel.estimators.fit.losses import find_loss
+from multikernel.estimators.losses import find_loss
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.blocked import files as blocked_files
 from multikernel.kernels import GaussianKernel, ParameterGrid
@@ -140,7 +140,7 @@ def test_factors_in_files_are_for_every_solver(frame, tmp_path):
 
 def test_factors_are_built_with_progress(frame, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(blocked_files, "BLOCK_ROWS", 16)
-    monkeypatch.setattr("multikernel.estimators.fit.progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("multikernel.estimators.progress.QUIET_SECONDS", 0.0)
     shares = []
 
     class Watch:

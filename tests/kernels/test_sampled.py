@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressorCV
-from multikernel.estimators.data.dictionary import default_dictionary
+from multikernel.estimators.read.dictionary import default_dictionary
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     ColumnKernel,

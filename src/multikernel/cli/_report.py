@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel.cli._console import console, say
 from multikernel.display.fitted import final_estimator
-from multikernel.estimators.fit.summary import facts, output_labels, summary_columns
+from multikernel.estimators.publish.summary import facts, output_labels, summary_columns
 
 MOST_ROWS = 20
 

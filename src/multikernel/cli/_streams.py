@@ -20,7 +20,7 @@ from multikernel.cli._training import scaler
 from multikernel.datasets import read_batches
 from multikernel.datasets.batches import BATCH_ROWS
 from multikernel.datasets.batches import FORMATS as READABLE
-from multikernel.estimators.data.batches import spool
+from multikernel.estimators.read.batches import spool
 from multikernel.gram.memory import available_bytes
 from multikernel.persistence import check_place
 

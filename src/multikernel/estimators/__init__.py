@@ -2,14 +2,11 @@
 
 from sklearn.base import BaseEstimator
 
-from multikernel.estimators.data.precomputed import map_grams, stack_grams
-from multikernel.estimators.fit.progress import ProgressBar
-from multikernel.estimators.fit.shares import variance_shares
-from multikernel.estimators.greedy.cv import (
+from multikernel.estimators.group_omp.cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
 )
-from multikernel.estimators.greedy.estimators import (
+from multikernel.estimators.group_omp.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
 )
@@ -18,10 +15,6 @@ from multikernel.estimators.heuristic.alignment import (
     AlignmentMKLRegressor,
 )
 from multikernel.estimators.heuristic.easy import EasyMKLClassifier
-from multikernel.estimators.heuristic.single import (
-    SingleKernelClassifier,
-    SingleKernelRegressor,
-)
 from multikernel.estimators.hkl.cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators.hkl.estimators import HKLClassifier, HKLRegressor
 from multikernel.estimators.local_rademacher.cv import (
@@ -34,10 +27,17 @@ from multikernel.estimators.local_rademacher.estimators import (
 )
 from multikernel.estimators.lp.cv import LpMKLClassifierCV, LpMKLRegressorCV
 from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
-from multikernel.estimators.one_class.estimators import OneClassMKL
-from multikernel.estimators.own.estimators import MKLClassifier, MKLRegressor
+from multikernel.estimators.one_class import OneClassMKL
+from multikernel.estimators.own import MKLClassifier, MKLRegressor
+from multikernel.estimators.progress import ProgressBar
+from multikernel.estimators.publish.shares import variance_shares
+from multikernel.estimators.read.precomputed import map_grams, stack_grams
 from multikernel.estimators.search.alpha_path import NamedPath, regularization_path
 from multikernel.estimators.search.path import RegularizationPath
+from multikernel.estimators.single_kernel import (
+    SingleKernelClassifier,
+    SingleKernelRegressor,
+)
 from multikernel.estimators.spicy.cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.data.dictionary import KernelNames
-from multikernel.estimators.data.samples import Samples
-from multikernel.estimators.fit.progress import Watch
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.samples import Samples
 
 
 class Data(Protocol):

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, OneOf, check_parameter
-from multikernel.estimators.fit.predict import AdditiveModel, Rows
+from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.inspection.pipelines import last_step
 from multikernel.inspection.resampling import draws_with_replacement, refit
 

@@ -10,16 +10,16 @@ from joblib import effective_n_jobs
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter
-from multikernel.estimators.data.samples import Samples
-from multikernel.estimators.fit.base import BaseMKL
-from multikernel.estimators.fit.parameters import CHECKS
-from multikernel.estimators.fit.progress import Watch
-from multikernel.estimators.fit.solve import Training
-from multikernel.estimators.fitting import read
-from multikernel.estimators.gram_method import GramMethod
-from multikernel.estimators.hkl.base import HullMethod
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import read
+from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.hkl.method import HullMethod
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.base import Search
+from multikernel.estimators.parameters import CHECKS
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Solution

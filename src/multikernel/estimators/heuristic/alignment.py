@@ -6,12 +6,12 @@ from typing import Any
 
 from multikernel._validation import Check, OneOf
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.heuristic.base import RuleMethod, rule_method
-from multikernel.estimators.heuristic.weights import Method as AlignmentRule
-from multikernel.estimators.heuristic.weights import alignment_weights
-from multikernel.estimators.lp.base import MARGIN_CHECKS
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.heuristic.method import RuleMethod, rule_method
+from multikernel.estimators.heuristic.rules import Method as AlignmentRule
+from multikernel.estimators.heuristic.rules import alignment_weights
+from multikernel.estimators.lp.method import MARGIN_CHECKS
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from multikernel._validation import Check, Number
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.heuristic.base import RuleMethod, rule_method
-from multikernel.estimators.heuristic.weights import easy_weights
-from multikernel.estimators.lp.base import MARGIN_CHECKS
-from multikernel.estimators.search.tasks import ClassifierMKL
+from multikernel.estimators.heuristic.method import RuleMethod, rule_method
+from multikernel.estimators.heuristic.rules import easy_weights
+from multikernel.estimators.lp.method import MARGIN_CHECKS
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.tasks import ClassifierMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.hkl.base import HULL_CHECKS, hull_method
-from multikernel.estimators.hkl.search import hull_search
+from multikernel.estimators.hkl.candidates import hull_search
+from multikernel.estimators.hkl.method import HULL_CHECKS, hull_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.base import SearchCV
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 

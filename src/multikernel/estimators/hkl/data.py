@@ -10,12 +10,11 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
-from multikernel.estimators.data.copies import distinct, in_order, made_one
-from multikernel.estimators.data.dictionary import KernelNames
-from multikernel.estimators.data.finite import all_finite
-from multikernel.estimators.data.samples import Samples
-from multikernel.estimators.fit.predict import Rows, row_chunks
 from multikernel.estimators.method import Fold
+from multikernel.estimators.publish.predict import Rows, row_chunks
+from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.finite import all_finite
+from multikernel.estimators.read.samples import Samples, distinct, in_order, made_one
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.solvers.hkl import HullSolution
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.hkl.base import HULL_CHECKS, HullMethod, hull_method
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.hkl.method import HULL_CHECKS, HullMethod, hull_method
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 

@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.local_rademacher.base import TAIL_CHECKS, tail_method
-from multikernel.estimators.local_rademacher.search import DEFAULT_THETAS, tail_search
+from multikernel.estimators.local_rademacher.method import (
+    DEFAULT_THETAS,
+    TAIL_CHECKS,
+    tail_method,
+    tail_search,
+)
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.base import SearchCV
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -3,12 +3,12 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.local_rademacher.base import (
+from multikernel.estimators.local_rademacher.method import (
     TAIL_CHECKS,
     TailMethod,
     tail_method,
 )
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import LP_CHECKS, lp_method
+from multikernel.estimators.lp.candidates import DEFAULT_PS, margin_search
+from multikernel.estimators.lp.method import LP_CHECKS, lp_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.base import SearchCV
-from multikernel.estimators.search.margins import DEFAULT_PS, margin_search
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -3,9 +3,9 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import LP_CHECKS, MarginMethod, lp_method
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.data.read import check_groups
-from multikernel.estimators.data.samples import Samples
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.tables import check_groups
 
 Split = tuple[Indices, Indices]
 

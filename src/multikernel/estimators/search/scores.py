@@ -11,11 +11,11 @@ import numpy as np
 from scipy.stats import rankdata
 
 from multikernel._typing import Array
-from multikernel.estimators.fit.base import BaseMKL
-from multikernel.estimators.fit.fitted import publish
-from multikernel.estimators.fit.losses import is_likelihood
-from multikernel.estimators.fitting import named
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import named
+from multikernel.estimators.losses import is_likelihood
 from multikernel.estimators.method import Data, Fold
+from multikernel.estimators.publish.fitted import publish
 
 Scorer = Callable[..., float]
 

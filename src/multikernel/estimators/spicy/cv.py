@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.alphas import alpha_search
-from multikernel.estimators.search.base import SearchCV
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.estimators.spicy.base import SPARSE_CHECKS, sparse_method
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.spicy.method import (
+    SPARSE_CHECKS,
+    alpha_search,
+    sparse_method,
+)
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

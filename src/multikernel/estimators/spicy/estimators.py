@@ -3,9 +3,13 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
-from multikernel.estimators.spicy.base import SPARSE_CHECKS, SparseMethod, sparse_method
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.spicy.method import (
+    SPARSE_CHECKS,
+    SparseMethod,
+    sparse_method,
+)
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import MARGIN_CHECKS, margin_method
+from multikernel.estimators.lp.candidates import margin_search
+from multikernel.estimators.lp.method import MARGIN_CHECKS, margin_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.search.base import SearchCV
-from multikernel.estimators.search.margins import margin_search
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -3,9 +3,9 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit.parameters import NORMALIZE
-from multikernel.estimators.lp.base import MARGIN_CHECKS, MarginMethod, margin_method
-from multikernel.estimators.search.tasks import ClassifierMKL, RegressorMKL
+from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, margin_method
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss

@@ -1,0 +1,309 @@
+"""What every estimator is: its fit, its terms, and what it says of itself."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import Check, check_parameter
+from multikernel.estimators.fit import fitted
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.parameters import CHECKS
+from multikernel.estimators.publish.combined import CombinedKernel
+from multikernel.estimators.publish.fitted import FittedModel, check_fitted, publish
+from multikernel.estimators.publish.predict import AdditiveModel
+from multikernel.estimators.publish.summary import (
+    data_frame,
+    facts,
+    fitted_html,
+    summary_columns,
+    view_sums,
+)
+from multikernel.estimators.read.partitions import lazy
+from multikernel.estimators.read.tables import check_predict_data, is_precomputed
+from multikernel.kernels.parameters import with_parameter
+from multikernel.problem import Callback
+
+
+class BaseMKL(BaseEstimator, metaclass=ABCMeta):
+    """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
+
+    A subclass has parameters, and makes a method of them, see `_method`.
+    """
+
+    # Of parameters that are not in `CHECKS`, or mean something else; bases' count too.
+    _checks: ClassVar[Mapping[str, Check]] = {}
+
+    # Parameters that every subclass has.
+    kernels: Any
+    verbose: int
+
+    # What every fit publishes beside its own.
+    kernel_weights_: Array
+    active_kernels_: Indices
+
+    # What a fit leaves: the model, and what its answers depend on.
+    _state: FittedModel
+
+    @abstractmethod
+    def _method(self) -> AnyMethod:
+        """Return what is done with samples, as the parameters say."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        An exception on the way, such as an interrupt from the keyboard, leaves the
+        estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; several columns where the estimator has a ``selection``, of which
+            a classifier takes labels that samples have (1) or have not (0).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        callback : callable, default=None
+            Called with a `Progress` once per outer iteration, its objective in the
+            summed scale of `Problem`; the fit stops where it returns True.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong; the message says which and how.
+        multikernel.exceptions.StackTooLargeError
+            If the Gram matrices would need more than ``max_bytes``.
+        multikernel.exceptions.IndefiniteKernelError
+            If a Gram matrix is not positive semidefinite, see ``check_psd``.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped above the tolerance; the message gives the gap.
+        """
+        self._check_parameters()
+        attributes = fitted(self, self._method(), X, y, sample_weight, callback)
+        publish(self, attributes)
+        return self
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, and of its kernels.
+
+        Parameters
+        ----------
+        **params : dict
+            ``kernels__sigma`` is that of all kernels that have one, and
+            ``kernels__expression__sigma`` that of the kernels of a view; so searches
+            such as `sklearn.model_selection.GridSearchCV` can choose it. The kernels
+            are replaced, and those that were given stay as they are.
+
+        Returns
+        -------
+        self : estimator
+        """
+        own = {k: v for k, v in params.items() if not k.startswith("kernels__")}
+        super().set_params(**own)
+        for name in params.keys() - own.keys():
+            path = name.split("__")[1:]
+            self.kernels = with_parameter(self.kernels, path, params[name])
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise a sentence for the first parameter that is wrong."""
+        checks, owner = self._all_checks(), type(self).__name__
+        for name, value in self.get_params(deep=False).items():
+            if name in checks:
+                check_parameter(owner, name, value, checks[name])
+
+    @classmethod
+    def _all_checks(cls) -> Mapping[str, Check]:
+        """Return the checks of parameters by name."""
+        found = dict(CHECKS)
+        for kind in reversed(cls.__mro__):
+            found |= vars(kind).get("_checks", {})
+        return found
+
+    @property
+    def kernel_names_(self) -> list[str]:
+        """Names of all kernels, in the order of ``kernel_weights_``."""
+        return list(self._fitted().names.everything)
+
+    @property
+    def combined_kernel_(self) -> CombinedKernel:
+        """The weighted sum of the model's kernels, for any kernel method.
+
+        A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
+        `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
+        scikit-learn; samples are those of the data that reach this model. Weights are
+        ``kernel_weights_``, of several outputs their mean. Not for precomputed or
+        centred kernels, nor for graphs of kernels.
+        """
+        model = self._fitted().model
+        grams: Any = getattr(model, "grams", None)
+        if not hasattr(grams, "between"):
+            raise AttributeError(
+                f"The kernels of {type(self).__name__} are no list, so it has no "
+                "combined_kernel_."
+            )
+        weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
+        return CombinedKernel(grams, weights[self.active_kernels_])
+
+    @property
+    def kernel_views_(self) -> list[str]:
+        """The view of every kernel, where ``kernels`` was a mapping of views."""
+        return list(self._views())
+
+    @property
+    def view_weights_(self) -> dict[str, Any]:
+        """Sums of the kernel weights of every view, per output if several."""
+        return view_sums(self._views(), self.kernel_weights_)
+
+    @property
+    def view_shares_(self) -> dict[str, Any]:
+        """Sums of the shares of the variance of every view, per output if several."""
+        return view_sums(self._views(), self.variance_shares_)
+
+    def _views(self) -> tuple[str, ...]:
+        """Return the view of every kernel, or say that there are none."""
+        views = self._fitted().names.views
+        if views is None:
+            raise AttributeError(
+                f"This {type(self).__name__} was fitted without views: give kernels as "
+                "a mapping from names to columns."
+            )
+        return views
+
+    def summary(self, by: str = "kernel") -> Any:
+        """Return what the model says, as a data frame.
+
+        Parameters
+        ----------
+        by : {"kernel", "view"}, default="kernel"
+            What a row is about: a kernel in use, or a view (where ``kernels`` was a
+            mapping of views), whose weights and shares are summed up.
+
+        Returns
+        -------
+        table : pandas DataFrame
+            ``kernel`` its name, ``view`` where there are views, ``output`` the class or
+            the name of the output where there are several, ``weight`` that of
+            ``kernel_weights_``, ``block_norm`` the norm of the kernel's function, and
+            ``variance_share`` its share in the variance of the decision values on the
+            training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
+            sum to one for every output; a negative one belongs to a term that works
+            against the others. Weights mean something else in every method, shares
+            the same in all. ``table.attrs`` has the strength, the gap and the score.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If `by` is something else, or the model has no views.
+        """
+        table = data_frame(summary_columns(self, by))
+        table.attrs |= facts(self)
+        return table
+
+    @property
+    def _repr_html_(self) -> Any:
+        """Return what shows the model in a notebook, once it is fitted its summary."""
+        diagram = super()._repr_html_
+        return lambda: diagram() + fitted_html(self)
+
+    def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
+        """Return what shows the model in a notebook."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
+
+    @property
+    def output_names_(self) -> list[str]:
+        """Names of the outputs: of targets, labels, or more than two classes.
+
+        Those of a data frame of targets are its columns, others ``y0``, ``y1`` and so
+        on; two classes are one output, which is positive for the second.
+        """
+        return list(self._fitted().outputs)
+
+    @lazy
+    def contributions(self, X: Any) -> Array:
+        """Return the additive terms of the model, one per active kernel.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_outputs, n_active)
+            f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
+            ``intercept_`` is the decision value or prediction. Outputs are targets,
+            labels, or more than two classes; the axis of a single one is left out,
+            (n_samples, n_active).
+        """
+        model, checked = self._model_and_data(X)
+        terms = model.contributions(checked)
+        return terms[:, 0] if terms.shape[1] == 1 else terms
+
+    def _decision_values(self, X: Any) -> Array:
+        """Return the decision values, shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        known = self._state.known
+        if known is not None and known[0] is X:
+            return known[1]
+        model, checked = self._model_and_data(X)
+        return model.decision_values(checked)
+
+    def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
+        """Return the fitted model, and new data as it takes them."""
+        state = self._fitted()
+        assert state.model is not None
+        return state.model, check_predict_data(self, X, state.precomputed)
+
+    def _check_fitted(self) -> None:
+        """Raise unless what a file says of a fit has the shapes of one."""
+        check_fitted(self)
+
+    def _fitted(self) -> FittedModel:
+        """Return what a fit left, or say that there is no model."""
+        check_is_fitted(self)
+        if self._state.model is None:
+            raise NotFittedError(
+                f"{type(self).__name__} was fitted with refit=False: it chose "
+                "parameters and fitted no model on all samples."
+            )
+        return self._state
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that precomputed kernels are sliced on two axes."""
+        tags = super().__sklearn_tags__()
+        precomputed = is_precomputed(self.kernels)
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.three_d_array = precomputed
+        tags.input_tags.two_d_array = not precomputed
+        return tags

@@ -1,1 +1,0 @@
-"""What users hand over, read and checked, and the Gram matrices built of it."""

@@ -1,0 +1,160 @@
+"""The fit of every estimator, in order: read, prepare, state the problem, solve."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import NoneType
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from multikernel._typing import Array
+from multikernel._validation import InstanceOf, check_parameter
+from multikernel.estimators.grams.useless import warn_empty
+from multikernel.estimators.losses import (
+    find_link,
+    is_likelihood,
+    shares_selection,
+)
+from multikernel.estimators.method import D, Data, Method, P, S, Source
+from multikernel.estimators.progress import Watch, report, tell_building
+from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.partitions import check_partitions
+from multikernel.estimators.read.samples import Samples, read_samples
+from multikernel.estimators.read.tables import check_fit_data
+from multikernel.gram.blocked.workers import is_dask
+from multikernel.problem import Callback
+
+# mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
+CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
+
+
+def fitted(
+    estimator: Any,
+    method: Method[D, P, S],
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    callback: Callback | None,
+    groups: Any = None,
+) -> dict[str, Any]:
+    """Return the fitted attributes of an estimator, which stays as it is.
+
+    Parameters
+    ----------
+    estimator : BaseMKL
+        Its parameters are checked.
+    method : Method
+        What is done with the samples.
+    X, y, sample_weight, callback
+        As ``fit`` takes them.
+    groups : array-like of shape (n_samples,), optional
+        What the folds of a search keep together.
+
+    Returns
+    -------
+    attributes : dict
+    """
+    owner = method.source.owner
+    check_parameter(owner, "callback", callback, CALLBACK)
+    samples = read(estimator, method.source, X, y, sample_weight, groups)
+    tell = tell_building(owner, callback, estimator.verbose)
+    data = method.source.prepare(samples, tell)
+    with data.naming_errors():
+        problem = method.problem(data)
+        watch = watching(estimator, problem.objective_scale, callback)
+        solution = method.solve(problem, data, watch)
+        attributes = method.publish(problem, data, solution)
+    watch.finish()
+    warn_empty(owner, attributes)
+    return named(estimator, data, attributes)
+
+
+def watching(estimator: Any, scale: float, callback: Callback | None) -> Watch:
+    """Return what is called once per iteration, in the scale of an estimator."""
+    lines = [report(type(estimator).__name__, scale)] if estimator.verbose else []
+    return Watch([*lines, *([] if callback is None else [callback])])
+
+
+def read(
+    estimator: Any,
+    source: Source[Data],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> Samples:
+    """Return the samples of a fit; every refusal of input is made here.
+
+    Parameters
+    ----------
+    estimator : BaseMKL
+        Its tags and parameters say what data must look like.
+    source : Source
+        What its method learns from.
+    X, y, sample_weight, groups
+        As `fitted` takes them.
+
+    Returns
+    -------
+    samples : Samples
+    """
+    parameters = estimator.get_params(deep=False)
+    check = check_fit_data
+    if is_dask(X):
+        check = check_partitions
+        if not source.partitions:
+            raise ValueError(
+                f"{source.owner} takes arrays in memory, and X is a collection of "
+                "Dask: take SpicyMKLClassifier or SpicyMKLRegressor, or X.compute()."
+            )
+    samples = read_samples(
+        source.owner,
+        check(estimator, source.kernels, X, y),
+        sample_weight,
+        classify=is_classifier(estimator),
+        class_weight=parameters.get("class_weight"),
+        shared=shares_selection(parameters),
+    )
+    return source.arranged(replace(samples, groups=groups))
+
+
+def named(
+    estimator: Any,
+    data: Data,
+    attributes: dict[str, Any],
+    known: tuple[Any, Array] | None = None,
+) -> dict[str, Any]:
+    """Return what a method publishes, with what every estimator does.
+
+    Parameters
+    ----------
+    estimator : BaseMKL
+        The estimator.
+    data : Data
+        What its method has learnt from.
+    attributes : dict
+        What the method publishes.
+    known : (array-like, ndarray of shape (n_samples, n_outputs)), optional
+        An X and its decision values, which need not be computed again.
+
+    Returns
+    -------
+    attributes : dict
+        With the classes, the columns, and the `FittedModel` as ``_state``.
+    """
+    samples, loss = data.samples, estimator.get_params(deep=False).get("loss")
+    own = dict(attributes)
+    state = FittedModel(
+        model=own.pop("_model", None),
+        stages=own.pop("_stages", None),
+        names=own.pop("_names", data.names),
+        precomputed=data.precomputed,
+        loss=repr(loss),
+        has_probabilities=is_likelihood(loss),
+        link=find_link(loss, samples),
+        outputs=samples.output_names,
+        known=known,
+    )
+    classes = {} if samples.classes is None else {"classes_": samples.classes}
+    columns = vars(samples.table.columns)
+    return own | classes | dict(data.stored) | columns | {"_state": state}

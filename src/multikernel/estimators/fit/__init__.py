@@ -1,1 +1,0 @@
-"""The fit sequence that every estimator goes through, and prediction after it."""

@@ -1,0 +1,1 @@
+"""Gram matrices: what most methods learn from."""

@@ -1,0 +1,398 @@
+"""The training Gram matrices of a fit, whatever ``kernels`` stands for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators.grams.precomputed import precomputed_stack
+from multikernel.estimators.grams.storage import GramOptions
+from multikernel.estimators.publish.expansion import Expansion
+from multikernel.estimators.publish.predict import (
+    AdditiveModel,
+    CrossGrams,
+    KernelGrams,
+    LandmarkGrams,
+    PrecomputedGrams,
+)
+from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.samples import Samples
+from multikernel.gram import (
+    BuiltStack,
+    GramStack,
+    LowRank,
+    build_part,
+    build_stack,
+    check_definite,
+)
+from multikernel.gram.blocked import SampledRows, build_blocked
+from multikernel.gram.blocked.files import rows_for_files
+from multikernel.gram.growth import on_its_columns
+from multikernel.gram.normalization import CenterStep, check_steps
+from multikernel.kernels import (
+    ColumnKernel,
+    KernelDictionary,
+)
+from multikernel.problem import Solution
+
+
+@dataclass(eq=False)
+class Grams:
+    """Training Gram matrices, and how to evaluate the same kernels elsewhere.
+
+    Matrices may be refined, which replaces `built`: all that is learnt from them
+    afterwards is over the finer ones.
+
+    Parameters
+    ----------
+    built : BuiltStack
+        The normalised stack on the training samples.
+    X : ndarray of shape (n_samples, ...)
+        The training samples.
+    rows : ndarray of shape (n_samples,)
+        Their positions among the columns of precomputed kernels at prediction.
+    dictionary : KernelDictionary or None
+        The kernels, their columns given by indices; None for precomputed ones.
+    options : GramOptions
+        How `built` was built.
+    """
+
+    built: BuiltStack
+    X: Array
+    rows: Indices
+    dictionary: KernelDictionary | None
+    options: GramOptions
+
+    @property
+    def stack(self) -> GramStack:
+        """Return the stack."""
+        return self.built.stack
+
+    @property
+    def names(self) -> KernelNames:
+        """Return the names of all kernels."""
+        return KernelNames(self.dictionary, self.stack.shape[0])
+
+    def anew(self, chosen: Indices, weights: Array | None) -> "Grams":
+        """Return the Gram matrices on some of the samples, computed without the others.
+
+        Their values do not depend on the others to the last digit, as those of
+        `part` may.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (n_chosen,)
+            The samples.
+        weights : ndarray of shape (n_chosen,) or None
+            Weights of the normalisation's statistics.
+
+        Returns
+        -------
+        grams : Grams
+        """
+        # A table in a file stays there where all of it is asked for.
+        every = np.array_equal(chosen, np.arange(self.rows.size))
+        X = self.X if every or self.dictionary is None else self.X[chosen]
+        built = _build(self.dictionary, X, self.options, weights)
+        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
+    def part(
+        self, chosen: Indices, weights: Array | None, n_copies: int = 1
+    ) -> "Grams":
+        """Return the Gram matrices on some of the samples, as if fitted on them alone.
+
+        Matrices in memory, which must not be normalised yet, are looked at without a
+        copy where kernels are at most scaled; lazy ones are computed anew.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (n_chosen,)
+            The samples.
+        weights : ndarray of shape (n_chosen,) or None
+            Weights of the normalisation's statistics.
+        n_copies : int, default=1
+            How many parts are held at a time, where each needs a copy.
+
+        Returns
+        -------
+        grams : Grams
+            Its models take new samples as those of a fit do.
+        """
+        built = build_part(
+            self.stack,
+            chosen,
+            normalize=self.options.normalize,
+            sample_weight=weights,
+            max_bytes=self.options.max_bytes,
+            n_copies=n_copies,
+        )
+        if built is None:
+            return self.anew(chosen, weights)
+        X = self.X if self.dictionary is None else self.X[chosen]
+        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+
+    def refine(self, solutions: Sequence[Solution]) -> bool:
+        """Bring the matrices nearer to their kernels where these keep a gap open.
+
+        Parameters
+        ----------
+        solutions : sequence of Solution
+            On the stack as it is.
+
+        Returns
+        -------
+        refined : bool
+            Whether `stack` is another one now.
+        """
+        open_gaps = [s for s in solutions if s.refinement is not None]
+        if not open_gaps:
+            return False
+        worst = max(open_gaps, key=lambda solution: solution.duality_gap).refinement
+        assert worst is not None
+        finer = self.stack.refine(worst, self.options.max_bytes)
+        if finer is not None:
+            self.built = replace(self.built, stack=finer)
+        return finer is not None
+
+    def check_active(self, active: Indices) -> None:
+        """Raise if a kernel of a model is no kernel, as the options ask for.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels of the model.
+        """
+        how = self.options.check_psd
+        check_definite(self.stack, self.dictionary, active, how)
+
+    def model(self, expansion: Expansion) -> AdditiveModel:
+        """Return a model that predicts, with no more training data than it needs.
+
+        Parameters
+        ----------
+        expansion : Expansion
+            Coefficients over the training samples.
+
+        Returns
+        -------
+        model : AdditiveModel
+        """
+        if self.stack.landmarks is None:
+            return additive_model(self.cross, expansion)
+        places = zip(expansion.active.tolist(), expansion.coefs, strict=True)
+        own = [self.over_landmarks(m, coefs) for m, coefs in places]
+        widest = max((len(coefs) for coefs in own), default=0)
+        coefs = np.zeros((len(own), widest, expansion.intercept.size))
+        for position, values in enumerate(own):
+            coefs[position, : len(values)] = values
+        return AdditiveModel(
+            self.landmark_grams(expansion.active), coefs, expansion.intercept
+        )
+
+    def over_landmarks(self, m: int, coefs: Array) -> Array:
+        """Return the coefficients of a kernel's function for `landmark_grams`.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        coefs : ndarray of shape (n_samples, n_outputs)
+            Its coefficients over the training samples.
+
+        Returns
+        -------
+        values : ndarray of shape (rank[ + 1], n_outputs)
+        """
+        landmarks, stack = self.stack.landmarks, self.stack
+        assert landmarks is not None
+        values, constant = landmarks.coefficients(stack, m, coefs)
+        return np.vstack([values, constant]) if landmarks.centred else values
+
+    def landmark_grams(self, active: Indices) -> LandmarkGrams:
+        """Return kernels between new samples and their landmarks.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels.
+
+        Returns
+        -------
+        grams : LandmarkGrams
+            Without any other training sample.
+        """
+        landmarks = self.stack.landmarks
+        assert landmarks is not None
+        kernels, columns, samples = [], [], []
+        for m in active.tolist():
+            kernel = landmarks.dictionary[m]
+            chosen = landmarks.X[landmarks.chosen[m]]
+            inner, own = on_its_columns(kernel, chosen)
+            kernels.append(inner)
+            columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
+            samples.append(own)
+        return LandmarkGrams(
+            tuple(kernels),
+            tuple(columns),
+            tuple(samples),
+            landmarks.widths(self.stack, active),
+            landmarks.cosine,
+            landmarks.centred,
+            landmarks.scales[active],
+        )
+
+    def images(self, X: Array, m: int, coefs: Array) -> Array:
+        """Return a kernel between new and training samples, times coefficients.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_new, n_features)
+            New samples.
+        m : int
+            The kernel.
+        coefs : ndarray of shape (n_samples, n_outputs)
+            The coefficients.
+
+        Returns
+        -------
+        images : ndarray of shape (n_new, n_outputs)
+        """
+        one = np.array([m])
+        if self.stack.landmarks is not None:
+            grams: CrossGrams = self.landmark_grams(one)
+            coefs = self.over_landmarks(m, coefs)
+        else:
+            grams, kept = self.cross(one, np.arange(self.rows.size))
+            coefs = coefs[kept]
+        return grams(X, 0) @ coefs
+
+    def cross(self, active: Indices, used: Indices) -> tuple[CrossGrams, Indices]:
+        """Return kernels between new samples and those that a model must keep.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels.
+        used : ndarray of shape (n_used,)
+            Training samples that have coefficients.
+
+        Returns
+        -------
+        grams : CrossGrams
+            The kernels, in the order of `active`.
+        kept : ndarray of shape (n_kept,)
+            The training samples that their columns belong to.
+        """
+        kept = used
+        steps = self.built.normalization.steps
+        if any(isinstance(step, CenterStep) for step in steps):
+            # A new sample is centred by its similarity to every training sample.
+            kept = np.arange(self.rows.size)
+        normalization = self.built.normalization.take(active)
+        if self.dictionary is None:
+            return PrecomputedGrams(active, self.rows[kept], normalization), kept
+        kernels = tuple(self.dictionary[int(m)] for m in active)
+        return KernelGrams(kernels, self.X[kept], normalization), kept
+
+
+def additive_model(
+    cross: Callable[[Indices, Indices], tuple[CrossGrams, Indices]],
+    expansion: Expansion,
+) -> AdditiveModel:
+    """Return the model of coefficients over training samples.
+
+    Parameters
+    ----------
+    cross : callable
+        As `Grams.cross`.
+    expansion : Expansion
+        The coefficients.
+
+    Returns
+    -------
+    model : AdditiveModel
+    """
+    used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
+    grams, kept = cross(expansion.active, used)
+    return AdditiveModel(grams, expansion.coefs[:, kept], expansion.intercept)
+
+
+def build_grams(
+    dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
+) -> Grams:
+    """Compute the training Gram matrices of an estimator.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary or None
+        From `choose_dictionary`; None for precomputed kernels.
+    samples : Samples
+        The training samples; their weights are those of the statistics that
+        normalisation learns.
+    options : GramOptions
+        Normalisation, storage and limits.
+
+    Returns
+    -------
+    grams : Grams
+    """
+    built = _build(dictionary, samples.X, options, samples.weights)
+    return Grams(built, samples.X, samples.rows, dictionary, options)
+
+
+def build_raw_grams(
+    dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
+) -> Grams:
+    """Compute the Gram matrices that a search cuts its folds from.
+
+    Parameters
+    ----------
+    dictionary, samples, options
+        As `build_grams` takes them.
+
+    Returns
+    -------
+    grams : Grams
+        Not normalised: `Grams.part` normalises.
+    """
+    thin = isinstance(options.storage, LowRank) or options.storage == "low_rank"
+    # Factors are those of divided kernels, which learn nothing from the samples.
+    early = "cosine" if thin and "cosine" in check_steps(options.normalize) else None
+    plain = replace(options, normalize=early)
+    if isinstance(options.storage, LowRank) and options.storage.folder is not None:
+        # Parts have files of their own, so that nothing has to be held for all.
+        plain = replace(plain, storage="lazy")
+    built = _build(dictionary, samples.X, plain, samples.weights)
+    return Grams(built, samples.X, samples.rows, dictionary, options)
+
+
+def _build(
+    dictionary: KernelDictionary | None,
+    X: Array,
+    options: GramOptions,
+    weights: Array | None,
+) -> BuiltStack:
+    if dictionary is None:
+        return precomputed_stack(X, weights, options)
+    thin = options.storage if isinstance(options.storage, LowRank) else None
+    rows: SampledRows | None = X if isinstance(X, SampledRows) else None
+    if rows is None and thin is not None and thin.folder is not None:
+        rows = rows_for_files(X, thin, options.tell)
+    if rows is not None:
+        return build_blocked(
+            dictionary,
+            rows,
+            normalize=options.normalize,
+            sample_weight=weights,
+            options=thin,
+            max_bytes=options.max_bytes,
+        )
+    return build_stack(
+        dictionary,
+        X,
+        normalize=options.normalize,
+        sample_weight=weights,
+        storage=options.storage,
+        max_bytes=options.max_bytes,
+    )

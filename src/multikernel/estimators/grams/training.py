@@ -1,0 +1,258 @@
+"""What a method on Gram matrices learns from, and what it makes a problem of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.grams.useless import naming_the_kernel, warn_degenerate
+from multikernel.estimators.losses import find_joint_loss
+from multikernel.estimators.method import Fold
+from multikernel.estimators.publish.expansion import (
+    Expansion,
+)
+from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.samples import Samples, made_one
+from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.base import GramStack
+from multikernel.losses import Loss, is_coupled, weighted
+from multikernel.problem import Problem, Solution
+from multikernel.regularizers import BlockRegularizer
+from multikernel.solvers import Solver
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The parts of a method: what `Problem` is made of, and what solves it.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one sample, without sample weights.
+    regularizer : BlockRegularizer
+        The penalty, in the summed scale of `Problem`.
+    solver : Solver
+        The algorithm.
+    objective_scale : float
+        What turns an objective of `Problem` into that of the estimator: one over the
+        total weight for a mean loss, C for a C in front of the sum.
+    dual_scale : float, default=1.0
+        What turns a dual point of `Problem` into the estimator's.
+    """
+
+    loss: Loss
+    regularizer: BlockRegularizer
+    solver: Solver
+    objective_scale: float
+    dual_scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Samples and their Gram matrices: all that a method learns from.
+
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
+    grams : Grams
+        Their normalised Gram matrices.
+    fit_intercept : bool
+        Whether models have an intercept.
+    starts : tuple of Solution, default=()
+        Warm starts over these samples, one per output, for methods that take them.
+    owner : str, default=""
+        What messages call the estimator.
+    merges_copies : bool, default=True
+        Whether copies among the samples of a part become one.
+    stored : mapping, default={}
+        Fitted attributes that say how matrices are held.
+    """
+
+    samples: Samples
+    grams: Grams
+    fit_intercept: bool
+    starts: tuple[Solution, ...] = ()
+    owner: str = ""
+    merges_copies: bool = True
+    stored: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def stack(self) -> GramStack:
+        """Return the Gram matrices."""
+        return self.grams.stack
+
+    @property
+    def names(self) -> KernelNames:
+        """Return the names of all kernels."""
+        return self.grams.names
+
+    @property
+    def precomputed(self) -> bool:
+        """Return whether matrices were given in place of samples."""
+        return self.grams.dictionary is None
+
+    def naming_errors(self) -> AbstractContextManager[None]:
+        """Return what adds a kernel's name to complaints about its matrix."""
+        return naming_the_kernel(self.grams)
+
+    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
+        """Return some of the samples with their normalised Gram matrices.
+
+        Matrices of all must not be normalised yet.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            The samples to take.
+        n_copies : int, default=1
+            How many parts are held at a time, where each needs a copy.
+
+        Returns
+        -------
+        training : Training
+        chosen : ndarray of int
+            Those of the samples that are left.
+        """
+        if self.merges_copies:
+            chosen, samples = made_one(self.samples, chosen)
+        else:
+            samples = self.samples.subset(chosen)
+        grams = self.grams.part(chosen, samples.weights, n_copies)
+        return replace(self, samples=samples, grams=grams), chosen
+
+    def whole(self) -> "Training":
+        """Return all samples with their normalised Gram matrices, as a fit has them.
+
+        Where there are copies, matrices are computed anew, so that weights and copies
+        give the same to the last digit.
+        """
+        everyone = np.arange(self.samples.rows.size)
+        training, chosen = self.part(everyone)
+        if chosen.size < everyone.size:
+            grams = self.grams.anew(chosen, training.samples.weights)
+            training = replace(training, grams=grams)
+        warn_degenerate(self.owner, training.grams, stacklevel=6)
+        return training
+
+    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:
+        """Return a fold, the same as if its training samples were fitted alone.
+
+        Kernels that are held in memory were computed once, for all folds.
+
+        Parameters
+        ----------
+        train, test : ndarray of int
+            The fold's samples.
+        n_copies : int
+            How many folds are held at a time.
+
+        Returns
+        -------
+        fold : Fold
+        """
+        # Where folds need copies, so does the model on all samples, held already.
+        training, train = self.part(train, n_copies + 1)
+        if self.precomputed:
+            # Scorers see matrices that are cut to the fold on both axes.
+            grams = replace(training.grams, rows=np.arange(train.size))
+            training = replace(training, grams=grams)
+        images = _images_outside(self, training, train, test)
+        outside = self.samples.subset(test)
+        return Fold(training, outside, partial(values_of, images, test.size))
+
+    def problems(self, recipe: Recipe) -> list[Problem]:
+        """Return the problems of a fit, all on one stack.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            Loss and penalty.
+
+        Returns
+        -------
+        problems : list of Problem
+            One per output; one for all where they share a selection.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the solver of the recipe cannot treat them.
+        """
+        samples, loss = self.samples, recipe.loss
+        targets = samples.targets
+        if samples.shared and len(targets) > 1:
+            targets = np.ascontiguousarray(targets.T)[None]
+            joint = None if samples.several else find_joint_loss(loss)
+            if joint is not None:
+                loss, targets = joint, (targets > 0.0).astype(np.float64)
+        if is_coupled(loss) and targets.ndim < 3:
+            raise UnsupportedProblemError(
+                f"{loss!r} is a loss of three or more classes at once: it needs them, "
+                "selection='shared', and one column of y."
+            )
+        loss = weighted(loss, samples.weights)
+        problems = [
+            Problem(self.stack, y, loss, recipe.regularizer, self.fit_intercept)
+            for y in targets
+        ]
+        reason = recipe.solver.unsupported(problems[0])
+        if reason is not None:
+            raise UnsupportedProblemError(reason)
+        return problems
+
+
+Images = Callable[[int, Array], Array]
+"""From the number of a kernel, and coefficients over the training samples, to the
+values of its function on validation samples, (n_test, n_outputs)."""
+
+
+def _images_outside(
+    whole: Training, training: Training, train: Indices, test: Indices
+) -> Images:
+    """Return what evaluates kernels of a fold on its validation samples."""
+    normalization = training.grams.built.normalization
+    stack = whole.stack
+    if not stack.in_memory:
+        return partial(training.grams.images, whole.grams.X[test])
+
+    def cut(m: int, coefs: Array) -> Array:
+        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m].copy()
+        normalization.apply(m, K, diagonal[test], diagonal[train])
+        return K @ coefs
+
+    return cut
+
+
+def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array:
+    """Return decision values; every kernel is read once for all models.
+
+    Parameters
+    ----------
+    images : callable
+        What evaluates kernels.
+    n_test : int
+        How many samples there are.
+    models : sequence of Expansion
+        Coefficients over the training samples.
+
+    Returns
+    -------
+    f : ndarray of shape (n_models, n_test, n_outputs)
+    """
+    f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
+    users: dict[int, list[tuple[int, int]]] = {}
+    for model, expansion in enumerate(models):
+        for position, kernel in enumerate(expansion.active.tolist()):
+            users.setdefault(kernel, []).append((model, position))
+    for kernel, places in users.items():
+        coefs = [models[model].coefs[position] for model, position in places]
+        values = images(kernel, np.concatenate(coefs, axis=1))
+        owners = [model for model, _ in places]
+        values = values.reshape(n_test, len(owners), f.shape[2])
+        f[owners] += np.moveaxis(values, 1, 0)
+    return f

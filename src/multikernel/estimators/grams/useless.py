@@ -1,0 +1,290 @@
+"""What a fit says about kernels that are of no use, and about refused ones."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel.certificates import check_combination
+from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.read.mixed import listed
+from multikernel.estimators.read.samples import Samples
+from multikernel.exceptions import (
+    DegenerateKernelWarning,
+    DictionaryWarning,
+    IndefiniteKernelError,
+)
+from multikernel.gram import GramStack
+from multikernel.gram.files import evenly_spaced
+from multikernel.gram.memorising import kernel_shapes
+from multikernel.gram.normalization import check_steps
+from multikernel.gram.tail import TailStep
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    KernelDictionary,
+    LinearKernel,
+    OptionalKernel,
+    ParameterGrid,
+    PolynomialKernel,
+)
+from multikernel.kernels.memorising import MEMORISES
+from multikernel.kernels.radial import RadialDictionary
+
+NEARLY_CONSTANT = 1e-3
+"""A kernel is nearly constant where its entries beside the diagonal differ from those
+on it, and among themselves, by less than this share of the largest entry, as those of a
+Gaussian 22 median distances wide do. By its trace 999 parts of a thousand of it are a
+constant, which the intercept is."""
+
+ROUNDED = 1e-8
+"""This takes the place of `NEARLY_CONSTANT` where a kernel's variance is made one:
+single precision then holds no digit of the rest, and double precision half of them."""
+
+HIDES = 100.0
+"""A column hides others from a kernel on all of them where its deviation is so many
+times their median: each of them makes a ten-thousandth of its squared distances."""
+
+SAMPLED_ROWS = 10_000
+"""Deviations of columns are those of so many rows at most: tables may be in files."""
+
+SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
+"""These are the kernels that the scales of columns matter to."""
+
+
+def warn_degenerate(owner: str, grams: Grams, stacklevel: int = 5) -> None:
+    """Name the kernels that cannot enter the model.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+    stacklevel : int, default=5
+        How many calls below that of the user this is.
+
+    Warns
+    -----
+    DegenerateKernelWarning
+        If kernels are zero (or constant, where that counts) on these samples.
+    """
+    degenerate = grams.built.degenerate
+    if degenerate.size:
+        names = grams.names(degenerate[:5].tolist())
+        warnings.warn(
+            f"{owner} leaves out {degenerate.size} of {grams.stack.shape[0]} kernels, "
+            "which are zero or constant on the training data: "
+            f"{listed(names, degenerate.size)}.",
+            DegenerateKernelWarning,
+            stacklevel=stacklevel,
+        )
+    for step in grams.built.normalization.steps:
+        if isinstance(step, TailStep):
+            warn_short(owner, grams, step.short, step.theta)
+
+
+def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -> None:
+    """Name the kernels whose spectrum ends before the tail that is to bound them.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+    short : ndarray of bool of shape (n_kernels,)
+        Which kernels have no tail.
+    theta : int
+        How many leading eigenvalues are free.
+
+    Warns
+    -----
+    DegenerateKernelWarning
+        If there is such a kernel.
+    """
+    found = np.flatnonzero(short)
+    if found.size:
+        names = grams.names(found[:5].tolist())
+        warnings.warn(
+            f"{owner}: {found.size} of {short.size} kernels have rank {theta} or less "
+            "and no tail beyond it, so that 1e-6 of their trace stands for one and "
+            f"they are nearly free: {listed(names, found.size)}. Lower theta, or leave "
+            "them out.",
+            DegenerateKernelWarning,
+            stacklevel=5,
+        )
+
+
+def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -> None:
+    """Name the kernels that are of little use, and why, in one warning.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    grams : Grams
+        Its training matrices.
+    samples : Samples
+        The training samples.
+    default : bool
+        Whether the kernels are the default ones, which are known to be neither close
+        to the identity nor to a constant.
+
+    Warns
+    -----
+    DictionaryWarning
+        If kernels can only memorise (see `kernel_shapes`), if they are nearly
+        constant, or if they stand on columns of which one hides the others.
+    """
+    said = [] if default else _useless(grams)
+    hidden = _hidden_columns(grams.dictionary, samples)
+    if hidden:
+        said.append(
+            f"kernels on several columns together see little but {hidden}, whose "
+            f"deviation is over {HIDES:g} times that of the other columns: standardise "
+            "them, for example with StandardScaler"
+        )
+    if said:
+        warnings.warn(f"{owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=5)
+
+
+def _useless(grams: Grams) -> list[str]:
+    """Return what is to be said of kernels near the identity, and near a constant."""
+    spans, ratios = kernel_shapes(grams.stack)
+    steps = check_steps(grams.options.normalize)
+    scaled = any(step in steps for step in ("variance", "center"))
+    limit = ROUNDED if scaled else NEARLY_CONSTANT
+    constant = spans < limit
+    # Named already.
+    constant[grams.built.degenerate] = False
+    of = f"of {spans.size} kernels"
+    said = []
+    for found, sentence in (
+        (
+            np.flatnonzero(ratios < MEMORISES),
+            "can only memorise, as no training sample is close to another for them: "
+            "{}; leave them out, or make them wider",
+        ),
+        (
+            np.flatnonzero(constant),
+            "are nearly constant on the training data: {}; make them narrower, or use "
+            "normalize='variance'",
+        ),
+    ):
+        if found.size:
+            names = listed(grams.names(found[:5].tolist()), found.size)
+            said.append(f"{found.size} {of} {sentence.format(names)}")
+    return said
+
+
+def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> str:
+    """Return the columns that hide others from kernels on both, or nothing."""
+    if dictionary is None or isinstance(dictionary, RadialDictionary):
+        return ""
+    layout, X = samples.table.layout, samples.seen
+    n_columns = X.shape[1] if layout is None else len(layout.numeric)
+    sets = _column_sets(dictionary, X.shape[1])
+    deviations = np.zeros(n_columns)
+    used = sorted({column for columns in sets for column in columns})
+    if used:
+        rows = evenly_spaced(X.shape[0], SAMPLED_ROWS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations[used] = np.nanstd(X[rows[:, None], used], axis=0)
+    hiding = set()
+    for columns in sets:
+        own = deviations[list(columns)]
+        varied = np.flatnonzero(own > 0.0)
+        if varied.size > 1:
+            largest = varied[np.argmax(own[varied])]
+            others = own[varied[varied != largest]]
+            if own[largest] > HIDES * np.median(others):
+                hiding.add(columns[int(largest)])
+    return listed([_column_name(samples, column) for column in sorted(hiding)])
+
+
+def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
+    """Return the columns, of n, of the kernels that their scales matter to."""
+    if type(dictionary) is ParameterGrid:
+        # Without building its kernels, which may be very many.
+        chosen = [c for c in dictionary.column_sets if not isinstance(c, slice)]
+        scaled = any(isinstance(kernel, SCALED) for kernel in dictionary.kernels)
+        whole = {tuple(range(n))} if len(chosen) < len(dictionary.column_sets) else ()
+        return {*map(_as_tuple, chosen), *whole} if scaled else set()
+    sets: set[tuple[int, ...]] = set()
+    for m in range(len(dictionary)):
+        kernel = dictionary[m]
+        columns: Any = range(n)
+        if isinstance(kernel, ColumnKernel):
+            columns, kernel = kernel.columns, kernel.kernel
+        if isinstance(kernel, OptionalKernel):
+            kernel = kernel.kernel
+        if isinstance(kernel, SCALED) and not isinstance(columns, slice):
+            sets.add(tuple(columns))
+    return sets
+
+
+def _as_tuple(columns: Any) -> tuple[int, ...]:
+    """Return columns by position, or one of them, as a tuple."""
+    return (int(columns),) if np.ndim(columns) == 0 else tuple(columns)
+
+
+def _column_name(samples: Samples, column: int) -> str:
+    """Return what a column of the table is called."""
+    layout, names = samples.table.layout, samples.table.feature_names
+    if layout is not None:
+        return layout.name(layout.numeric[column])
+    return f"x{column}" if names is None else str(names[column])
+
+
+def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
+    """Say so where a model has no kernel; a search has a warning of its own.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    attributes : mapping
+        What a fit publishes.
+
+    Warns
+    -----
+    DictionaryWarning
+        If it has a model without kernels.
+    """
+    active = attributes.get("active_kernels_")
+    if active is None or active.size or "best_index_" in attributes:
+        return
+    warnings.warn(
+        f"{owner} has no kernel in its model, which is a constant: regularise less, or "
+        "choose the strength by cross-validation.",
+        DictionaryWarning,
+        stacklevel=4,
+    )
+
+
+@contextmanager
+def naming_the_kernel(grams: Grams) -> Iterator[None]:
+    """Add a kernel's readable name to the complaint about its matrix."""
+    try:
+        with _finding_the_kernel(grams.stack):
+            yield
+    except IndefiniteKernelError as error:
+        if error.kernel is None or grams.dictionary is None:
+            raise
+        name = grams.names([error.kernel])[0]
+        raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
+
+
+@contextmanager
+def _finding_the_kernel(stack: GramStack) -> Iterator[None]:
+    """Search for the kernel where a complaint names none and matrices are held."""
+    try:
+        yield
+    except IndefiniteKernelError as error:
+        if error.kernel is None and stack.in_memory:
+            check_combination(stack, np.ones(stack.shape[0]))
+        raise

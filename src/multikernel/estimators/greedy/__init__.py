@@ -1,1 +1,0 @@
-"""Group-OMP over kernels (Sindhwani and Lozano 2011)."""

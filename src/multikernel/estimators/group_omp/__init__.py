@@ -1,0 +1,1 @@
+"""MKL-GOMP: kernels selected one after the other."""

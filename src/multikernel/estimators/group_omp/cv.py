@@ -1,0 +1,358 @@
+"""Greedy selection of kernels by MKL-GOMP, sparsity and alpha chosen on folds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.group_omp.method import (
+    GREEDY_CHECKS,
+    greedy_method,
+    prefix_search,
+)
+from multikernel.estimators.group_omp.prefixes import (
+    prefix,
+    staged_classes,
+    staged_decision_function,
+    staged_predict_proba,
+    staged_targets,
+    tags_of_several,
+)
+from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.search.search import SearchCV
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import Loss
+
+
+@documented
+class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
+    """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
+
+    On every fold the kernels are selected for all strengths side by side, and every
+    prefix of every selection is a candidate: one path per fold and strength scores
+    all numbers of kernels. Kernels are computed once and cut for the folds, each of
+    which normalises them by its own training samples: a fold's models are those of a
+    `GroupOMPClassifier` fitted on it.
+
+    Parameters
+    ----------
+    kernels
+    alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+        Strengths of the ridge penalty on the mean loss to try, positive.
+    max_kernels : int or None, default=50
+        The largest number of kernels to try, the smallest is none; all of the
+        dictionary when None.
+    cv
+    scoring
+    n_jobs
+    refit : bool, default=True
+        Whether to select on all samples, and to be the model with ``max_kernels_``
+        kernels at ``alpha_``.
+    tol : float, default=1e-3
+        The precision: stop when no kernel improves the fit by more than this share of
+        the largest improvement that a kernel could offer to the constant model, half
+        the mean square of the centred target for the squared loss.
+    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    subsample
+    normalize
+    fit_intercept
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength that was chosen.
+    max_kernels_ : int
+        The number of kernels that was chosen: the fewest with the best mean score,
+        then the largest alpha.
+    alphas_
+    best_params_
+    best_index_
+    best_score_
+    cv_results_
+    n_splits_
+    selection_order_
+    improvements_
+    kernel_weights_
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_ : ndarray of shape (n_selected,)
+        The selected kernels, ascending.
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The dual variable of the last refit, minus the gradient of the losses in the
+        decision values; every selected f_m is K_m times it, over alpha times the sum
+        of the sample weights.
+    intercept_
+    support_
+    objective_ : float
+        Mean loss, summed over the classes, plus the penalty.
+    duality_gap_ : float
+        Always nan: a greedy selection has no certificate.
+    n_iter_ : int
+        Number of selected kernels.
+    history_ : structured ndarray of shape (n_selected + 1,)
+        One line per model, from the one without kernels on: output (always 0),
+        iteration, seconds, objective, duality_gap (nan), n_active, passes,
+        inner_steps.
+    status_ : str
+        Why the selection stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    GroupOMPClassifier : The model for one alpha and number of kernels.
+    multikernel.display.SparsityPathDisplay : Draws the scores.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import GroupOMPClassifierCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((90, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = GroupOMPClassifierCV(kernels, cv=3).fit(X, y)
+    >>> model.max_kernels_, model.selection_order_
+    (1, array([2]))
+    """
+
+    _checks = GREEDY_CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        max_kernels: int | None = 50,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        tol: float = 1e-3,
+        loss: str | Loss = "squared_error",
+        subsample: float | int = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.max_kernels = max_kernels
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.tol = tol
+        self.loss = loss
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return prefix_search(self, greedy_method(self))
+
+    prefix = prefix
+    staged_decision_function = staged_decision_function
+    staged_predict = staged_classes
+    staged_predict_proba = staged_predict_proba
+
+
+@documented
+class GroupOMPRegressorCV(SearchCV, RegressorMKL):
+    """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
+
+    On every fold the kernels are selected for all strengths side by side, and every
+    prefix of every selection is a candidate: one path per fold and strength scores
+    all numbers of kernels. Kernels are computed once and cut for the folds, each of
+    which normalises them by its own training samples: a fold's models are those of a
+    `GroupOMPRegressor` fitted on it.
+
+    Parameters
+    ----------
+    kernels
+    alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+        Strengths of the ridge penalty on the mean loss to try, positive.
+    max_kernels : int or None, default=50
+        The largest number of kernels to try, the smallest is none; all of the
+        dictionary when None.
+    cv
+    scoring
+    n_jobs
+    refit : bool, default=True
+        Whether to select on all samples, and to be the model with ``max_kernels_``
+        kernels at ``alpha_``.
+    tol : float, default=1e-3
+        The precision: stop when no kernel improves the fit by more than this share of
+        the largest improvement that a kernel could offer to the constant model, half
+        the variance of the target for the squared loss.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
+    epsilon
+    subsample
+    normalize
+    fit_intercept
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength that was chosen.
+    max_kernels_ : int
+        The number of kernels that was chosen: the fewest with the best mean score,
+        then the largest alpha.
+    alphas_
+    best_params_
+    best_index_
+    best_score_
+    cv_results_
+    n_splits_
+    selection_order_
+    improvements_
+    kernel_weights_
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_ : ndarray of shape (n_selected,)
+        The selected kernels, ascending.
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
+        The dual variable of the last refit, minus the gradient of the losses in the
+        predictions; every selected f_m is K_m times it, over alpha times the sum of
+        the sample weights.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercept.
+    support_
+    objective_ : float
+        Mean loss, summed over the targets, plus the penalty.
+    duality_gap_ : float
+        Always nan: a greedy selection has no certificate.
+    n_iter_ : int
+        Number of selected kernels.
+    history_ : structured ndarray of shape (n_selected + 1,)
+        One line per model, from the one without kernels on: output (always 0),
+        iteration, seconds, objective, duality_gap (nan), n_active, passes,
+        inner_steps.
+    status_ : str
+        Why the selection stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    GroupOMPRegressor : The model for one alpha and number of kernels.
+    multikernel.display.SparsityPathDisplay : Draws the scores.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import GroupOMPRegressorCV
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 1]) + X[:, 3] + 0.3 * rng.standard_normal(60)
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = GroupOMPRegressorCV(kernels, cv=3).fit(X, y)
+    >>> model.max_kernels_, model.selection_order_
+    (2, array([3, 1]))
+    """
+
+    _checks = GREEDY_CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        max_kernels: int | None = 50,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool = True,
+        tol: float = 1e-3,
+        loss: str | Loss = "squared_error",
+        epsilon: float = 0.1,
+        subsample: float | int = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.max_kernels = max_kernels
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.refit = refit
+        self.tol = tol
+        self.loss = loss
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> AnyMethod:
+        return prefix_search(self, greedy_method(self))
+
+    prefix = prefix
+    staged_predict = staged_targets
+    __sklearn_tags__ = tags_of_several

@@ -1,0 +1,329 @@
+"""Greedy selection of kernels by MKL-GOMP."""
+
+from typing import Any
+
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.group_omp.method import (
+    GREEDY_CHECKS,
+    GreedyMethod,
+    greedy_method,
+)
+from multikernel.estimators.group_omp.prefixes import (
+    prefix,
+    staged_classes,
+    staged_decision_function,
+    staged_predict_proba,
+    staged_targets,
+    tags_of_several,
+)
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import Loss
+
+
+@documented
+class GroupOMPClassifier(ClassifierMKL):
+    r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
+
+    One kernel after the other is added to the model, the one that fits best what the
+    model does not yet explain; after each the model is fitted again on the sum of the
+    selected kernels G,
+
+    .. math::
+        \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
+        \sum_{m \in G} f_m(x_i) + b\Bigr)
+        + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
+
+    with sample weights s. Targets are -1 and 1; with more than two classes there is
+    one column of them per class, and one selection for all: a kernel's improvement is
+    summed over the classes.
+
+    The number of kernels is exactly what is asked for, and every prefix of the
+    selection is a model: `prefix` returns it, `staged_predict` predicts with all.
+
+    Parameters
+    ----------
+    kernels
+    alpha : float, default=0.01
+        Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
+    max_kernels : int or None, default=None
+        Kernels to select at most; only `tol` stops the selection when None.
+    tol : float, default=1e-3
+        The precision: stop when no kernel improves the fit by more than this share of
+        the largest improvement that a kernel could offer to the constant model, half
+        the mean square of the centred target for the squared loss.
+    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    subsample
+    normalize
+    fit_intercept
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    selection_order_
+    improvements_
+    kernel_weights_
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_ : ndarray of shape (n_selected,)
+        Indices of the selected kernels, ascending.
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The dual variable of the last refit, minus the gradient of the losses in the
+        decision values; every selected f_m is K_m times it, over alpha times the sum
+        of the sample weights.
+    intercept_
+    support_
+    objective_ : float
+        Mean loss, summed over the classes, plus the penalty.
+    duality_gap_ : float
+        Always nan: refits are exact, but the selection is greedy and has no
+        certificate; see `multikernel.diagnostics.recovery_coefficient`.
+    n_iter_ : int
+        Number of selected kernels.
+    history_ : structured ndarray of shape (n_selected + 1,)
+        One line per model, from the one without kernels on: output (always 0),
+        iteration, seconds, objective, duality_gap (nan), n_active, passes,
+        inner_steps.
+    status_ : str
+        Why the selection stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    GroupOMPClassifierCV : Chooses the number of kernels and alpha.
+    multikernel.solvers.GroupOMP : The algorithm.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import GroupOMPClassifier
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((90, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = GroupOMPClassifier(kernels, max_kernels=2).fit(X, y)
+    >>> model.kernel_names_[model.selection_order_[0]]
+    'gaussian(sigma=1)[x2]'
+    >>> [round(float(np.mean(labels == y)), 2) for labels in model.staged_predict(X)]
+    [0.52, 0.99, 1.0]
+    >>> model.prefix(1).active_kernels_
+    array([2])
+    """
+
+    _checks = GREEDY_CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        alpha: float = 0.01,
+        *,
+        max_kernels: int | None = None,
+        tol: float = 1e-3,
+        loss: str | Loss = "squared_error",
+        subsample: float | int = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alpha = alpha
+        self.max_kernels = max_kernels
+        self.tol = tol
+        self.loss = loss
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> GreedyMethod:
+        return greedy_method(self, self.alpha)
+
+    prefix = prefix
+    staged_decision_function = staged_decision_function
+    staged_predict = staged_classes
+    staged_predict_proba = staged_predict_proba
+
+
+@documented
+class GroupOMPRegressor(RegressorMKL):
+    r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
+
+    One kernel after the other is added to the model, the one that fits best what the
+    model does not yet explain; after each the model is fitted again on the sum of the
+    selected kernels G,
+
+    .. math::
+        \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
+        \sum_{m \in G} f_m(x_i) + b\Bigr)
+        + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
+
+    with sample weights s. Several targets share one selection: losses, penalties and
+    improvements are summed over them, so bring them to comparable scales.
+
+    The number of kernels is exactly what is asked for, and every prefix of the
+    selection is a model: `prefix` returns it, `staged_predict` predicts with all.
+
+    Parameters
+    ----------
+    kernels
+    alpha : float, default=0.01
+        Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
+    max_kernels : int or None, default=None
+        Kernels to select at most; only `tol` stops the selection when None.
+    tol : float, default=1e-3
+        The precision: stop when no kernel improves the fit by more than this share of
+        the largest improvement that a kernel could offer to the constant model, half
+        the variance of the target for the squared loss.
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
+    epsilon
+    subsample
+    normalize
+    fit_intercept
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    selection_order_
+    improvements_
+    kernel_weights_
+    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Norms of the functions f_m in the spaces of their normalised kernels.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+        Shares of the terms in the variance of the decision values on the training
+        samples, see `variance_shares`: they sum to one, and one that works against
+        the others is negative.
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_ : ndarray of shape (n_selected,)
+        Indices of the selected kernels, ascending.
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
+        The dual variable of the last refit, minus the gradient of the losses in the
+        predictions; every selected f_m is K_m times it, over alpha times the sum of
+        the sample weights.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercept.
+    support_
+    objective_ : float
+        Mean loss, summed over the targets, plus the penalty.
+    duality_gap_ : float
+        Always nan: refits are exact, but the selection is greedy and has no
+        certificate; see `multikernel.diagnostics.recovery_coefficient`.
+    n_iter_ : int
+        Number of selected kernels.
+    history_ : structured ndarray of shape (n_selected + 1,)
+        One line per model, from the one without kernels on: output (always 0),
+        iteration, seconds, objective, duality_gap (nan), n_active, passes,
+        inner_steps.
+    status_ : str
+        Why the selection stopped, a sentence: the value of a `Status`.
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    GroupOMPRegressorCV : Chooses the number of kernels and alpha.
+    multikernel.solvers.GroupOMP : The algorithm.
+
+    References
+    ----------
+    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
+       for sparse learning with multiple kernels. NIPS 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import GroupOMPRegressor
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.column_stack([np.sin(2.0 * X[:, 1]), X[:, 1] + 0.5 * X[:, 3]])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> model = GroupOMPRegressor(kernels, max_kernels=2).fit(X, y)
+    >>> model.selection_order_
+    array([1, 3])
+    >>> model.predict(X).shape, model.prefix(1).active_kernels_
+    ((60, 2), array([1]))
+    """
+
+    _checks = GREEDY_CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        alpha: float = 0.01,
+        *,
+        max_kernels: int | None = None,
+        tol: float = 1e-3,
+        loss: str | Loss = "squared_error",
+        epsilon: float = 0.1,
+        subsample: float | int = 1.0,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alpha = alpha
+        self.max_kernels = max_kernels
+        self.tol = tol
+        self.loss = loss
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> GreedyMethod:
+        return greedy_method(self, self.alpha)
+
+    prefix = prefix
+    staged_predict = staged_targets
+    __sklearn_tags__ = tags_of_several

@@ -1,0 +1,266 @@
+"""Selection of kernels one after the other; every prefix of it is a model."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from multikernel._typing import Array
+from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
+from multikernel.estimators.grams.method import GramSource, gram_source, loss_of
+from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.group_omp.stages import make_stages
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.parameters import POSITIVE_SEQUENCE
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.expansion import FINISHED, Expansion
+from multikernel.estimators.search.search import Search
+from multikernel.exceptions import ConvergenceWarning
+from multikernel.losses import Loss, weighted
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import BlockElasticNet
+from multikernel.solvers import GreedyPath, GroupOMP
+
+LARGEST_SEED = 2**31 - 1
+
+GREEDY_CHECKS: Mapping[str, Check] = {
+    "alphas": POSITIVE_SEQUENCE,
+    "tol": NON_NEGATIVE,
+    "subsample": AnyOf((Number(0.0, 1.0, above=True), COUNT)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyMethod:
+    """A mean loss and a ridge over kernels that join one at a time.
+
+    Parameters
+    ----------
+    source : GramSource
+        What it learns from.
+    loss : Loss
+        The loss of one sample.
+    alpha : float
+        Strength of the ridge.
+    solver : GroupOMP
+        The algorithm.
+    """
+
+    source: GramSource
+    loss: Loss
+    alpha: float
+    solver: GroupOMP
+
+    why_no_path: ClassVar[str] = (
+        "has a path over numbers of kernels, not over strengths: one fit holds it, see "
+        "selection_order_ and prefix."
+    )
+
+    def problem(self, data: Training) -> Recipe:
+        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
+        total = data.samples.total_weight
+        ridge = BlockElasticNet(self.alpha * total, l1_ratio=0.0)
+        return Recipe(self.loss, ridge, self.solver, 1.0 / total)
+
+    def solve(self, problem: Recipe, data: Training, watch: Watch) -> GreedyPath:
+        """Select kernels, and return the models with none, one, two, ..."""
+        path = self.solver.path(joint_problem(problem, data), watch)
+        warn_interrupted(self.source.owner, path)
+        return path
+
+    def publish(
+        self, problem: Recipe, data: Training, solution: GreedyPath
+    ) -> dict[str, Any]:
+        """Return the fitted attributes, with the models of all prefixes."""
+        return make_stages(solution, data, problem.objective_scale).attributes()
+
+
+def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
+    """Return the method of an estimator, at a strength of one for a search.
+
+    Copies do not change a selection: there is no machine with corners to settle. Nor is
+    there a certificate that could ask for finer factors.
+    """
+    whole = isinstance(model.subsample, Integral)
+    drawn = whole or model.subsample < 1.0
+    random = check_random_state(model.random_state) if drawn else None
+    solver = GroupOMP(
+        max_kernels=model.max_kernels,
+        tol=float(model.tol),
+        subsample=int(model.subsample) if whole else float(model.subsample),
+        random_state=0 if random is None else random.randint(LARGEST_SEED),
+    )
+    source = gram_source(model, merges_copies=False, refines=False)
+    return GreedyMethod(source, loss_of(model), float(alpha), solver)
+
+
+def joint_problem(recipe: Recipe, training: Training) -> Problem:
+    """Return one problem with all outputs, so that they share a selection.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Loss and penalty.
+    training : Training
+        The data.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    samples = training.samples
+    targets = samples.targets
+    y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
+    loss = weighted(recipe.loss, samples.weights)
+    return Problem(training.stack, y, loss, recipe.regularizer, training.fit_intercept)
+
+
+def warn_interrupted(owner: str, path: GreedyPath) -> None:
+    """Say so where a selection ended before its time.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    path : GreedyPath
+        Its path.
+
+    Warns
+    -----
+    ConvergenceWarning
+        With the number of kernels and the reason.
+    """
+    if path.status not in FINISHED:
+        warnings.warn(
+            f"{owner} stopped with {len(path)} kernels. {path.status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixCandidates:
+    """All pairs of a number of kernels and a strength, the simplest first.
+
+    Fewer kernels come before more, and stronger penalties before weaker ones.
+
+    Parameters
+    ----------
+    method : GreedyMethod
+        The method for alpha one.
+    alphas : ndarray of shape (n_alphas,)
+        Strengths, descending.
+    most : int
+        The largest number of kernels; the smallest is zero.
+    open_end : bool
+        Whether there are more kernels than that.
+    """
+
+    method: GreedyMethod
+    alphas: Array
+    most: int
+    open_end: bool
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return the number of kernels and the strength of every pair."""
+        counts = np.arange((self.most if most is None else most) + 1)
+        return {
+            "max_kernels": np.repeat(counts, self.alphas.size),
+            "alpha": np.tile(self.alphas, counts.size),
+        }
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Return the strengths, and the numbers of kernels where there are more."""
+        edges: dict[str, Array] = {"alpha": self.alphas}
+        if self.open_end and chosen["max_kernels"] > 0:
+            edges["max_kernels"] = np.arange(self.most + 1.0)
+        return edges
+
+    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+        """Yield the models of all prefixes; a path's last stands for larger ones."""
+        recipe = self.method.problem(training)
+        for a, path in enumerate(self._paths(recipe, training, self.alphas, watch)):
+            if path.status is Status.STOPPED:
+                continue
+            for k in range(len(path) + 1):
+                last = self.most if k == len(path) else k
+                places = range(
+                    k * self.alphas.size + a,
+                    (last + 1) * self.alphas.size,
+                    self.alphas.size,
+                )
+                attributes = partial(_attributes, path, k, recipe, training)
+                # All kernels of a model share one expansion, which takes no memory.
+                yield Solved(places, _expansion(path, k), k, 0, np.empty(0), attributes)
+
+    def refit(self, training: Training, watch: Watch) -> Refit:
+        """Solve nothing yet: everything depends on the choice."""
+        return partial(self._chosen, training, watch)
+
+    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the attributes for one pair."""
+        recipe = self.method.problem(training)
+        chosen, a = divmod(best, self.alphas.size)
+        # The solver selects at least one kernel, and a choice may be none.
+        solver = replace(self.method.solver, max_kernels=max(chosen, 1))
+        alone = replace(self, method=replace(self.method, solver=solver))
+        (path,) = alone._paths(recipe, training, self.alphas[[a]], watch)
+        warn_interrupted(self.method.source.owner, path)
+        attributes = _attributes(path, min(chosen, len(path)), recipe, training)
+        return attributes | {"alphas_": self.alphas}
+
+    def _paths(
+        self, recipe: Recipe, training: Training, alphas: Array, watch: Watch
+    ) -> list[GreedyPath]:
+        """Return the paths of some strengths, grown side by side."""
+        strengths = alphas * training.samples.total_weight
+        problem = joint_problem(recipe, training)
+        return self.method.solver.paths(problem, strengths, watch)
+
+
+def _attributes(
+    path: GreedyPath, k: int, recipe: Recipe, training: Training
+) -> dict[str, Any]:
+    """Return the fitted attributes of the model with k kernels."""
+    stages = make_stages(path.prefix(k), training, recipe.objective_scale)
+    return stages.attributes()
+
+
+def _expansion(path: GreedyPath, k: int) -> Expansion:
+    """Return the model with k kernels, which share its coefficients."""
+    coefs = path.coefs[k].reshape(path.coefs.shape[1], -1)
+    shared = np.broadcast_to(coefs, (k, *coefs.shape))
+    return Expansion(np.sort(path.order[:k]), shared, path.intercepts[k])
+
+
+def prefix_search(
+    model: Any, method: GreedyMethod
+) -> Search[Training, Recipe, GreedyPath]:
+    """Return the search of an estimator among sparsities and strengths.
+
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``alphas`` and ``max_kernels``.
+    method : GreedyMethod
+        Its method, with an alpha of one.
+
+    Returns
+    -------
+    search : Search
+    """
+
+    def candidates(whole: Training) -> PrefixCandidates:
+        alphas = np.unique(np.asarray(model.alphas, dtype=np.float64))[::-1]
+        n_kernels = whole.stack.shape[0]
+        most = n_kernels if model.max_kernels is None else model.max_kernels
+        return PrefixCandidates(
+            method, alphas, most=min(most, n_kernels), open_end=most < n_kernels
+        )
+
+    return Search(model, method, candidates)

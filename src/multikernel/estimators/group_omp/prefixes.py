@@ -1,0 +1,159 @@
+"""Predictions of every prefix of a selection, as methods of its estimators."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+
+from multikernel._typing import Array
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.group_omp.stages import Stages
+from multikernel.estimators.read.tables import check_predict_data
+from multikernel.estimators.tasks import (
+    RegressorMKL,
+    class_codes,
+    has_probabilities,
+    log_probabilities,
+    one_column,
+)
+
+Model = TypeVar("Model", bound=BaseMKL)
+
+
+def _stages_of(model: BaseMKL) -> Stages:
+    """Return the models of all prefixes, or say that there are none."""
+    stages: Stages | None = model._fitted().stages
+    assert stages is not None
+    return stages
+
+
+def _staged_values(model: BaseMKL, X: Any) -> Array:
+    """Return decision values, shape (n_selected + 1, n_samples, n_outputs)."""
+    staged = _stages_of(model).model
+    return staged.decision_values(
+        check_predict_data(model, X, model._state.precomputed)
+    )
+
+
+# What follows are methods of the classes that select kernels, with a search and
+# without one: functions, so that these have no further base in common.
+
+
+def prefix(self: Model, n_kernels: int) -> Model:
+    """Return the fitted model with the first selected kernels only.
+
+    It predicts, and has the fitted attributes, as if it had been fitted with so
+    many kernels; its parameters are those of this estimator.
+
+    Parameters
+    ----------
+    n_kernels : int
+        How many, from none to all of ``selection_order_``.
+
+    Returns
+    -------
+    model : estimator
+        Shares its arrays with this estimator.
+
+    Raises
+    ------
+    ValueError
+        If fewer kernels were selected.
+    """
+    stages = _stages_of(self)
+    if not 0 <= n_kernels <= len(stages):
+        raise ValueError(
+            f"{type(self).__name__} has models with 0 to {len(stages)} kernels, "
+            f"got n_kernels={n_kernels}."
+        )
+    attributes = stages.prefix(n_kernels).attributes()
+    state = replace(
+        self._state,
+        model=attributes.pop("_model"),
+        stages=attributes.pop("_stages"),
+    )
+    view = copy.copy(self)
+    for name, value in (attributes | {"_state": state}).items():
+        setattr(view, name, value)
+    return view
+
+
+def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
+    """Return the decision values of the models with no kernel, one kernel, ...
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+        n_kernels).
+
+    Returns
+    -------
+    values : iterator of ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Item k is the `decision_function` of ``prefix(k)``. Every kernel is
+        evaluated once for all.
+    """
+    return (one_column(f) for f in _staged_values(self, X))
+
+
+def staged_classes(self: Any, X: Any) -> Iterator[Array]:
+    """Return the predictions of the models with no kernel, one kernel, ...
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data, as in `staged_decision_function`.
+
+    Returns
+    -------
+    labels : iterator of ndarray of shape (n_samples,)
+        Item k holds the predictions of ``prefix(k)``.
+    """
+    values = _staged_values(self, X)
+    return (self.classes_[class_codes(f)] for f in values)
+
+
+@available_if(has_probabilities)
+def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
+    """Return the probabilities of all prefixes; log loss only.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data, as in `staged_decision_function`.
+
+    Returns
+    -------
+    probabilities : iterator of ndarray of shape (n_samples, n_classes)
+        Item k holds the probabilities of ``prefix(k)``.
+    """
+    return (np.exp(log_probabilities(f)) for f in _staged_values(self, X))
+
+
+def staged_targets(self: Any, X: Any) -> Iterator[Array]:
+    """Return the predictions of the models with no kernel, one kernel, ...
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+        n_kernels).
+
+    Returns
+    -------
+    y : iterator of ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Item k holds the predictions of ``prefix(k)``. Every kernel is evaluated
+        once for all.
+    """
+    return (one_column(f) for f in _staged_values(self, X))
+
+
+def tags_of_several(self: RegressorMKL) -> Tags:
+    """Say that several targets are welcome."""
+    tags = RegressorMKL.__sklearn_tags__(self)
+    tags.target_tags.multi_output = True
+    return tags

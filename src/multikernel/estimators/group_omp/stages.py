@@ -1,0 +1,381 @@
+"""A fitted greedy path: the model after every selection, and how each predicts."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_places, check_shapes
+from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.grams.solve import single
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.progress import HISTORY_DTYPE, history_array
+from multikernel.estimators.publish.predict import (
+    AdditiveModel,
+    CrossGrams,
+    Rows,
+    row_chunks,
+)
+from multikernel.estimators.publish.shares import shares_of, spread_terms
+from multikernel.kernels.columns import Columns
+from multikernel.problem import Status
+from multikernel.solvers import GreedyPath
+
+
+@dataclass(frozen=True, eq=False)
+class ReorderedGrams:
+    """Some of the kernels of a model, in another order.
+
+    Parameters
+    ----------
+    grams : CrossGrams
+        The kernels.
+    positions : ndarray of shape (n_active,)
+        Their positions in `grams`.
+    """
+
+    grams: CrossGrams
+    positions: Indices
+
+    def __post_init__(self) -> None:
+        n_kernels = len(self.grams.widths)
+        check_places("ReorderedGrams", "positions", self.positions, n_kernels)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return how many columns the matrix of each kernel has."""
+        widths = self.grams.widths
+        return tuple(widths[position] for position in self.positions)
+
+    def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
+        """Raise unless the kernels take such data; see `CrossGrams`."""
+        self.grams.check_columns(n_kernels, n_features, packed)
+
+    def columns_of(self, position: int) -> Columns | None:
+        """Return the columns that one active kernel reads, None for all."""
+        return self.grams.columns_of(int(self.positions[position]))
+
+    def between(self, X: Array, Y: Array, position: int) -> Array:
+        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        return self.grams.between(X, Y, int(self.positions[position]))
+
+    def __call__(self, X: Rows, position: int) -> Array:
+        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
+        return self.grams(X, int(self.positions[position]))
+
+
+@dataclass(frozen=True, eq=False)
+class StagedModel:
+    """The models of a greedy path; in each of them all kernels share one expansion.
+
+    Parameters
+    ----------
+    grams : CrossGrams
+        The kernels in the order of selection.
+    coefs : ndarray of shape (n_selected + 1, n_kept, n_outputs)
+        The expansion of the model with no kernel, one kernel, ... over samples.
+    intercepts : ndarray of shape (n_selected + 1, n_outputs)
+        Its intercepts.
+    own : tuple of ndarray of shape (n_selected + 1, n_columns, n_outputs), optional
+        The coefficients of every kernel, where these are not over samples.
+    """
+
+    grams: CrossGrams
+    coefs: Array
+    intercepts: Array
+    own: tuple[Array, ...] | None = None
+
+    def __post_init__(self) -> None:
+        widths = self.grams.widths
+        check_shapes(
+            "StagedModel",
+            intercepts=(self.intercepts, ("n_models", "n_outputs")),
+            coefs=(self.coefs, ("n_models", "n_kept", "n_outputs")),
+        )
+        n_models, n_kept, n_outputs = self.coefs.shape
+        if not n_models - 1 <= len(widths):
+            raise ValueError(
+                f"StagedModel: {n_models} models need {n_models - 1} kernels, got "
+                f"{len(widths)}."
+            )
+        if self.own is None:
+            if any(width != n_kept for width in widths):
+                raise ValueError(
+                    f"StagedModel: coefs are of {n_kept} samples, and the kernels "
+                    f"have {widths} columns."
+                )
+            return
+        for width, values in zip(widths, self.own, strict=True):
+            given = {"own coefficients": (values, ("n_all", width, n_outputs))}
+            check_shapes("StagedModel", **given)
+            if len(values) < n_models:
+                raise ValueError(
+                    f"StagedModel: {len(values)} own coefficients of a kernel for "
+                    f"{n_models} models."
+                )
+
+    def of_kernel(self, position: int) -> Array:
+        """Return the coefficients of one kernel in every model."""
+        return self.coefs if self.own is None else self.own[position]
+
+    def last(self) -> Array:
+        """Return the coefficients of all kernels in the last model, side by side."""
+        n_selected = len(self.coefs) - 1
+        if self.own is None or not n_selected:
+            return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
+        chosen = self.own[:n_selected]
+        widest = max(values.shape[1] for values in chosen)
+        coefs = np.zeros((n_selected, widest, self.coefs.shape[2]))
+        for position, values in enumerate(chosen):
+            coefs[position, : values.shape[1]] = values[n_selected]
+        return coefs
+
+    def decision_values(self, X: Rows) -> Array:
+        """Return the decision values of every model, each kernel evaluated once.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ...)
+            New samples.
+
+        Returns
+        -------
+        f : ndarray of shape (n_selected + 1, n_samples, n_outputs)
+        """
+        n_models, width, n_outputs = self.coefs.shape
+        if self.own is not None:
+            width = max((values.shape[1] for values in self.own), default=1)
+        f = np.repeat(self.intercepts[:, None, :], X.shape[0], axis=1)
+        for rows in row_chunks(X.shape[0], width):
+            for position in range(n_models - 1):
+                later = self.of_kernel(position)[position + 1 : n_models]
+                columns = np.moveaxis(later, 1, 0).reshape(later.shape[1], -1)
+                images = self.grams(X[rows], position) @ columns
+                images = images.reshape(-1, len(later), n_outputs)
+                f[position + 1 :, rows] += np.moveaxis(images, 0, 1)
+        return f
+
+
+def staged_model(path: GreedyPath, grams: Grams) -> tuple[StagedModel, Indices]:
+    """Return the models of a path, with no more training data than they need.
+
+    Parameters
+    ----------
+    path : GreedyPath
+        Kernels and coefficients.
+    grams : Grams
+        What it was grown on.
+
+    Returns
+    -------
+    model : StagedModel
+    kept : ndarray of shape (n_kept,)
+        The training samples that the coefficients belong to.
+    """
+    coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
+    used = np.flatnonzero(coefs.any(axis=(0, 2)))
+    if grams.stack.landmarks is None:
+        kernels, kept = grams.cross(path.order, used)
+        return StagedModel(kernels, coefs[:, kept], path.intercepts), kept
+    n_models, n_samples, n_outputs = coefs.shape
+    side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
+    own = [grams.over_landmarks(m, side_by_side) for m in path.order.tolist()]
+    shape = -1, n_models, n_outputs
+    staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in own)
+    kernels = grams.landmark_grams(path.order)
+    return StagedModel(kernels, coefs[:, used], path.intercepts, staged), used
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """What a greedy fit leaves: models, and what the estimator says of each.
+
+    Parameters
+    ----------
+    model : StagedModel
+        Predicts.
+    order : ndarray of shape (n_selected,)
+        Kernels in the order of selection.
+    improvements : ndarray of shape (n_selected,)
+        Improvements, in the scale of the estimator.
+    history : structured ndarray of shape (n_selected + 1,)
+        One line per model, see `history_array`.
+    rows : ndarray of shape (n_kept,)
+        Positions in the input of the training samples that `model` keeps.
+    shape : tuple of int
+        (n_kernels, n_rows): kernels in the dictionary, samples in the input.
+    strength : float
+        The ridge in the summed scale: the dual variable over the expansion.
+    status : str
+        Why the selection stopped: the value of a `Status`, as model files hold no
+        enumerations.
+    norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
+        Block norms and shares of the variance, see `staged_terms`.
+    """
+
+    model: StagedModel
+    order: Indices
+    improvements: Array
+    history: NDArray[np.void]
+    rows: Indices
+    shape: tuple[int, int]
+    strength: float
+    status: str
+    norms: Array
+    shares: Array
+
+    def __post_init__(self) -> None:
+        n_models, n_kept, n_outputs = self.model.coefs.shape
+        n_selected = n_models - 1
+        check_shapes(
+            "Stages",
+            order=(self.order, (n_selected,)),
+            improvements=(self.improvements, (n_selected,)),
+            rows=(self.rows, (n_kept,)),
+            norms=(self.norms, (n_models, n_outputs, n_selected)),
+            shares=(self.shares, (n_models, n_outputs, n_selected)),
+        )
+        n_kernels, n_rows = self.shape
+        check_places("Stages", "order", self.order, n_kernels)
+        check_places("Stages", "rows", self.rows, n_rows)
+        if self.history.shape != (n_models,) or self.history.dtype != HISTORY_DTYPE:
+            raise ValueError(
+                f"Stages: history must have {n_models} lines of progress, got an array "
+                f"of shape {self.history.shape} and type {self.history.dtype}."
+            )
+
+    def __len__(self) -> int:
+        """Return the number of selected kernels."""
+        return self.order.size
+
+    def prefix(self, k: int) -> "Stages":
+        """Return the stages up to the model with k kernels.
+
+        Parameters
+        ----------
+        k : int
+            From zero to the number of selected kernels.
+
+        Returns
+        -------
+        stages : Stages
+        """
+        model = replace(
+            self.model,
+            coefs=self.model.coefs[: k + 1],
+            intercepts=self.model.intercepts[: k + 1],
+        )
+        return replace(
+            self,
+            model=model,
+            order=self.order[:k],
+            improvements=self.improvements[:k],
+            history=self.history[: k + 1],
+            norms=self.norms[: k + 1, :, :k],
+            shares=self.shares[: k + 1, :, :k],
+            status=self.status if k == len(self) else Status.SELECTED.value,
+        )
+
+    def last_model(self) -> AdditiveModel:
+        """Return the model with all kernels, these in ascending order."""
+        ascending = np.argsort(self.order)
+        grams = ReorderedGrams(self.model.grams, ascending)
+        coefs = self.model.last()
+        if self.model.own is not None:
+            coefs = coefs[ascending]
+        return AdditiveModel(grams, coefs, self.model.intercepts[-1])
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes of the model with all kernels."""
+        n_kernels, n_rows = self.shape
+        coefs = self.model.coefs[-1]
+        dual = np.zeros((coefs.shape[1], n_rows))
+        dual[:, self.rows] = self.strength * coefs.T
+        weights = np.zeros(n_kernels)
+        weights[self.order] = 1.0
+        norms, shares = self.norms[-1], self.shares[-1]
+        return spread_terms(norms, shares, self.order, n_kernels) | {
+            "kernel_weights_": weights,
+            "active_kernels_": np.sort(self.order),
+            "selection_order_": self.order,
+            "improvements_": self.improvements,
+            "dual_coef_": single(dual),
+            "intercept_": self.model.intercepts[-1],
+            "support_": self.rows[coefs.any(axis=1)],
+            "objective_": float(self.history["objective"][-1]),
+            "duality_gap_": np.nan,
+            "n_iter_": len(self),
+            "history_": self.history,
+            "status_": self.status,
+            "_model": self.last_model(),
+            "_stages": self,
+        }
+
+
+def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
+    """Return what a fit keeps of a path.
+
+    Parameters
+    ----------
+    path : GreedyPath
+        The path.
+    training : Training
+        What it was grown on.
+    scale : float
+        What turns an objective of `Problem` into that of the estimator.
+
+    Returns
+    -------
+    stages : Stages
+    """
+    samples = training.samples
+    training.grams.check_active(path.order)
+    model, kept = staged_model(path, training.grams)
+    norms, shares = staged_terms(path, samples.sample_weight)
+    return Stages(
+        model=model,
+        order=path.order,
+        improvements=scale * path.improvements,
+        history=history_array([path.solution()], scale),
+        rows=samples.rows[kept],
+        shape=(path.problem.gram.shape[0], samples.y.shape[0]),
+        strength=path.problem.regularizer.alpha,
+        status=path.status.value,
+        norms=norms,
+        shares=shares,
+    )
+
+
+def staged_terms(path: GreedyPath, sample_weight: Array | None) -> tuple[Array, Array]:
+    """Return norms and shares of the terms of every model of a greedy path.
+
+    Parameters
+    ----------
+    path : GreedyPath
+        Kernels and coefficients.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the samples.
+
+    Returns
+    -------
+    norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
+        Kernels in the order of selection.
+    """
+    gram, n_models = path.problem.gram, len(path) + 1
+    coefs = path.coefs.reshape(n_models, gram.shape[1], -1)
+    f = path.decision_values(gram).reshape(coefs.shape)
+    weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
+    centred = f - np.average(f, axis=1, weights=weights)[:, None]
+    centred *= weights[:, None]
+    squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
+    for position, kernel in enumerate(path.order):
+        later = np.moveaxis(coefs[position + 1 :], 0, 1)
+        columns = later.reshape(later.shape[0], -1)
+        images = gram.take(np.array([kernel])).matvec(columns)[0]
+        images = np.moveaxis(images.reshape(later.shape), 1, 0)
+        part = slice(position + 1, None)
+        squares[part, :, position] = np.einsum("pik,pik->pk", coefs[part], images)
+        products[part, :, position] = np.einsum("pik,pik->pk", centred[part], images)
+    return np.sqrt(np.maximum(squares, 0.0)), shares_of(products)

@@ -1,0 +1,220 @@
+"""Choosing the alpha of HKL along warm-started paths, by the one search."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import check_shapes
+from multikernel.estimators.grams.solve import single
+from multikernel.estimators.hkl.data import HullData, hull_model
+from multikernel.estimators.hkl.method import (
+    HullMethod,
+    HullTask,
+    hull_attributes,
+    warn_unproven,
+)
+from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.search.search import Search
+from multikernel.solvers.hkl import HullSolution, HullStatus
+
+FIRST_ALPHA = 100.0
+"""Where default paths start: that of the author's published code. The penalty is
+squared, so no alpha is so large that the model is constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class HullPath:
+    """Solutions of HKL for a sequence of strengths on all training samples.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Strengths, descending.
+    names : tuple of str
+        Names of the nodes that enter anywhere on the path.
+    degrees : ndarray of shape (n_entered,)
+        The sums of their levels.
+    norms : ndarray of shape (n_outputs, n_alphas, n_entered)
+        Norms of their functions.
+    objectives : ndarray of shape (n_outputs, n_alphas)
+        Objectives.
+    duality_gaps, reduced_gaps : ndarray of shape (n_outputs, n_alphas)
+        Relative duality gaps, over all nodes and over those looked at.
+    """
+
+    alphas: Array
+    names: tuple[str, ...]
+    degrees: Array
+    norms: Array
+    objectives: Array
+    duality_gaps: Array
+    reduced_gaps: Array
+
+    def __post_init__(self) -> None:
+        each = ("n_outputs", "n_alphas", len(self.names))
+        check_shapes(
+            "HullPath",
+            alphas=(self.alphas, each[1:2]),
+            degrees=(self.degrees, each[2:]),
+            norms=(self.norms, each),
+            objectives=(self.objectives, each[:2]),
+            duality_gaps=(self.duality_gaps, each[:2]),
+            reduced_gaps=(self.reduced_gaps, each[:2]),
+        )
+
+
+def hull_path(
+    alphas: Array, paths: Sequence[Sequence[HullSolution]], data: HullData
+) -> HullPath:
+    """Return the paths of all outputs as arrays.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Strengths.
+    paths : sequence of sequence of HullSolution
+        One path per output, with one solution per strength.
+    data : HullData
+        What they were solved on.
+
+    Returns
+    -------
+    path : HullPath
+    """
+    graph = data.graph.graph
+    entered = {node: None for path in paths for s in path for node in s.nodes}
+    place = {node: k for k, node in enumerate(entered)}
+    norms = np.zeros((len(paths), len(alphas), len(place)))
+    for output, path in enumerate(paths):
+        for row, solution in enumerate(path):
+            for node, coef in zip(solution.nodes, solution.coefs, strict=True):
+                norms[output, row, place[node]] = np.linalg.norm(coef)
+    return HullPath(
+        alphas,
+        tuple(graph.name(node, data.columns) for node in place),
+        np.array([sum(graph.degrees(node)) for node in place], dtype=np.float64),
+        norms,
+        np.array([[s.objective for s in path] for path in paths]),
+        np.array([[s.duality_gap for s in path] for path in paths]),
+        np.array([[s.reduced_gap for s in path] for path in paths]),
+    )
+
+
+def hull_search(
+    model: Any, method: HullMethod
+) -> Search[HullData, HullTask, Sequence[HullSolution]]:
+    """Return the search of an estimator among strengths.
+
+    Parameters
+    ----------
+    model : SearchCV
+        Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
+    method : HullMethod
+        Its method, with an alpha of one.
+
+    Returns
+    -------
+    search : Search
+    """
+
+    def candidates(whole: HullData) -> HullCandidates:
+        if model.alphas is None:
+            ratios = np.geomspace(1.0, model.alpha_min_ratio, model.n_alphas)
+            given = FIRST_ALPHA * ratios
+        else:
+            given = np.asarray(model.alphas, dtype=np.float64)
+        return HullCandidates(method, np.unique(given)[::-1])
+
+    return Search(model, method, candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class HullCandidates:
+    """Strengths, the largest first: there models are simplest.
+
+    Parameters
+    ----------
+    method : HullMethod
+        The method; its strength is not used.
+    alphas : ndarray of shape (n_alphas,)
+        Strengths, descending.
+    """
+
+    method: HullMethod
+    alphas: Array
+
+    def columns(self, most: int | None = None) -> dict[str, Array]:
+        """Return the strengths."""
+        return {"alpha": self.alphas}
+
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+        """Return the grid."""
+        return {"alpha": self.alphas}
+
+    def solve(self, data: HullData, watch: Watch) -> Iterator[Solved]:
+        """Yield the models along the path; it ends where a callback stops it."""
+        task = self.method.problem(data)
+        for place, found in enumerate(self._steps(task, self.alphas, watch)):
+            if any(s.status is HullStatus.STOPPED for s in found):
+                return
+            yield self._solved(place, task, data, found)
+
+    def _solved(
+        self, place: int, task: HullTask, data: HullData, found: Sequence[HullSolution]
+    ) -> Solved:
+        """Return the model of one strength."""
+        model = hull_model(data, found)
+        # Those of the nodes looked at say whether the solves ended; without certify
+        # nobody expects the total ones to be small.
+        certify = self.method.solver.certify
+        gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
+        attributes = partial(hull_attributes, task.objective_scale, data, found)
+        return Solved([place], model, model.active.size, 0, np.array(gaps), attributes)
+
+    def _steps(
+        self, task: HullTask, alphas: Array, watch: Watch
+    ) -> Iterator[tuple[HullSolution, ...]]:
+        """Yield the solutions of all outputs, strength by strength."""
+        search = self.method.solver
+        paths = [search.path(each, alphas.tolist(), watch) for each in task.problems]
+        for found in zip_longest(*paths):
+            if any(solution is None for solution in found):
+                return
+            yield found
+
+    def refit(self, data: HullData, watch: Watch) -> Refit:
+        """Solve for all strengths: the path is published whichever is chosen."""
+        task = self.method.problem(data)
+        found: list[tuple[HullSolution, ...]] = []
+        if not watch.stopped:
+            found = list(self._steps(task, self.alphas, watch))
+        return partial(self._chosen, task, data, watch, found)
+
+    def _chosen(
+        self,
+        task: HullTask,
+        data: HullData,
+        watch: Watch,
+        found: list[tuple[HullSolution, ...]],
+        best: int,
+    ) -> dict[str, Any]:
+        """Return the attributes at one strength, and the path that leads there."""
+        alphas = self.alphas
+        if len(found) <= best:
+            # Stopped before the choice: one round is made there.
+            alphas = self.alphas[[best]]
+            found = list(self._steps(task, alphas, watch))
+        chosen = found[0 if alphas.size == 1 else best]
+        paths = list(zip(*found, strict=True))
+        attributes = self.method.publish(task, data, chosen)
+        warn_unproven(self.method.source.owner, self.method.solver, chosen)
+        attributes["n_iter_"] = single([sum(s.n_iter for s in path) for path in paths])
+        attributes["alphas_"] = self.alphas
+        attributes["hull_path_"] = hull_path(alphas[: len(found)], paths, data)
+        return attributes

@@ -1,0 +1,318 @@
+"""HKL: a structured norm over a graph of kernels, and a search from its roots."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import FLAG, Check
+from multikernel.estimators.grams.solve import single
+from multikernel.estimators.hkl.data import (
+    HullData,
+    HullModel,
+    HullNames,
+    HullSource,
+    hull_model,
+)
+from multikernel.estimators.losses import find_loss
+from multikernel.estimators.progress import Watch, history_array
+from multikernel.estimators.publish.shares import spread_terms, variance_shares
+from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
+from multikernel.kernels.graph import KernelGraph, PolynomialGrid
+from multikernel.losses import Loss, weighted
+from multikernel.solvers.hkl import (
+    HullProblem,
+    HullSearch,
+    HullSolution,
+    HullStatus,
+)
+
+
+def graph_choice(value: Any) -> str | None:
+    """Check a ``kernels`` parameter: None, or a graph of kernels."""
+    if value is None:
+        return None
+    if isinstance(value, KernelGraph) and not isinstance(value, type):
+        return None
+    return "None or a KernelGraph, for example PolynomialGrid(4)"
+
+
+HULL_CHECKS: Mapping[str, Check] = {
+    "kernels": graph_choice,
+    "standardize": FLAG,
+    "certify": FLAG,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HullTask:
+    """The problems of HKL on samples, one per output.
+
+    Parameters
+    ----------
+    problems : list of HullProblem
+        The problems.
+    objective_scale : float
+        What turns the objective of a `Progress` into that of the estimator.
+    """
+
+    problems: list[HullProblem]
+    objective_scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class HullMethod:
+    """A squared structured norm over a graph of kernels, searched from its roots.
+
+    Parameters
+    ----------
+    source : HullSource
+        What it learns from.
+    loss : Loss
+        The loss of one sample, without sample weights.
+    alpha : float
+        Strength on the mean loss.
+    fit_intercept : bool
+        Whether models have an intercept.
+    solver : HullSearch
+        The search.
+    """
+
+    source: HullSource
+    loss: Loss
+    alpha: float
+    fit_intercept: bool
+    solver: HullSearch
+
+    why_no_path: ClassVar[str] = (
+        "has no strength at which no kernel enters, to start a path from: "
+        "HKLClassifierCV and HKLRegressorCV solve for a grid of alpha, and their "
+        "hull_path_ holds it."
+    )
+
+    def problem(self, data: HullData) -> HullTask:
+        """Return one problem per output.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the search cannot treat the loss.
+        """
+        samples = data.samples
+        loss = weighted(self.loss, samples.weights)
+        problems = [
+            HullProblem(
+                data.graph,
+                target,
+                loss,
+                self.alpha,
+                samples.total_weight,
+                samples.weights,
+                self.fit_intercept,
+            )
+            for target in samples.targets
+        ]
+        reason = self.solver.unsupported(problems[0])
+        if reason is not None:
+            raise UnsupportedProblemError(reason)
+        return HullTask(problems, 1.0 / samples.total_weight)
+
+    def solve(
+        self, problem: HullTask, data: HullData, watch: Watch
+    ) -> Sequence[HullSolution]:
+        """Return the solutions of all outputs."""
+        solutions = [self.solver.solve(each, watch) for each in problem.problems]
+        warn_unproven(self.source.owner, self.solver, solutions)
+        return solutions
+
+    def publish(
+        self, problem: HullTask, data: HullData, solution: Sequence[HullSolution]
+    ) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        return hull_attributes(problem.objective_scale, data, solution)
+
+
+def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
+    """Return the method of an estimator, at a strength of one for a search."""
+    graph = PolynomialGrid(4) if model.kernels is None else model.kernels
+    search = HullSearch(
+        tol=model.tol,
+        max_kernels=model.max_kernels,
+        certify=bool(model.certify),
+        max_iter=model.max_iter,
+    )
+    return HullMethod(
+        HullSource(type(model).__name__, graph, model.standardize),
+        find_loss(model.loss, getattr(model, "epsilon", 0.1)),
+        float(alpha),
+        model.fit_intercept,
+        search,
+    )
+
+
+def hull_attributes(
+    scale: float, data: HullData, solutions: Sequence[HullSolution]
+) -> dict[str, Any]:
+    """Return what a fit publishes; attributes of one output lose their first axis.
+
+    Parameters
+    ----------
+    scale : float
+        What turns objectives of the history into those of the estimator.
+    data : HullData
+        What the solutions were fitted on.
+    solutions : sequence of HullSolution
+        One per output.
+
+    Returns
+    -------
+    attributes : dict
+        With the model that predicts as ``_model``.
+    """
+    samples, model = data.samples, hull_model(data, solutions)
+    graph = model.graph
+    names = tuple(graph.name(node, data.columns) for node in model.nodes)
+    norms = node_norms(model)
+    dual = np.array([solution.dual for solution in solutions])
+    strongest = np.argsort(-norms, kind="stable")
+    shares = variance_shares(model.contributions(data.X), samples.sample_weight)
+    own = np.array([np.linalg.norm(model.coefs[k], axis=0) for k in model.active])
+    own = own.reshape(model.active.size, model.intercept.size).T
+    return spread_terms(own, shares, model.active, len(names)) | {
+        "hull_": list(model.nodes),
+        "node_norms_": norms,
+        "node_degrees_": [graph.degrees(node) for node in model.nodes],
+        "selected_nodes_": {
+            names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
+        },
+        "kernel_weights_": single(kernel_weights(model)),
+        "active_kernels_": model.active,
+        "dual_coef_": single(samples.scatter(dual)),
+        "intercept_": model.intercept,
+        "objective_": single([s.objective for s in solutions]),
+        "duality_gap_": single([s.duality_gap for s in solutions]),
+        "reduced_gap_": single([s.reduced_gap for s in solutions]),
+        "n_searched_": single([s.n_searched for s in solutions]),
+        "n_iter_": single([s.n_iter for s in solutions]),
+        "history_": history_array(solutions, scale),
+        "status_": worst(solutions).value,
+        "_model": model,
+        "_names": HullNames(None, len(names), names),
+    }
+
+
+def node_norms(model: HullModel) -> Array:
+    """Return the norms of the functions of all nodes of a model.
+
+    Parameters
+    ----------
+    model : HullModel
+        The model.
+
+    Returns
+    -------
+    norms : ndarray of shape (n_hull,)
+        Over several outputs, the root of their sum of squares.
+    """
+    return np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
+
+
+def kernel_weights(model: HullModel) -> Array:
+    r"""Return the weights of the kernels at the optimal combination.
+
+    With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are
+    :math:`\zeta_w = 1 / \sum_{v \in A(w)} \eta_v^{-1}`.
+
+    Parameters
+    ----------
+    model : HullModel
+        The model.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_outputs, n_hull)
+    """
+    graph, place = model.graph, {node: k for k, node in enumerate(model.nodes)}
+    size, n_outputs = len(model.nodes), model.intercept.size
+    above = np.eye(size, dtype=bool)
+    # A hull does not always list parents first: those of several outputs are joined.
+    order = sorted(place, key=lambda node: sum(graph.degrees(node)))
+    for node in order:
+        for parent in graph.parents(node):
+            above[place[node]] |= above[place[parent]]
+    own = np.array([np.sum(coef**2, axis=0) for coef in model.coefs])
+    own = own.reshape(size, n_outputs)
+    weights = np.zeros((n_outputs, size))
+    d = np.array([graph.weight(node) for node in model.nodes])
+    for k in range(n_outputs):
+        norms = np.sqrt(above.T.astype(np.float64) @ own[:, k])
+        omega = float(d @ norms)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inverse = d * omega / norms
+        reached = norms > 0.0
+        sums = above[:, reached].astype(np.float64) @ inverse[reached]
+        blocked = above[:, ~reached].any(axis=1)
+        weights[k] = np.where(
+            blocked | (sums <= 0.0), 0.0, 1.0 / np.maximum(sums, 1e-300)
+        )
+    return weights
+
+
+SEVERITY = (
+    HullStatus.CERTIFIED,
+    HullStatus.NOISE_LIMITED,
+    HullStatus.STOPPED,
+    HullStatus.MAX_KERNELS,
+    HullStatus.MAX_ITER,
+    HullStatus.STALLED,
+)
+"""From best to worst."""
+
+
+def worst(solutions: Sequence[HullSolution]) -> HullStatus:
+    """Return the status of the solution that went worst."""
+    return max((solution.status for solution in solutions), key=SEVERITY.index)
+
+
+def warn_unproven(
+    owner: str, search: HullSearch, solutions: Sequence[HullSolution]
+) -> None:
+    """Say so where a search ended before what was asked of it.
+
+    Without `certify` a search that is limited by noise did what was asked; its gap
+    and its status tell that nothing is proven.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    search : HullSearch
+        What was asked for.
+    solutions : sequence of HullSolution
+        One per output.
+
+    Warns
+    -----
+    ConvergenceWarning
+        With the gap and the reason.
+    """
+    status = worst(solutions)
+    asked = (HullStatus.CERTIFIED,) if search.certify else SEVERITY[:2]
+    if status in asked:
+        return
+    gap = max(solution.duality_gap for solution in solutions)
+    reduced = max(solution.reduced_gap for solution in solutions)
+    larger = (
+        " A larger weight_base of the graph makes a proof easier."
+        if search.certify
+        else ""
+    )
+    warnings.warn(
+        f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
+        f"on the nodes it looked at. {status.value}{larger}",
+        ConvergenceWarning,
+        stacklevel=5,
+    )

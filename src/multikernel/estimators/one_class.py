@@ -1,0 +1,288 @@
+"""One-class learning: what most samples have in common, with many kernels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import _num_samples
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import Check, Number
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.fit import fitted
+from multikernel.estimators.grams.method import GramSource, gram_source
+from multikernel.estimators.grams.solve import fitted_attributes, warn_unfinished
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.lp.solvers import exponent
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.fitted import publish
+from multikernel.estimators.read.batches import is_stream, spool
+from multikernel.estimators.read.mixed import refuse_frames
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.problem import Callback, Solution
+from multikernel.solvers.one_class import OneClass
+
+
+@dataclass(frozen=True, eq=False)
+class OneClassMethod:
+    """What most samples have in common: no losses of targets, one problem.
+
+    Parameters
+    ----------
+    source : GramSource
+        What it learns from.
+    solver : OneClass
+        The problem and its solver.
+    """
+
+    source: GramSource
+    solver: OneClass
+
+    why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
+
+    def problem(self, data: Training) -> OneClass:
+        """Return the solver, which says what objectives are as recipes do."""
+        return self.solver
+
+    def solve(self, problem: OneClass, data: Training, watch: Watch) -> list[Solution]:
+        """Return the solution."""
+        weights = data.samples.weights
+        weights = np.ones(data.stack.shape[1]) if weights is None else weights
+        solution = problem.solve(data.stack, weights / weights.sum(), watch)
+        warn_unfinished(self.source.owner, data, [solution])
+        return [solution]
+
+    def publish(
+        self, problem: OneClass, data: Training, solution: list[Solution]
+    ) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        attributes = fitted_attributes(problem, data, solution)
+        return attributes | {"offset_": -float(solution[0].intercept[0])}
+
+
+@documented
+class OneClassMKL(OutlierMixin, BaseMKL):
+    r"""Novelty and outlier detection with lp-norm weights of the kernels.
+
+    Minimises, over weights of p-norm at most one, functions of the kernels' spaces and
+    an offset [1]_,
+
+    .. math::
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b + \frac{1}{\nu \sum_i s_i}
+        \sum_i s_i \max\Bigl(0, b - \sum_m f_m(x_i)\Bigr)
+
+    with sample weights s: the one-class machine of `sklearn.svm.OneClassSVM` on a
+    combination of kernels that is learnt with it. Every fit ends with a duality gap, a
+    bound on the distance of ``objective_`` to the optimum. The combination is held in
+    memory.
+
+    Parameters
+    ----------
+    kernels
+    nu : float, default=0.5
+        Share of the training samples that may lie outside, in (0, 1], at most; at
+        least that share are on or outside the border.
+    p : float, default=2.0
+        Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
+        kernels. At 1 few kernels are selected; near 1 those that are nearly constant
+        are favoured, as they see no sample as unusual.
+    normalize
+    tol
+    max_iter : int, default=200
+        Iterations, each of a machine and a pass over all kernels, at most.
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, not negative, of p-norm one.
+    block_norms_
+    variance_shares_
+    active_kernels_
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``: not negative, with a sum
+        of one. At the optimum f_m is ``kernel_weights_[m]`` times K_m times it.
+    intercept_ : ndarray of shape (1,)
+        Minus the offset.
+    offset_ : float
+        The offset b: `decision_function` is `score_samples` minus it.
+    support_
+    objective_ : float
+        The objective above.
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    sklearn.svm.OneClassSVM : The same with one kernel.
+
+    References
+    ----------
+    .. [1] Sonnenburg, Rätsch, Schäfer, Schölkopf (2006). Large scale multiple kernel
+       learning. JMLR 7, 1531-1565.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import OneClassMKL
+    >>> X = np.random.default_rng(0).standard_normal((80, 2))
+    >>> model = OneClassMKL(nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    array([ 1, -1])
+    >>> bool(model.duality_gap_ <= model.tol)
+    True
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "nu": Number(0.0, 1.0, above=True),
+        "p": exponent,
+    }
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        nu: float = 0.5,
+        *,
+        p: float = 2.0,
+        normalize: Steps = NORMALIZE,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.nu = nu
+        self.p = p
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training data; with ``kernels="precomputed"`` Gram matrices of shape
+            (n_samples, n_samples, n_kernels), see `stack_grams`.
+        y : ignored
+            Not used; there by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the samples. An integer weight does what as many
+            copies of the sample would do, a weight of zero what leaving it out would.
+        callback : callable, default=None
+            Called with a `Progress` once per iteration; the fit stops where it returns
+            True.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are wrong; the message says which and how.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped above the tolerance; the message gives the gap.
+        """
+        if X is None:
+            raise ValueError("OneClassMKL needs samples X, got None.")
+        refuse_frames(X, "X")
+        nothing: Array | None = None
+        if is_stream(X):
+            table = spool(X)
+            X = replace(table, y=np.zeros(len(table.X)))
+        else:
+            nothing = np.zeros(_num_samples(X))
+        self._check_parameters()
+        attributes = fitted(self, self._method(), X, nothing, sample_weight, callback)
+        publish(self, attributes)
+        return self
+
+    def _method(self) -> OneClassMethod:
+        # The machine reads the whole combination, and factors are what they are.
+        source = gram_source(self, refines=False)
+        solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
+        return OneClassMethod(source, solver)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return by how much samples lie inside.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,)
+            Negative outside.
+        """
+        values: Array = self._decision_values(X)[:, 0]
+        return values
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the values without the offset.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,)
+        """
+        scores: Array = self.decision_function(X) + self.offset_
+        return scores
+
+    def predict(self, X: Any) -> Indices:
+        """Return which samples lie inside.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 inside and on the border, -1 outside.
+        """
+        inside = self.decision_function(X) >= 0.0
+        return np.where(inside, 1, -1).astype(np.intp)

@@ -1,1 +1,0 @@
-"""One-class learning with many kernels."""

@@ -1,0 +1,303 @@
+"""Any loss, penalty and solver in scikit-learn's contract."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
+from multikernel.estimators.descriptions import documented
+from multikernel.estimators.grams.method import GramMethod, gram_source, loss_of
+from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.gram import Storage
+from multikernel.gram.normalization import Steps
+from multikernel.losses import Loss
+from multikernel.regularizers import BlockL1, BlockRegularizer
+from multikernel.solvers import Solver, SpicyMKL
+
+CHECKS: Mapping[str, Check] = {
+    "regularizer": AnyOf((NOTHING, InstanceOf(BlockRegularizer, "a penalty object"))),
+    "solver": AnyOf((NOTHING, InstanceOf(Solver, "a solver object"))),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMethod(GramMethod):
+    """A mean loss with any penalty, by any solver.
+
+    Parameters
+    ----------
+    source, loss
+        As in `GramMethod`.
+    regularizer : BlockRegularizer
+        The penalty of the mean loss.
+    solver : Solver
+        The algorithm.
+    """
+
+    regularizer: BlockRegularizer
+    solver: Solver
+
+    def problem(self, data: Training) -> Recipe:
+        """Return the recipe; the penalty of a mean loss is total times that of sums."""
+        total, penalty = data.samples.total_weight, self.regularizer
+        summed = penalty.with_alpha(total * penalty.alpha)
+        return Recipe(self.loss, summed, self.solver, 1.0 / total)
+
+
+def own_method(model: Any) -> OwnMethod:
+    """Return the method of an estimator."""
+    penalty, solver = model.regularizer, model.solver
+    return OwnMethod(
+        gram_source(model),
+        loss_of(model),
+        BlockL1(0.01) if penalty is None else penalty,
+        SpicyMKL() if solver is None else solver,
+    )
+
+
+@documented
+class MKLClassifier(ClassifierMKL):
+    r"""Classification with any loss, penalty and solver, those of one's own included.
+
+    Minimises, over functions of the kernels' spaces and an intercept,
+
+    .. math::
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
+        \sum_m f_m(x_i) + b\Bigr) + \Omega(\|f_1\|, \dots, \|f_M\|)
+
+    with sample weights s. Every fit ends with a duality gap, a bound on the distance
+    of ``objective_`` to the optimum, as far as the solver has one.
+
+    Parameters
+    ----------
+    kernels
+    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+        "log_loss" has `predict_proba`.
+    regularizer : BlockRegularizer or None, default=None
+        The penalty on the block norms, beside the mean loss: its ``alpha`` does not
+        depend on the number of samples. None stands for ``BlockL1(0.01)``.
+    solver : Solver or None, default=None
+        The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
+    normalize
+    fit_intercept
+    class_weight
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Weights of the kernels, non-negative, as the penalty scales them;
+        with more than two classes one row per class, as all attributes that say so.
+    block_norms_
+    variance_shares_
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m times it.
+    intercept_
+    support_
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss plus the penalty.
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    classes_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    multikernel.exceptions.UnsupportedProblemError
+        From `fit`, if the solver cannot treat loss and penalty.
+
+    See Also
+    --------
+    multikernel.testing.check_loss : Says whether a loss keeps its promises.
+    SpicyMKLClassifier : The sparse model, by its own parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import MKLClassifier
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel.losses import HingeLoss
+    >>> from multikernel.regularizers import SquaredBlockNorm
+    >>> from multikernel.solvers import Alternating
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> penalty, solver = SquaredBlockNorm(0.01, p=1.5), Alternating(tol=1e-4)
+    >>> model = MKLClassifier(
+    ...     kernels, loss=HingeLoss(), regularizer=penalty, solver=solver
+    ... ).fit(X, y)
+    >>> bool(model.duality_gap_ <= 1e-4), int(np.argmax(model.kernel_weights_))
+    (True, 2)
+    """
+
+    _checks = CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        loss: str | Loss = "log_loss",
+        *,
+        regularizer: BlockRegularizer | None = None,
+        solver: Solver | None = None,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.loss = loss
+        self.regularizer = regularizer
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> OwnMethod:
+        return own_method(self)
+
+
+@documented
+class MKLRegressor(RegressorMKL):
+    r"""Regression with any loss, penalty and solver, those of one's own included.
+
+    Minimises, over functions of the kernels' spaces and an intercept,
+
+    .. math::
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
+        \sum_m f_m(x_i) + b\Bigr) + \Omega(\|f_1\|, \dots, \|f_M\|)
+
+    with sample weights s. Every fit ends with a duality gap, a bound on the distance
+    of ``objective_`` to the optimum, as far as the solver has one.
+
+    Parameters
+    ----------
+    kernels
+    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+        a loss object.
+    epsilon
+    regularizer : BlockRegularizer or None, default=None
+        The penalty on the block norms, beside the mean loss: its ``alpha`` does not
+        depend on the number of samples. None stands for ``BlockL1(0.01)``.
+    solver : Solver or None, default=None
+        The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
+    normalize
+    fit_intercept
+    storage
+    max_bytes
+    check_psd
+    verbose
+    random_state
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, non-negative, as the penalty scales them.
+    block_norms_
+    variance_shares_
+    view_weights_, view_shares_
+    category_features_, categories_
+    active_kernels_
+    kernel_names_
+    dual_coef_ : ndarray of shape (n_samples,)
+        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+        zero. At the optimum f_m is a multiple of K_m times it.
+    intercept_
+    support_
+    objective_ : float
+        Mean loss plus the penalty.
+    duality_gap_
+    n_iter_
+    history_
+    status_
+    storage_, storage_reason_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    multikernel.exceptions.UnsupportedProblemError
+        From `fit`, if the solver cannot treat loss and penalty.
+
+    See Also
+    --------
+    multikernel.testing.check_loss : Says whether a loss keeps its promises.
+    SpicyMKLRegressor : The sparse model, by its own parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.estimators import MKLRegressor
+    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel.losses import SquaredLoss
+    >>> from multikernel.regularizers import SquaredBlockNorm
+    >>> from multikernel.solvers import Alternating
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2])
+    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    >>> penalty, solver = SquaredBlockNorm(0.01, p=1.5), Alternating(tol=1e-4)
+    >>> model = MKLRegressor(
+    ...     kernels, loss=SquaredLoss(), regularizer=penalty, solver=solver
+    ... ).fit(X, y)
+    >>> bool(model.duality_gap_ <= 1e-4), int(np.argmax(model.kernel_weights_))
+    (True, 2)
+    """
+
+    _checks = CHECKS
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        loss: str | Loss = "squared_error",
+        *,
+        epsilon: float = 0.1,
+        regularizer: BlockRegularizer | None = None,
+        solver: Solver | None = None,
+        normalize: Steps = NORMALIZE,
+        fit_intercept: bool = True,
+        storage: Storage = "auto",
+        max_bytes: int | None = None,
+        check_psd: str | bool = "active",
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.loss = loss
+        self.epsilon = epsilon
+        self.regularizer = regularizer
+        self.solver = solver
+        self.normalize = normalize
+        self.fit_intercept = fit_intercept
+        self.storage = storage
+        self.max_bytes = max_bytes
+        self.check_psd = check_psd
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _method(self) -> OwnMethod:
+        return own_method(self)

@@ -1,1 +1,0 @@
-"""Estimators built from a loss, a penalty and a solver of the user's own."""

@@ -1,0 +1,1 @@
+"""What a fit leaves: models, and what they say of themselves."""

@@ -1,0 +1,168 @@
+"""What a fitted estimator answers from, whatever becomes of its parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from multikernel._typing import Array
+from multikernel._validation import COUNT, check_parameter, check_places, check_shapes
+from multikernel.estimators.progress import HISTORY_DTYPE
+from multikernel.estimators.publish.predict import AdditiveModel
+from multikernel.estimators.read.dictionary import KernelNames
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A model, and what a fit settles beside it.
+
+    Parameters
+    ----------
+    model : AdditiveModel or None
+        Predicts; None for a search that fits no model on all samples.
+    stages : object
+        The models of all prefixes, where kernels are selected one by one; or None.
+    names : KernelNames
+        The names of all kernels.
+    precomputed : bool
+        Whether new samples come as Gram matrices.
+    loss : str
+        The ``loss`` of the fit, as messages write it.
+    has_probabilities : bool
+        Whether that loss is a likelihood.
+    link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
+        What decision values of a classifier stand for, see `find_link`.
+    outputs : tuple of str, default=()
+        What the outputs are called.
+    known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
+        An X and its decision values, which need not be computed again.
+    """
+
+    model: AdditiveModel | None
+    stages: Any
+    names: KernelNames
+    precomputed: bool
+    loss: str
+    has_probabilities: bool
+    link: str = "one_vs_rest"
+    outputs: tuple[str, ...] = ()
+    known: tuple[Any, Array] | None = None
+
+
+def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
+    """Replace what an earlier fit left by the attributes of this one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Changed in place; its parameters are not.
+    attributes : mapping
+        All fitted attributes by name.
+    """
+    parameters = estimator.get_params(deep=False)
+    for name in set(vars(estimator)) - set(parameters) - set(attributes):
+        if name.endswith("_") and not name.startswith("_"):
+            delattr(estimator, name)
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
+
+
+TEXT_FEATURES = ("sequence_features_", "category_features_")
+"""Attributes that are columns of text."""
+
+PER_KERNEL = ("kernel_weights_", "block_norms_", "variance_shares_", "node_norms_")
+"""Attributes that have a value for every kernel, or one for each of every output."""
+
+
+SELECTION = ("kernel_weights_", "node_norms_")
+"""Those of them that all outputs may share."""
+
+PER_OUTPUT = ("objective_", "duality_gap_", "n_iter_", "reduced_gap_", "n_searched_")
+"""Attributes that are a number, or one for each output."""
+
+
+def check_fitted(estimator: BaseEstimator) -> None:
+    """Raise unless the attributes of a fit have the shapes that its model asks for.
+
+    What a fit leaves has them; what comes from a file may not.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not.
+
+    Raises
+    ------
+    ValueError
+        With the first attribute that does not fit.
+    """
+    found, owner = vars(estimator), type(estimator).__name__
+    state = found.get("_state")
+    if state is None:
+        return
+    n_kernels, n_features = state.names.n_kernels, found["n_features_in_"]
+    check_parameter(owner, "n_features_in_", n_features, COUNT)
+    n_outputs = np.size(found.get("intercept_", 0.0))
+    each: tuple[int, ...] = (n_outputs, n_kernels)
+    each = each[n_outputs == 1 :]
+    for name in PER_KERNEL + PER_OUTPUT:
+        if name in found:
+            values, axes = np.asarray(found[name]), each
+            if name in SELECTION and values.ndim == 1:
+                axes = (n_kernels,)
+            if name in PER_OUTPUT:
+                axes = (n_outputs,) if values.ndim else ()
+            check_shapes(owner, **{name: (values, axes)})
+    _check_columns(owner, found, n_features)
+    if found["history_"].ndim != 1 or found["history_"].dtype != HISTORY_DTYPE:
+        raise ValueError(f"{owner}: history_ holds no lines of progress.")
+    if state.model is not None:
+        _check_model(owner, found, state, n_features)
+
+
+def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> None:
+    """Raise unless names and kinds of columns are those of so many."""
+    if "feature_names_in_" in found:
+        _check_length(owner, "feature_names_in_", found, n_features)
+    named = {name: found[name] for name in TEXT_FEATURES if name in found}
+    for name, places in (named | found.get("view_columns_", {})).items():
+        check_places(owner, name, places, n_features)
+    if "category_features_" in found:
+        _check_length(owner, "categories_", found, found["category_features_"].size)
+        if any(np.ndim(values) != 1 for values in found["categories_"]):
+            raise ValueError(f"{owner}: categories_ must hold arrays of one axis.")
+
+
+def _check_model(
+    owner: str, found: Mapping[str, Any], state: FittedModel, n_features: int
+) -> None:
+    """Raise unless a model is one of the kernels and columns of its estimator."""
+    model, n_kernels = state.model, state.names.n_kernels
+    assert model is not None
+    n_outputs = model.n_outputs
+    check_shapes(
+        owner,
+        intercept_=(found["intercept_"], (n_outputs,)),
+        active_kernels_=(found["active_kernels_"], (model.n_active,)),
+    )
+    check_places(owner, "active_kernels_", found["active_kernels_"], n_kernels)
+    dual = found["dual_coef_"]
+    axes = ("n_outputs", "n_samples") if np.ndim(dual) > 1 else ("n_samples",)
+    check_shapes(owner, dual_coef_=(dual, axes))
+    if "support_" in found:
+        check_places(owner, "support_", found["support_"], dual.shape[-1])
+    _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
+    if "classes_" in found and state.link != "labels":
+        _check_length(owner, "classes_", found, max(2, n_outputs))
+    model.check_columns(n_kernels, n_features, packed="sequence_features_" in found)
+
+
+def _check_length(owner: str, name: str, found: Mapping[str, Any], n: int) -> None:
+    """Raise unless an attribute is a sequence of some length."""
+    values = found[name]
+    if (np.ndim(values) > 1 and isinstance(values, np.ndarray)) or len(values) != n:
+        raise ValueError(
+            f"{owner}: {name} must have {n} values, got shape {np.shape(values)}."
+        )

@@ -1,0 +1,1 @@
+"""What comes in: tables, text, batches, partitions; samples and their kernels."""

@@ -1,0 +1,177 @@
+"""Tables that come in batches: read once, in order, into a file."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.estimators.read.mixed import refuse_shared_names
+from multikernel.gram.files import PathLike
+
+
+@dataclass(frozen=True, eq=False)
+class Spooled:
+    """A table in a temporary file, which goes with it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Float64, mapped from the file; what is written to it is written to the file.
+    y : ndarray of shape (n_rows,) or None
+        The targets, in memory.
+    names : tuple of str or None
+        Names of the columns, where the batches have some.
+    """
+
+    X: Array
+    y: Array | None
+    names: tuple[str, ...] | None = None
+
+
+def is_stream(X: Any) -> bool:
+    """Return whether X comes in batches: an iterator, or what has record batches."""
+    several = hasattr(X, "to_batches") and not hasattr(X, "__len__")
+    return isinstance(X, Spooled) or hasattr(X, "__next__") or several
+
+
+def spool(source: Any, target: Any = None, folder: PathLike | None = None) -> Spooled:
+    """Read batches into a file.
+
+    Parameters
+    ----------
+    source : iterator of batches, or pyarrow dataset
+        Batches are record batches or tables of pyarrow, data frames, pairs (X, y) of
+        arrays, or arrays.
+    target : str, array-like or None, default=None
+        The column of the targets; or the targets themselves, or None where batches
+        are pairs or have none.
+    folder : str or path-like, optional
+        Where the file is; among the system's temporary ones when left out.
+
+    Returns
+    -------
+    table : Spooled
+
+    Raises
+    ------
+    ValueError
+        If there is no batch, if batches differ in their columns, or if a column holds
+        no numbers.
+    OSError
+        If the disk is full.
+    """
+    if isinstance(source, Spooled):
+        return source
+    batches = source.to_batches() if hasattr(source, "to_batches") else source
+    column = target if isinstance(target, str) else None
+    made = Path(tempfile.mkdtemp("", "multikernel-", folder))
+    try:
+        table = _written(batches, column, made / "table.bin")
+        weakref.finalize(table.X.base, shutil.rmtree, made, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    if column is None and target is not None:
+        return Spooled(table.X, target, table.names)
+    return table
+
+
+def _written(batches: Iterable[Any], column: str | None, path: Path) -> Spooled:
+    """Write batches to a file one after another, and return it as a table."""
+    n_rows, names, targets = 0, None, []
+    width: int | None = None
+    with path.open("wb") as file:
+        for number, batch in enumerate(batches):
+            own, X, y = unpacked(batch, column, n_rows)
+            if width is not None and (own, X.shape[1]) != (names, width):
+                raise ValueError(
+                    f"Batch {number} has other columns than those before: "
+                    f"{own or X.shape[1]} in place of {names or width}."
+                )
+            names, width = own, X.shape[1]
+            X.tofile(file)
+            n_rows += X.shape[0]
+            targets += [] if y is None else [y]
+    if not n_rows or not width:
+        raise ValueError("There is no row in any batch.")
+    mapped = np.memmap(path, np.float64, "r+", shape=(n_rows, width))
+    y = np.concatenate(targets) if targets else None
+    return Spooled(np.asarray(mapped), y, names)
+
+
+def unpacked(
+    batch: Any, target: str | None, first_row: int = 0
+) -> tuple[tuple[str, ...] | None, Array, Array | None]:
+    """Return the names of a batch's columns, its numbers, and its targets.
+
+    Parameters
+    ----------
+    batch : RecordBatch, table, data frame, pair of arrays, or array
+        As `spool` takes them.
+    target : str or None
+        The column of the targets.
+    first_row : int, default=0
+        The number of its first row, for messages.
+
+    Returns
+    -------
+    names : tuple of str or None
+    X : ndarray of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,) or None
+    """
+    named = getattr(batch, "column_names", getattr(batch, "columns", None))
+    if named is None:
+        X, y = batch if isinstance(batch, tuple) else (batch, None)
+        values = np.ascontiguousarray(X, dtype=np.float64)
+        if values.ndim != 2:
+            raise ValueError(
+                f"A batch must have two dimensions, got {values.ndim}: rows and "
+                "columns."
+            )
+        return None, values, None if y is None else np.asarray(y)
+    names = [str(name) for name in named]
+    refuse_shared_names(names, "a batch")
+    if target is not None and target not in names:
+        raise ValueError(f"A batch has no column {target!r}; it has {names[:12]}.")
+    kept = tuple(name for name in names if name != target)
+    X = np.empty((len(batch) if hasattr(batch, "__len__") else 0, len(kept)))
+    for place, name in enumerate(kept):
+        X[:, place] = _numbers(batch[name], name, first_row)
+    y = None if target is None else _values(batch[target])
+    return kept, X, y if y is None or y.dtype.kind != "O" else _labels(y)
+
+
+def _values(column: Any) -> Array:
+    """Return a column as an array."""
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+    if hasattr(column, "is_valid"):  # an array of pyarrow
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.asarray(column)
+
+
+def _numbers(column: Any, name: str, first_row: int) -> Array:
+    """Return a column as numbers, or say which of its values is none."""
+    values = _values(column)
+    if values.dtype.kind in "biuf":
+        return values
+    try:
+        # None among truth values or whole numbers is a missing value.
+        return np.array([np.nan if v is None else float(v) for v in values.tolist()])
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {name!r} holds no numbers (rows from {first_row} on): leave it "
+            "out, or encode it first."
+        ) from error
+
+
+def _labels(y: Array) -> Array:
+    """Return words as an array of words; a missing one stays None."""
+    words: Sequence[Any] = y.tolist()
+    return np.array(words) if all(isinstance(w, str) for w in words) else y

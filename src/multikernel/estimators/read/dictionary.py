@@ -1,0 +1,229 @@
+"""The dictionary that ``kernels`` stands for, and the names of its kernels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.estimators.read.mixed import features_of
+from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.tables import is_precomputed
+from multikernel.gram.files import evenly_spaced
+from multikernel.gram.memory import backing
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    Kernel,
+    KernelDictionary,
+    ListDictionary,
+    NystroemKernel,
+    Views,
+    kernel_name,
+    kernel_names,
+    median_dictionary,
+    resolve_columns,
+)
+from multikernel.kernels.columns import Features, resolve_indices
+from multikernel.kernels.dictionary import told_apart
+from multikernel.kernels.learnt import learnt_dictionary
+from multikernel.kernels.optional import present_rows
+from multikernel.kernels.sequence import sequence_dictionary
+from multikernel.kernels.sequence.tables import Layout
+from multikernel.kernels.views import ViewDictionary
+
+MANY_ROWS, MANY_COLUMNS = 10_000, 4
+"""Samples and columns from which on the default dictionary's kernels on all columns
+have landmarks: there their ranks are in the thousands, and one whole matrix of 10 000
+samples takes 800 MB."""
+
+COMPONENTS = 300
+"""Landmarks of such a kernel, which then costs what ten kernels on a column do."""
+
+
+LEARNT_ROWS = 100_000
+"""Rows of a table in a file that kernels learn from; the median of 1000 of them is
+taken."""
+
+
+@dataclass(frozen=True)
+class KernelNames:
+    """The names of all kernels, made when they are asked for.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary or None
+        The kernels; precomputed matrices, which None stands for, have numbers.
+    n_kernels : int
+        How many there are.
+    """
+
+    dictionary: KernelDictionary | None
+    n_kernels: int
+
+    def __post_init__(self) -> None:
+        dictionary = self.dictionary
+        if dictionary is not None and len(dictionary) != self.n_kernels:
+            raise ValueError(
+                f"KernelNames: {self.n_kernels} kernels have names, and the dictionary "
+                f"has {len(dictionary)}."
+            )
+
+    def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
+        """Return the names of the chosen kernels, of all by default."""
+        if self.dictionary is not None:
+            return kernel_names(self.dictionary, indices)
+        chosen = range(self.n_kernels) if indices is None else indices
+        return [f"gram {index}" for index in chosen]
+
+    @property
+    def views(self) -> tuple[str, ...] | None:
+        """Return the view of every kernel, None where there are no views."""
+        found = self.dictionary
+        return tuple(found.views) if isinstance(found, ViewDictionary) else None
+
+    @cached_property
+    def everything(self) -> tuple[str, ...]:
+        """Return the names of all kernels, made once."""
+        return tuple(self())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a model file holds: not the names that are made."""
+        return {k: v for k, v in vars(self).items() if k != "everything"}
+
+
+def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
+    """Return the dictionary that ``kernels=None`` stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The training samples.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Their weights.
+
+    Returns
+    -------
+    dictionary : ListDictionary
+        That of `median_dictionary`; with many samples of many columns, its Gaussian
+        kernels on all columns together are seen through landmarks.
+    """
+    found = median_dictionary(X, sample_weight=sample_weight)
+    if X.shape[0] < MANY_ROWS or X.shape[1] < MANY_COLUMNS:
+        return found
+    return ListDictionary(
+        [
+            NystroemKernel(kernel, COMPONENTS)
+            if isinstance(kernel, GaussianKernel)
+            else kernel
+            for kernel in found.kernels
+        ]
+    )
+
+
+def choose_dictionary(samples: Samples) -> KernelDictionary | None:
+    """Return the dictionary that the ``kernels`` of an estimator stand for.
+
+    Parameters
+    ----------
+    samples : Samples
+        The training samples, whose table has the kernels. None stands for
+        `default_dictionary`, made by the samples without their labels.
+
+    Returns
+    -------
+    dictionary : KernelDictionary or None
+        With columns given by indices, and all that kernels learn without labels; None
+        for precomputed kernels.
+
+    Raises
+    ------
+    ValueError
+        If the kernels are of another type.
+    """
+    table, X, weights = samples.table, samples.seen, samples.sample_weight
+    # Of rows in partitions a sample is seen, which the weights are not of.
+    weights = weights if X is samples.X else None
+    kernels, views = table.kernels, None
+    if is_precomputed(kernels):
+        return None
+    if backing(X) is not None:
+        # Widths and the landmarks of kernels are learnt from evenly spaced rows.
+        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
+        X, weights = X[rows], None if weights is None else weights[rows]
+    if kernels is None:
+        chosen: KernelDictionary = _default_kernels(table.layout, X, weights)
+    elif isinstance(kernels, Views):
+        chosen, views = _view_kernels(samples, X, weights)
+    # The protocol is met by whatever has a length and items.
+    elif isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
+        chosen = kernels
+    else:
+        raise ValueError(
+            "kernels must be None, 'precomputed', a kernel, a list of kernels, a "
+            "mapping from names of views to columns, or a KernelDictionary, got "
+            f"{kernels!r}."
+        )
+    if table.layout is not None:
+        resolved: KernelDictionary = table.layout.resolve(chosen)
+        table.layout.check(resolved, table.X)
+    else:
+        given = table.feature_names
+        names = None if given is None else [str(name) for name in given]
+        resolved = resolve_columns(chosen, X.shape[1], names)
+    learnt = learnt_dictionary(resolved, X, weights)
+    if views is None:
+        return learnt
+    assert isinstance(learnt, ListDictionary)
+    return ViewDictionary(learnt.kernels, learnt.names, views)
+
+
+def _default_kernels(
+    layout: Layout | None, X: Array, weights: Array | None
+) -> KernelDictionary:
+    """Return the default kernels of numbers, and of every column of sequences."""
+    if layout is None:
+        return default_dictionary(X, weights)
+    numeric, sequences = layout.numeric, layout.sequences
+    kernels: list[Kernel] = []
+    if numeric:
+        for kernel in default_dictionary(X[:, : len(numeric)], weights).kernels:
+            if isinstance(kernel, ColumnKernel):
+                among = resolve_indices(kernel.columns, Features(len(numeric)))
+                kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in among])
+            kernels.append(kernel)
+    for place, column in enumerate(sequences):
+        words = X[:, len(numeric) + place :: len(sequences)]
+        for kernel in sequence_dictionary(words).kernels:
+            alone = layout.features.number == 1
+            kernels.append(kernel if alone else ColumnKernel(kernel, column))
+    return ListDictionary(kernels)
+
+
+def _view_kernels(
+    samples: Samples, X: Array, weights: Array | None
+) -> tuple[ListDictionary, list[str]]:
+    """Return the kernels of all views on columns of the data, and the view of each."""
+    table, layout = samples.table, samples.table.layout
+    numeric = range(X.shape[1]) if layout is None else layout.numeric
+    place = {column: at for at, column in enumerate(numeric)}
+
+    def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
+        part = X[:, [place[c] for c in columns]]
+        rows = present_rows(part)
+        own = None if weights is None else weights[rows]
+        return default_dictionary(part[rows], own).kernels
+
+    categories = set() if layout is None else set(layout.categories)
+    names = table.feature_names
+    features = features_of(table.given, None if names is None else list(names))
+    pairs = [
+        (kernel, view.name)
+        for view in table.views
+        for kernel in view.given(default, categories, features)
+    ]
+    kernels = [kernel for kernel, _ in pairs]
+    own = told_apart([kernel_name(kernel) for kernel in kernels])
+    return ListDictionary(kernels, own), [view for _, view in pairs]

@@ -1,0 +1,419 @@
+"""The training samples of a fit: read, and how they stand to the rows of the input."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_weights
+from multikernel.estimators.read.mixed import listed
+from multikernel.estimators.read.precomputed import without_others
+from multikernel.estimators.read.tables import Table
+from multikernel.gram.blocked import SampledRows
+from multikernel.gram.landmarks import row_keys
+from multikernel.gram.memory import backing
+
+Labels = Array | Indices
+"""Targets of a regression, or class indices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Input rows, and the samples that they are copies of.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_copies,)
+        Positions in the input.
+    owners : ndarray of shape (n_copies,)
+        For each its sample.
+    shares : ndarray of shape (n_copies,)
+        For each its part of that sample's weight.
+    """
+
+    rows: Indices
+    owners: Indices
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The training samples that are left once those of weight zero are out.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, ...)
+        Their data; for precomputed kernels rows and columns are left out.
+    labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices, or the targets of a regression; for several labels a sample
+        which of them it has, zeros and ones.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights that the user gave, positive.
+    rows : ndarray of shape (n_samples,)
+        Their positions in the input.
+    table : Table
+        The whole input.
+    classes : ndarray of shape (n_classes,) or None
+        The class labels, ascending; None for a regression. Where samples have several
+        labels, the numbers of these.
+    class_weight : dict, "balanced" or None
+        Factors of the weights by class.
+    shared : bool
+        Whether outputs share a selection of kernels; otherwise each is a problem.
+    copies : Copies or None
+        Which rows every sample stands for; None for ``rows``, one each.
+    groups : array-like of shape (n_rows,) or None
+        Groups of the input's rows that folds keep together.
+    """
+
+    X: Array
+    labels: Labels
+    sample_weight: Array | None
+    rows: Indices
+    table: Table
+    classes: Array | None = None
+    class_weight: Any = None
+    shared: bool = False
+    copies: Copies | None = None
+    groups: Any = None
+
+    @property
+    def seen(self) -> Array:
+        """Return the samples that can be looked at: a sample of those in partitions."""
+        return self.X.sample if isinstance(self.X, SampledRows) else self.X
+
+    @property
+    def y(self) -> Array:
+        """Return the targets of the whole input, shape (n_rows,)."""
+        return self.table.y
+
+    @cached_property
+    def weights(self) -> Array | None:
+        """Return the weights of the losses, shape (n_samples,), or None for ones."""
+        if self.class_weight is None or self.classes is None:
+            return self.sample_weight
+        own = self.sample_weight
+        own = np.ones(self.labels.shape[0]) if own is None else own
+        each = class_weights(self.class_weight, self.classes, self.labels, own)
+        weights: Array = own * each[self.labels]
+        return weights
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the weights of the losses."""
+        weights = self.weights
+        return float(self.labels.shape[0] if weights is None else weights.sum())
+
+    @property
+    def several(self) -> bool:
+        """Return whether a sample has several targets, or labels."""
+        return self.labels.ndim == 2
+
+    @property
+    def targets(self) -> Array:
+        """Return the targets of every output, shape (n_outputs, n_samples)."""
+        if self.classes is not None and self.several:
+            return np.where(self.labels.T > 0, 1.0, -1.0)
+        if self.classes is not None:
+            return labels_to_signs(self.labels, self.classes.size)
+        return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Return what outputs are called: after classes, labels or targets."""
+        names = self.table.target_names
+        if self.classes is not None and not self.several:
+            labels = self.classes if self.classes.size > 2 else self.classes[1:]
+            return tuple(str(label) for label in labels)
+        if names is None and self.several:
+            return tuple(f"y{k}" for k in range(self.labels.shape[1]))
+        return ("y",) if names is None else names
+
+    def scatter(self, values: Array) -> Array:
+        """Return values per sample as values per input row, zero at rows left out."""
+        full = np.zeros((*values.shape[:-1], self.y.shape[0]))
+        if self.copies is None:
+            full[..., self.rows] = values
+        else:
+            copies = self.copies
+            full[..., copies.rows] = values[..., copies.owners] * copies.shares
+        return full
+
+    def rows_of(self, chosen: Indices) -> Indices:
+        """Return the input rows that some of the samples stand for, ascending."""
+        if self.copies is None:
+            return np.sort(self.rows[chosen])
+        return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
+
+    def subset(self, chosen: Indices) -> "Samples":
+        """Return some of the samples, without their X, which folds do not need."""
+        weights = None if self.sample_weight is None else self.sample_weight[chosen]
+        return replace(
+            self,
+            labels=self.labels[chosen],
+            sample_weight=weights,
+            rows=self.rows[chosen],
+        )
+
+
+def read_samples(
+    owner: str,
+    table: Table,
+    sample_weight: Any,
+    *,
+    classify: bool,
+    class_weight: Any = None,
+    shared: bool = False,
+) -> Samples:
+    """Return the samples of non-zero weight, with encoded targets.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    table : Table
+        The checked data.
+    sample_weight : array-like of shape (n_rows,) or None
+        Weights.
+    classify : bool
+        Whether targets are class labels.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights by class.
+    shared : bool, default=False
+        Whether outputs share a selection of kernels.
+
+    Returns
+    -------
+    samples : Samples
+
+    Raises
+    ------
+    ValueError
+        If fewer than two samples or two classes are left, or weights are wrong.
+    """
+    n_rows = table.X.shape[0]
+    weights = check_weights(sample_weight, n_rows)
+    rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+    if rows.size < 2:
+        raise ValueError(
+            f"{owner} needs at least two samples of non-zero weight, got "
+            f"n_samples={rows.size}."
+        )
+    X = table.X
+    if rows.size < n_rows and isinstance(X, SampledRows):
+        raise ValueError(
+            f"sample_weight is zero for {n_rows - rows.size} rows, which cannot be "
+            "taken out of a collection of Dask here: leave them out of it."
+        )
+    if rows.size < n_rows:
+        X = without_others(X, rows) if X.ndim == 3 else X[rows]
+    labels: Labels = table.y[rows]
+    classes = None
+    if classify and class_weight is not None and table.y.ndim == 2:
+        raise ValueError(
+            f"{owner} weighs classes, not labels: with several columns of y leave "
+            "class_weight out, or use sample_weight."
+        )
+    if classify:
+        labels, classes = _encoded(owner, table.y[rows])
+    return Samples(
+        X=X,
+        labels=labels,
+        sample_weight=None if weights is None else weights[rows],
+        rows=rows,
+        table=table,
+        classes=classes,
+        class_weight=class_weight,
+        shared=shared,
+    )
+
+
+def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
+    """Return class indices and the classes, ascending; of several labels, these."""
+    check_classification_targets(y)
+    if y.ndim == 2:
+        return _checked_labels(owner, y), np.arange(y.shape[1])
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            f"{owner} needs samples of at least two classes, got one class only: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return codes.astype(np.intp), classes
+
+
+def _checked_labels(owner: str, y: Array) -> Array:
+    """Return which of several labels every sample has, as zeros and ones."""
+    labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if not np.isin(labels, (0, 1)).all():
+        raise ValueError(
+            f"{owner} takes several columns of y as labels that a sample has (1) or "
+            "has not (0), and other values were found: for classes pass one column."
+        )
+    constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
+    if constant.size:
+        raise ValueError(
+            f"{owner} needs samples with and without every label, and label "
+            f"{constant[0]} (counted from 0) is the same for all: leave it out."
+        )
+    return labels.astype(np.float64)
+
+
+def class_weights(
+    choice: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
+) -> Array:
+    """Return the weight of each class.
+
+    Parameters
+    ----------
+    choice : dict or "balanced"
+        "balanced" gives every class the same total weight, and all together their
+        own; a class that a dict does not name has weight one.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    codes : ndarray of shape (n_samples,)
+        Class indices of the samples.
+    weights : ndarray of shape (n_samples,)
+        Sample weights.
+
+    Returns
+    -------
+    class_weights : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If a dict names a label that is no class.
+    """
+    if isinstance(choice, Mapping):
+        known = classes.tolist()
+        unknown = [label for label in choice if label not in known]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {listed(unknown)}, but the classes are "
+                f"{listed(known)}."
+            )
+        return np.array([float(choice.get(label, 1.0)) for label in known])
+    totals = np.bincount(codes, weights, minlength=classes.size)
+    # A class that a fold does not hold has nothing to weigh.
+    held = np.count_nonzero(totals)
+    balanced: Array = weights.sum() / (held * np.where(totals > 0.0, totals, 1.0))
+    return balanced
+
+
+def labels_to_signs(codes: Array | Indices, n_classes: int) -> Array:
+    """Return the targets of every problem, -1.0 / +1.0, one row per problem.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Class indices.
+    n_classes : int
+        At least two.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_outputs, n_samples)
+        One row with +1 for the second class where there are two classes; otherwise
+        one row per class, +1 for it and -1 for the rest.
+    """
+    positive = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    return np.where(codes[None, :] == positive[:, None], 1.0, -1.0)
+
+
+# Equal samples are made one: a weight is then worth exactly as many copies. The steps
+# of a machine for losses with corners depend on the order of the samples, and on how
+# many share a dual variable. Both are settled here, by the data alone: so a weight of
+# two and a second copy lead to the same model to the last digits, and not only to the
+# tolerance.
+
+
+def in_order(samples: Samples) -> Samples:
+    """Return the samples in an order that depends on data and labels alone.
+
+    Copies come to stand together. Precomputed kernels have no data to compare, and
+    stay as they are, as does a table in a file, which no copy of would fit.
+
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
+
+    Returns
+    -------
+    samples : Samples
+    """
+    if not _comparable(samples):
+        return samples
+    order = np.argsort(_keys(samples), kind="stable")
+    return replace(samples.subset(order), X=samples.X[order])
+
+
+def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
+    """Return samples of which every one stands for all its copies.
+
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
+    chosen : ndarray of int
+        Those of them to take.
+
+    Returns
+    -------
+    firsts : ndarray of int
+        The positions of those that are left, one for each group of copies.
+    merged : Samples
+        These, with the weights of their copies; without X.
+    """
+    part = samples.subset(chosen)
+    if not _comparable(samples):
+        return chosen, part
+    _, firsts, owners = np.unique(
+        _keys(replace(part, X=samples.X[chosen])),
+        return_index=True,
+        return_inverse=True,
+    )
+    if firsts.size == chosen.size:
+        return chosen, part
+    # Copies stand together, the groups in the order of their first ones.
+    place = np.empty_like(firsts)
+    order = np.argsort(firsts)
+    place[order] = np.arange(firsts.size)
+    firsts, owners = firsts[order], place[owners]
+    weights = np.ones(chosen.size) if part.sample_weight is None else part.sample_weight
+    totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
+    copies = Copies(part.rows, owners, weights / totals[owners])
+    merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
+    return chosen[firsts], merged
+
+
+def _keys(samples: Samples) -> Any:
+    """Return one value per sample, the same for the same data and label."""
+    return row_keys(np.column_stack([samples.X, samples.labels]))
+
+
+def distinct(samples: Samples) -> Samples:
+    """Return the samples in an order of their own, with copies made one.
+
+    Parameters
+    ----------
+    samples : Samples
+        The samples.
+
+    Returns
+    -------
+    samples : Samples
+    """
+    samples = in_order(samples)
+    firsts, merged = made_one(samples, np.arange(samples.rows.size))
+    return replace(merged, X=samples.X[firsts]) if _comparable(samples) else samples
+
+
+def _comparable(samples: Samples) -> bool:
+    """Return whether samples are rows of a table in memory."""
+    return samples.X.ndim == 2 and backing(samples.X) is None

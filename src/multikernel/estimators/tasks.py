@@ -1,0 +1,212 @@
+"""Classification and regression: what targets become, and what comes back."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import Check
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.losses import (
+    CLASSIFIER_LOSSES,
+    REGRESSOR_LOSSES,
+    LossChoice,
+    is_likelihood,
+)
+from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.partitions import lazy
+
+
+def has_probabilities(estimator: Any) -> bool:
+    """Return whether the loss is a likelihood, or say why there are none."""
+    state = vars(estimator).get("_state")
+    fitted = isinstance(state, FittedModel)
+    loss = state.loss if fitted else repr(estimator.loss)
+    if state.has_probabilities if fitted else is_likelihood(estimator.loss):
+        return True
+    raise AttributeError(
+        f"Probabilities need loss='log_loss'; this {type(estimator).__name__} "
+        f"{'was fitted with' if fitted else 'has'} loss={loss}."
+    )
+
+
+class ClassifierMKL(ClassifierMixin, BaseMKL):
+    """Base of the classifiers: one problem for two classes, otherwise one-vs-rest.
+
+    Those with a ``selection`` may solve for all classes at once, and take several
+    labels a sample.
+    """
+
+    _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(CLASSIFIER_LOSSES)}
+
+    class_weight: Any
+    classes_: Array
+
+    @lazy
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        f : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes; otherwise one column per
+            class, each from a problem of that class against the rest where these are
+            separate, or per label, positive for samples that have it.
+        """
+        return one_column(self._decision_values(X))
+
+    @lazy
+    def predict(self, X: Any) -> Array:
+        """Return the predicted classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            After a fit on several labels, which of them each sample has (1) or has not.
+        """
+        f = self._decision_values(X)
+        if self._state.link == "labels":
+            return (f > 0.0).astype(np.intp)
+        return self.classes_[class_codes(f)]
+
+    @available_if(has_probabilities)
+    @lazy
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities; log loss only.
+
+        With more than two classes the probabilities of the one-vs-rest problems are
+        scaled to sum to one; those of a shared selection are those of its softmax.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Of several labels, that a sample has each of them.
+        """
+        probabilities: Array = np.exp(self.predict_log_proba(X))
+        return probabilities
+
+    @available_if(has_probabilities)
+    @lazy
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of class probabilities; log loss only.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data, as in `decision_function`.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return log_probabilities(self._decision_values(X), self._state.link)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that several labels are welcome where outputs have a selection."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = hasattr(self, "selection")
+        return tags
+
+
+class RegressorMKL(RegressorMixin, BaseMKL):
+    """Base of the regressors: one real target, or several where tags say so."""
+
+    _checks: ClassVar[Mapping[str, Check]] = {"loss": LossChoice(REGRESSOR_LOSSES)}
+
+    @lazy
+    def predict(self, X: Any) -> Array:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
+            n_kernels).
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_outputs) after a fit on \
+                several targets
+        """
+        return one_column(self._decision_values(X))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that several targets are welcome where these have a selection."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = hasattr(self, "selection")
+        return tags
+
+
+def one_column(f: Array) -> Array:
+    """Return decision values, a single column as a vector.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        The decision values.
+
+    Returns
+    -------
+    f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    """
+    return f[:, 0] if f.shape[1] == 1 else f
+
+
+def class_codes(f: Array) -> Indices:
+    """Return the indices of the predicted classes.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        The decision values.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+    """
+    codes = f[:, 0] > 0.0 if f.shape[1] == 1 else np.argmax(f, axis=1)
+    return codes.astype(np.intp)
+
+
+def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
+    """Return the logarithms of class probabilities.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n_samples, n_outputs)
+        Decision values of the log loss. Those of more than two classes are of one
+        against the rest each, and the probabilities are scaled to sum to one.
+    link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
+        Otherwise what they stand for: those of all classes together, or of labels.
+
+    Returns
+    -------
+    log_probabilities : ndarray of shape (n_samples, n_classes)
+    """
+    if f.shape[1] == 1:
+        return np.asarray(log_expit(np.hstack([-f, f])))
+    each = f if link == "joint" else log_expit(f)
+    if link == "labels":
+        return np.asarray(each)
+    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
