@@ -15,7 +15,7 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
 )
-from multikernel.estimators.data import partitions
+from multikernel.estimators.read import partitions
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank, LowRankStack
 from multikernel.gram.blocked import BlockedStack, RowBlocks
