@@ -13,7 +13,7 @@ from multikernel.estimators import (
 )
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import DenseStack
-from multikernel.gram.memorising import kernel_shapes
+from multikernel.gram.checks import kernel_shapes
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 
 RNG = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from multikernel.gram import (
     build_stack,
     cross_gram,
 )
-from multikernel.gram.memorising import kernel_shapes
+from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.memory import available_bytes, readable_bytes
 from multikernel.kernels import (
     ColumnKernel,

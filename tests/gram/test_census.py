@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseStack
-from multikernel.gram.census import take_census
+from multikernel.gram.checks import take_census
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

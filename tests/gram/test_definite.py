@@ -14,7 +14,7 @@ from multikernel.gram import (
     lazy_stack,
     repair_gram,
 )
-from multikernel.gram.definite import lowest_eigenvalue
+from multikernel.gram.checks import lowest_eigenvalue
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

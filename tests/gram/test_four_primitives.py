@@ -8,7 +8,7 @@ from reference.toys import toy_grams, toy_loss, toy_regularizer, toy_targets
 
 from multikernel.certificates import duality_gap
 from multikernel.gram import DenseStack, GramMatrix, GramStack, check_definite
-from multikernel.gram.memorising import kernel_shapes
+from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.spectra import tail_sums
 from multikernel.problem import Problem
 from multikernel.regularizers import SparseBlockNorm, SquaredBlockNorm

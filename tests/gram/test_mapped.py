@@ -42,7 +42,7 @@ def test_a_stack_is_written_once_and_opened_again(
     def fill(*_):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("multikernel.gram.written.write_matrices", fill)
+    monkeypatch.setattr("multikernel.gram.build.write_matrices", fill)
     again = build(tmp_path, normalize=normalize, dtype=dtype)
     rtol = 1e-6 if dtype == "float32" else 1e-14
     for built in (first, again):
@@ -127,7 +127,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("multikernel.gram.written.write_matrices", fill)
+        patch.setattr("multikernel.gram.build.write_matrices", fill)
         with pytest.raises(KeyboardInterrupt):
             build(tmp_path)
     assert begun == [[tmp_path / MATRICES]]

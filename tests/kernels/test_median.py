@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import DenseStack, build_stack
-from multikernel.gram.memorising import kernel_shapes
+from multikernel.gram.checks import kernel_shapes
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

@@ -5,7 +5,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates.forms import check_forms
 from multikernel.gram.base import GramStack
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING
 from multikernel.linalg.extremes import lowest_direction
 
 

@@ -36,7 +36,7 @@ from multikernel.certificates.gap import (
 )
 from multikernel.certificates.refinement import prove_over_full_kernels
 from multikernel.gram.base import GramStack
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.terms import TermProducts
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem, Solution

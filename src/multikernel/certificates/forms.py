@@ -5,7 +5,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING
 
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: what a division by zero is guarded with."""

@@ -1,22 +1,20 @@
 """Gram matrices behind one protocol, however they are stored."""
 
 from multikernel.gram.base import GramStack
-from multikernel.gram.build import build_part, build_stack
-from multikernel.gram.definite import check_definite, check_gram, repair_gram
+from multikernel.gram.build import build_stack
+from multikernel.gram.checks import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factorise import build_low_rank
-from multikernel.gram.factors import kernel_features
 from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.landmarks import LowRank
+from multikernel.gram.landmarks import LowRank, kernel_features
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
 from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
-from multikernel.gram.part import PartStack
+from multikernel.gram.part import PartStack, build_part
 from multikernel.gram.scaled import ScaledStack
-from multikernel.gram.spectra import TailSums, tail_sums
+from multikernel.gram.spectra import TailNormalizer, TailSums, tail_sums
 from multikernel.gram.stacks import STACKS
-from multikernel.gram.tail import TailNormalizer
 
 __all__ = [
     "STACKS",

@@ -258,6 +258,10 @@ class GramStack(ABC):
         """Return the trace of every matrix, shape (n_kernels,)."""
         return np.asarray(self.diagonals().sum(axis=1))
 
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
+
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
         n_kernels, n_rows, n_cols = self.shape

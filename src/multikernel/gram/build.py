@@ -1,10 +1,13 @@
-"""From a dictionary and data to a stack of Gram matrices."""
+"""From a dictionary and data to a stack of Gram matrices, in memory or in a file."""
 
 from functools import partial
+from pathlib import Path
+from pickle import PicklingError
 
 import numpy as np
+from joblib import hash as fingerprint
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel._validation import (
     BYTES,
     AnyOf,
@@ -20,39 +23,38 @@ from multikernel.gram.blocked.build import build_blocked
 from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
-from multikernel.gram.factorise import build_low_rank, cut_low_rank
-from multikernel.gram.factors import known_ranks
-from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.landmarks import LowRank
+from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.files import (
+    HEADER,
+    MATRICES,
+    Header,
+    MemoryMapped,
+    PathLike,
+    Storage,
+    learnt_steps,
+    open_stack,
+    write_stack,
+)
+from multikernel.gram.landmarks import LowRank, known_ranks
 from multikernel.gram.lazy.evaluate import make_samples, write_matrices
 from multikernel.gram.lazy.plan import make_plan
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
-from multikernel.gram.low_rank import LowRankStack
-from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.memory import byte_limit, check_size, readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
-    CenterStep,
     Normalization,
     Steps,
+    check_steps,
     empty_normalization,
 )
-from multikernel.gram.part import PartStack
-from multikernel.gram.scaled import ScaledStack
-from multikernel.gram.written import map_kernels
-from multikernel.kernels.base import KernelDictionary, check_dictionary
-from multikernel.linalg.threads import run_blocks
+from multikernel.gram.steps import CenterStep
+from multikernel.kernels.base import KernelDictionary, check_dictionary, kernel_name
 
 STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank", "memmap")
 
 STORED = AnyOf(
     (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))
 )
-
-COPIED_BYTES = 2**26
-"""Parts of a stack are copied where all that is held stays below: BLAS is faster there.
-
-Their products do not depend on what they were cut from, to the last digit.
-"""
 
 
 def build_stack(
@@ -153,140 +155,14 @@ def build_stack(
     if isinstance(storage, MemoryMapped) or storage == "memmap":
         options = MemoryMapped() if isinstance(storage, str) else storage
         mapped, learnt = map_kernels(dictionary, X, normalize, sample_weight, options)
-        return BuiltStack(mapped, learnt, degenerate_kernels(mapped))
+        return BuiltStack(mapped, learnt, mapped.zero_kernels())
     dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
     check_size(shape, dtype.itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
     learnt = normalization()
     write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
     stack = DenseStack(array)
-    return BuiltStack(stack, learnt, degenerate_kernels(stack))
-
-
-def build_part(
-    whole: GramStack,
-    samples: Indices,
-    *,
-    normalize: Steps = None,
-    sample_weight: Array | None = None,
-    max_bytes: int | None = None,
-    n_copies: int = 1,
-) -> BuiltStack | None:
-    """Normalise some samples of a stack in memory by what these say alone.
-
-    That is what `build_stack` gives for these samples.
-
-    Parameters
-    ----------
-    whole : GramStack
-        The matrices of all samples, not normalised.
-    samples : ndarray of shape (n_chosen,)
-        The samples, ascending.
-    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
-        As in `build_stack`.
-    sample_weight : ndarray of shape (n_chosen,), optional
-        Weights of the statistics that normalisation learns.
-    max_bytes : int, optional
-        Limit on the bytes of the stack and of all copies; half of the memory that is
-        available now when left out, for copies alone.
-    n_copies : int, default=1
-        How many parts are held at a time.
-
-    Returns
-    -------
-    built : BuiltStack or None
-        A view where kernels are at most scaled, unless the stack is small, and a copy
-        where they are centred or divided. None where the stack is not in memory, so
-        that kernels must be computed anew, by `build_stack`.
-
-    Raises
-    ------
-    StackTooLargeError
-        If the copies would not fit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, build_part
-    >>> whole = DenseStack(np.diag([1.0, 2.0, 4.0])[None])
-    >>> part = build_part(whole, np.array([0, 2]), normalize="trace")
-    >>> part.stack.diagonals()
-    array([[0.4, 1.6]])
-    """
-    if whole.landmarks is not None:
-        assert isinstance(whole, LowRankStack)
-        return cut_low_rank(
-            whole,
-            samples,
-            normalize=normalize,
-            sample_weight=sample_weight,
-            max_bytes=max_bytes,
-        )
-    if not isinstance(whole, DenseStack):
-        return None
-    n_kernels, n_all, _ = whole.shape
-    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
-    if learnt.only_scales:
-        part: GramStack = whole
-        if samples.size < n_all:
-            shape = n_kernels, samples.size, samples.size
-            needed = n_copies * stack_bytes(shape, whole.array.itemsize)
-            small = whole.array.nbytes + needed <= min(
-                COPIED_BYTES, byte_limit(max_bytes)
-            )
-            everything = np.arange(n_kernels)
-            part = (
-                whole.copied(everything, samples, samples)
-                if small
-                else PartStack(whole, samples)
-            )
-        stack = learnt.learn_scales(part)
-    else:
-        _check_copies(whole, samples.size, max_bytes, n_copies)
-        copy = whole.copied(np.arange(n_kernels), samples, samples)
-        normalize_in_place(copy.array, learnt)
-        stack = copy
-    return BuiltStack(stack, learnt, degenerate_kernels(stack))
-
-
-def _check_copies(
-    held: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
-) -> None:
-    """Raise if copies of a part would pass the limit, together with the whole."""
-    shape = held.shape[0], n_samples, n_samples
-    copies = n_copies * stack_bytes(shape, held.array.itemsize)
-    needed = copies + (0 if max_bytes is None else held.array.nbytes)
-    limit = byte_limit(max_bytes)
-    if needed > limit:
-        raise StackTooLargeError(
-            f"Centring or dividing {shape[0]} kernels in every fold needs {n_copies} "
-            f"copies of {readable_bytes(copies // n_copies)} at a time"
-            f"{' beside the stack' * (max_bytes is not None)}, in all "
-            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
-            "normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "
-            "raise max_bytes."
-        )
-
-
-def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn a normalisation from Gram matrices, and apply it to them.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_samples, n_samples)
-        The matrices; overwritten.
-    normalization : Normalization
-        Empty steps; they are filled.
-    """
-
-    def treat(m: int) -> None:
-        K = array[m].astype(np.float64, copy=False)
-        normalization.learn(m, K)
-        if K.dtype != array.dtype:
-            array[m] = K
-
-    if normalization.steps:
-        run_blocks(treat, range(array.shape[0]))
+    return BuiltStack(stack, learnt, stack.zero_kernels())
 
 
 def _check_factors(
@@ -330,7 +206,7 @@ def _build_lazy(
             "max_bytes, or use fewer samples."
         )
     normalized = normalize_lazily(stack, normalization)
-    return BuiltStack(normalized, normalization, degenerate_kernels(normalized))
+    return BuiltStack(normalized, normalization, normalized.zero_kernels())
 
 
 def _centerings(normalization: Normalization) -> list[CenterStep]:
@@ -338,54 +214,91 @@ def _centerings(normalization: Normalization) -> list[CenterStep]:
     return [step for step in normalization.steps if isinstance(step, CenterStep)]
 
 
-def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:
-    """Return the bytes of a dense stack."""
-    return shape[0] * shape[1] * shape[2] * item_bytes
+def map_kernels(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalize: Steps,
+    sample_weight: Array | None,
+    options: MemoryMapped,
+) -> tuple[GramStack, Normalization]:
+    """Write every Gram matrix to a file, or open the file that holds them.
 
-
-def check_size(
-    shape: tuple[int, int, int],
-    item_bytes: int,
-    max_bytes: int | None,
-    alternatives: str | None = None,
-) -> None:
-    """Raise if a dense stack would pass a limit.
+    Matrices that are only scaled are written as they are, and scaled as they are used.
 
     Parameters
     ----------
-    shape : tuple of int
-        (n_kernels, n_rows, n_cols).
-    item_bytes : int
-        Bytes of a number.
-    max_bytes : int or None
-        The limit; half of the memory that is available now where it is None.
-    alternatives : str, optional
-        What else to use; other storage when left out.
+    dictionary, X, normalize, sample_weight
+        As in `build_stack`.
+    options : MemoryMapped
+        Where the file is.
+
+    Returns
+    -------
+    stack : GramStack
+        The normalised matrices, mapped from the file.
+    normalization : Normalization
+        What was learnt.
 
     Raises
     ------
-    StackTooLargeError
-        With the bytes and what can be done.
+    ValueError
+        If the folder holds another stack, or one that is not whole.
+    OSError
+        If the disk has no room.
     """
-    limit, needed = byte_limit(max_bytes), stack_bytes(shape, item_bytes)
-    if needed > limit:
-        if alternatives is None:
-            half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
-            alternatives = (
-                "storage='low_rank' to hold factors, storage='lazy' to recompute "
-                f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
-            )
-        raise StackTooLargeError(
-            f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "
-            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
-            f"{alternatives} fewer kernels, or raise max_bytes."
+    n_kernels, n_samples = len(dictionary), X.shape[0]
+    steps = check_steps(normalize)
+    learnt = empty_normalization(steps, n_kernels, n_samples, sample_weight)
+    stored = () if learnt.only_scales else steps
+    first, last = (kernel_name(dictionary[m]) for m in (0, n_kernels - 1))
+    header = Header(
+        f"{n_kernels} kernels, {first} to {last}",
+        (n_kernels, n_samples, n_samples),
+        options.dtype,
+        tuple(str(step) for step in stored),
+        _source(dictionary, X, stored, sample_weight if stored else None),
+    )
+
+    def write(array: Array) -> Normalization | None:
+        own = learnt if stored else Normalization()
+        write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), own)
+        return learnt if stored else None
+
+    folder = options.folder
+    if folder is not None and any(
+        (Path(folder) / name).exists() for name in (MATRICES, HEADER)
+    ):
+        array = _found(folder, header)
+        learnt = learnt_steps(folder, learnt) if stored else learnt
+    else:
+        array = write_stack(folder, header, write)
+    stack = DenseStack(array)
+    return (stack if stored else learnt.learn_scales(stack)), learnt
+
+
+def _found(folder: PathLike, wanted: Header) -> Array:
+    """Return the matrices that a folder holds, if they are those that are wanted."""
+    array, header = open_stack(folder)
+    assert header is not None
+    same = (header.source, header.shape, header.dtype)
+    if not wanted.source or same != (wanted.source, wanted.shape, wanted.dtype):
+        raise ValueError(
+            f"{folder} holds another stack than is asked for ({header.name}, "
+            f"{header.dtype} of shape {header.shape}, of other kernels, samples, "
+            "weights or steps): name another folder, or remove this one."
         )
+    return array
 
 
-def degenerate_kernels(stack: GramStack) -> Indices:
-    """Return the kernels whose matrix is zero: those with a zero diagonal."""
-    if isinstance(stack, ScaledStack):
-        # Without the product of scales and diagonals, which may be a large array.
-        zero = np.flatnonzero(stack.scales == 0.0)
-        return np.union1d(zero, degenerate_kernels(stack.stack))
-    return np.flatnonzero(~np.any(stack.diagonals() > 0.0, axis=1))
+def _source(
+    dictionary: KernelDictionary,
+    X: Array,
+    steps: tuple[object, ...],
+    weights: Array | None,
+) -> str:
+    """Return a fingerprint of what matrices are computed from, "" if there is none."""
+    try:
+        found: str = fingerprint((dictionary, X, steps, weights))
+    except (PicklingError, TypeError, AttributeError):
+        return ""  # a kernel that cannot be pickled, as a function of a function
+    return found

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors import kernel_features, known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.growth import Goal, grow, kernel_columns, start
-from multikernel.gram.landmarks import LowRank
+from multikernel.gram.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import StepName, Steps, check_steps
 from multikernel.kernels.base import KernelDictionary, kernel_name

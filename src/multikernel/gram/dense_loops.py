@@ -1,10 +1,242 @@
-"""Compiled loops over matrices of single precision, with sums in double precision."""
+"""Compiled loops over matrices in memory: of single precision, and parts of them.
+
+Of a part the entries of other samples are passed over, not copied, and only the lower
+triangle is read: measured on 300 matrices of 569 x 569 of which 455 samples count, a
+product takes 0.9 of the time of a product with a copy of their rows and columns, and a
+quadratic form 0.75 of it, while making that copy takes as long as some twenty passes.
+"""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.dense import Stored
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_forms(
+    array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
+) -> None:
+    """Add the quadratic forms of a vector to those of some matrices.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n, n)
+        Symmetric matrices, float64 or float32.
+    kernels : ndarray of shape (n_chosen,)
+        The matrices wanted.
+    rows : ndarray of shape (n_rows,)
+        Where the vector may differ from zero, ascending.
+    v : ndarray of shape (n,)
+        The vector.
+    out : ndarray of shape (n_chosen,)
+        Added to.
+    """
+    pairs = rows.size - rows.size % 2
+    for c in range(kernels.size):
+        K = array[kernels[c]]
+        total = 0.0
+        # Two rows at a time: the vector is then read half as often.
+        for p in range(0, pairs, 2):
+            i, k = rows[p], rows[p + 1]
+            first, second = K[i], K[k]
+            a, b = 0.0, 0.0
+            for j in range(i):
+                a += first[j] * v[j]
+                b += second[j] * v[j]
+            for j in range(i, k):
+                b += second[j] * v[j]
+            total += v[i] * (2.0 * a + first[i] * v[i])
+            total += v[k] * (2.0 * b + second[k] * v[k])
+        if pairs < rows.size:
+            i = rows[pairs]
+            last = K[i]
+            a = 0.0
+            for j in range(i):
+                a += last[j] * v[j]
+            total += v[i] * (2.0 * a + last[i] * v[i])
+        out[c] += total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def write_images(
+    array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
+) -> None:
+    """Write the products of some matrices with a vector each, or with the same one.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n, n)
+        Symmetric matrices, float64 or float32.
+    kernels : ndarray of shape (n_chosen,)
+        The matrices wanted.
+    rows : ndarray of shape (n_rows,)
+        Where vectors may differ from zero and images are wanted, ascending.
+    vectors : ndarray of shape (n_chosen, n) or (1, n)
+        The vectors.
+    out : ndarray of shape (n_chosen, n)
+        Overwritten; right at `rows`, anything elsewhere.
+    """
+    pairs = rows.size - rows.size % 2
+    for c in range(kernels.size):
+        K, v, image = array[kernels[c]], vectors[c % len(vectors)], out[c]
+        image[:] = 0.0
+        for p in range(0, pairs, 2):
+            i, k = rows[p], rows[p + 1]
+            first, second = K[i], K[k]
+            a, b, v_i, v_k = 0.0, 0.0, v[i], v[k]
+            for j in range(i):
+                a += first[j] * v[j]
+                b += second[j] * v[j]
+                image[j] += first[j] * v_i + second[j] * v_k
+            image[i] += a + first[i] * v_i
+            for j in range(i, k):
+                b += second[j] * v[j]
+                image[j] += second[j] * v_k
+            image[k] += b + second[k] * v_k
+        if pairs < rows.size:
+            i = rows[pairs]
+            last = K[i]
+            a, v_i = 0.0, v[i]
+            for j in range(i):
+                a += last[j] * v[j]
+                image[j] += last[j] * v_i
+            image[i] += a + last[i] * v_i
+
+
+@njit(cache=True, nogil=True)
+def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    array: Stored,
+    kernels: Indices,
+    weights: Array,
+    rows: Indices,
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Write some rows of a weighted sum of matrices, and the same columns.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n, n)
+        Symmetric matrices, float64 or float32.
+    kernels : ndarray of shape (n_chosen,)
+        The matrices wanted.
+    weights : ndarray of shape (n_chosen,)
+        Their weights.
+    rows : ndarray of shape (n_rows,)
+        Rows and columns of the sum, ascending.
+    first, last : int
+        Which of `rows` to write.
+    out : ndarray of shape (n_rows, n_rows)
+        Its lower triangle is overwritten in these rows, its upper one in columns.
+    """
+    for p in range(first, last):
+        total = np.zeros(rows[p] + 1)
+        for c in range(kernels.size):
+            row, weight = array[kernels[c], rows[p]], weights[c]
+            for j in range(total.size):
+                total[j] += weight * row[j]
+        for q in range(p + 1):
+            out[p, q] = out[q, p] = total[rows[q]]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_census(array: Stored, vectors: Array, out: Array, diagonals: Array) -> None:
+    """Add u^T K v, v^T K u and w^T K w of every matrix, each of them read once.
+
+    Diagonals are at hand then; alone, every entry is a cache line to be fetched.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n, n)
+        The matrices, float64 or float32.
+    vectors : ndarray of shape (3, n)
+        u, v and w.
+    out : ndarray of shape (n_matrices, 3)
+        Added to.
+    diagonals : ndarray of shape (n_matrices, n)
+        Overwritten.
+    """
+    u, v, w = vectors[0], vectors[1], vectors[2]
+    pairs = u.size - u.size % 2
+    for m in range(len(array)):
+        K = array[m]
+        # Two rows at a time: the vectors are then read half as often.
+        for i in range(0, pairs, 2):
+            first, second = K[i], K[i + 1]
+            a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for j in range(u.size):
+                x, y = first[j], second[j]
+                a += x * u[j]
+                b += x * v[j]
+                c += x * w[j]
+                d += y * u[j]
+                e += y * v[j]
+                f += y * w[j]
+            diagonals[m, i], diagonals[m, i + 1] = first[i], second[i + 1]
+            out[m, 0] += u[i] * b + u[i + 1] * e
+            out[m, 1] += v[i] * a + v[i + 1] * d
+            out[m, 2] += w[i] * c + w[i + 1] * f
+        for i in range(pairs, u.size):
+            a, b, c = 0.0, 0.0, 0.0
+            for j in range(u.size):
+                a += K[i, j] * u[j]
+                b += K[i, j] * v[j]
+                c += K[i, j] * w[j]
+            diagonals[m, i] = K[i, i]
+            out[m, 0] += u[i] * b
+            out[m, 1] += v[i] * a
+            out[m, 2] += w[i] * c
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def write_off_diagonal_sums(
+    array: Stored, places: Indices, rows: Indices, out: Array
+) -> None:
+    """Sum up how far entries beside the diagonal are below it, and the squares.
+
+    Distances from the diagonal: entries of near-constant kernels do not cancel.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_matrices, n_places, n)
+        Some rows of every matrix, float64 or float32.
+    places : ndarray of shape (n_rows,)
+        Where the rows are in it.
+    rows : ndarray of shape (n_rows,)
+        Their numbers.
+    out : ndarray of shape (n_matrices, 2)
+        Overwritten: below the mean of these rows' diagonal entries, over their
+        largest entry, so that squares are finite.
+    """
+    for m in range(len(array)):
+        mean, largest = 0.0, 0.0
+        for r in range(rows.size):
+            mean += array[m, places[r], rows[r]] / rows.size
+            row = array[m, places[r]]
+            # Four maxima, as each waits for the one before it.
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for j in range(0, row.size - 3, 4):
+                a, b = max(a, abs(row[j])), max(b, abs(row[j + 1]))
+                c, d = max(c, abs(row[j + 2])), max(d, abs(row[j + 3]))
+            for j in range(row.size - row.size % 4, row.size):
+                a = max(a, abs(row[j]))
+            largest = max(largest, max(a, b), max(c, d))
+        scale = 1.0 / largest if largest > 0.0 else 1.0
+        total, squares = 0.0, 0.0
+        for r in range(rows.size):
+            row = array[m, places[r]]
+            for j in range(row.size):
+                below = scale * (mean - row[j])
+                total += below
+                squares += below * below
+            own = scale * (mean - row[rows[r]])
+            total -= own
+            squares -= own * own
+        out[m, 0], out[m, 1] = total, squares
+
 
 Single = NDArray[np.float32]
 

@@ -17,8 +17,14 @@ from multikernel._validation import (
 )
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.choice import divides_centred
-from multikernel.gram.factors import kernel_features
-from multikernel.gram.growth import WHOLE, Factor, Goal, grow, inverse_roots, start
+from multikernel.gram.growth import (
+    WHOLE,
+    Factor,
+    Goal,
+    grow,
+    grown_triangle,
+    start,
+)
 from multikernel.gram.landmarks import Landmarks, LowRank
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, readable_bytes
@@ -117,7 +123,7 @@ def build_low_rank(
     goal = Goal(most, options.tol)
 
     def made(m: int) -> Factor:
-        factor = feature_factor(landmarks, m)
+        factor = landmarks.feature_factor(m)
         if factor is None:
             columns = landmarks.columns(m)
             factor = grow(columns, start(columns), landmarks.weights, goal)
@@ -190,20 +196,6 @@ def check_order(steps: tuple[StepName, ...]) -> None:
             "a new sample would be compared with every training sample. Use dense or "
             "lazy storage, or put 'cosine' before 'center'."
         )
-
-
-def feature_factor(landmarks: Landmarks, m: int) -> Factor | None:
-    """Return the features of a kernel as its factor, None where it has too many."""
-    X = landmarks.samples
-    features = kernel_features(landmarks.dictionary[m], X)
-    if features is None or features.shape[1] > X.shape[0]:
-        return None
-    rows = np.array(features.T, order="C")
-    diagonal = np.einsum("ri,ri->i", rows, rows)
-    if landmarks.cosine:
-        rows *= inverse_roots(diagonal)
-        diagonal = np.where(diagonal > 0.0, 1.0, 0.0)
-    return Factor(rows, np.zeros(X.shape[0]), np.empty(0, dtype=np.intp), diagonal)
 
 
 def held_factor(
@@ -461,16 +453,3 @@ class Piece:
     triangle: Array | None
     scale: float
     shift: Array | None
-
-
-def grown_triangle(factor: Factor, known: Array | None) -> Array | None:
-    """Return the values of a factor at its landmarks, None where it has them itself."""
-    rank = factor.landmarks.size
-    if known is None or known.shape[0] == rank:
-        return known
-    triangle = np.zeros((rank, rank))
-    first = known.shape[0]
-    triangle[:first, :first] = known
-    new = factor.landmarks[first:]
-    triangle[first:] = np.tril(factor.rows[:, new].T, first)
-    return triangle

@@ -12,7 +12,7 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.radial import radial_form
 from multikernel.linalg.interrupts import compiled
 
-LOOPS = "multikernel.gram.pivot_loops"
+LOOPS = "multikernel.gram.growth_loops"
 
 FIRST_ROWS = 32
 """Rows of a factor that there is room for at first; each time twice as many."""
@@ -294,3 +294,16 @@ def _completed(
         np.concatenate([held.landmarks, new]),
         held.diagonal,
     )
+
+
+def grown_triangle(factor: Factor, known: Array | None) -> Array | None:
+    """Return the values of a factor at its landmarks, None where it has them itself."""
+    rank = factor.landmarks.size
+    if known is None or known.shape[0] == rank:
+        return known
+    triangle = np.zeros((rank, rank))
+    first = known.shape[0]
+    triangle[:first, :first] = known
+    new = factor.landmarks[first:]
+    triangle[first:] = np.tril(factor.rows[:, new].T, first)
+    return triangle

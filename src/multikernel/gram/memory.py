@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from multikernel.exceptions import StackTooLargeError
+
 FALLBACK_BYTES = 2**32
 """Assumed where the system does not say."""
 
@@ -124,3 +126,47 @@ def read_ahead(array: Any) -> None:
     start = address(array) - address(np.frombuffer(held, np.uint8, 1))
     first = start - start % mmap.PAGESIZE
     held.madvise(mmap.MADV_WILLNEED, first, start + array.nbytes - first)
+
+
+def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:
+    """Return the bytes of a dense stack."""
+    return shape[0] * shape[1] * shape[2] * item_bytes
+
+
+def check_size(
+    shape: tuple[int, int, int],
+    item_bytes: int,
+    max_bytes: int | None,
+    alternatives: str | None = None,
+) -> None:
+    """Raise if a dense stack would pass a limit.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (n_kernels, n_rows, n_cols).
+    item_bytes : int
+        Bytes of a number.
+    max_bytes : int or None
+        The limit; half of the memory that is available now where it is None.
+    alternatives : str, optional
+        What else to use; other storage when left out.
+
+    Raises
+    ------
+    StackTooLargeError
+        With the bytes and what can be done.
+    """
+    limit, needed = byte_limit(max_bytes), stack_bytes(shape, item_bytes)
+    if needed > limit:
+        if alternatives is None:
+            half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
+            alternatives = (
+                "storage='low_rank' to hold factors, storage='lazy' to recompute "
+                f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
+            )
+        raise StackTooLargeError(
+            f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "
+            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
+            f"{alternatives} fewer kernels, or raise max_bytes."
+        )

@@ -1,4 +1,4 @@
-"""Some samples of a dense stack, without a copy."""
+"""Some samples of a stack in memory: without a copy, or normalised by themselves."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,19 +7,36 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
     ROWS_PER_TASK,
     DenseMatrix,
     DenseStack,
+    Stored,
     threads_for,
 )
+from multikernel.gram.factorise import cut_low_rank
+from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.memory import byte_limit, readable_bytes, stack_bytes
+from multikernel.gram.normalization import (
+    BuiltStack,
+    Normalization,
+    Steps,
+    empty_normalization,
+)
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
-LOOPS = "multikernel.gram.part_loops"
+LOOPS = "multikernel.gram.dense_loops"
+
+COPIED_BYTES = 2**26
+"""Parts of a stack are copied where all that is held stays below: BLAS is faster there.
+
+Their products do not depend on what they were cut from, to the last digit.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,3 +241,129 @@ def _slices(size: int, step: int) -> Iterator[slice]:
     """Cut a range into slices of at most `step`."""
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))
+
+
+def build_part(
+    whole: GramStack,
+    samples: Indices,
+    *,
+    normalize: Steps = None,
+    sample_weight: Array | None = None,
+    max_bytes: int | None = None,
+    n_copies: int = 1,
+) -> BuiltStack | None:
+    """Normalise some samples of a stack in memory by what these say alone.
+
+    That is what `build_stack` gives for these samples.
+
+    Parameters
+    ----------
+    whole : GramStack
+        The matrices of all samples, not normalised.
+    samples : ndarray of shape (n_chosen,)
+        The samples, ascending.
+    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
+        As in `build_stack`.
+    sample_weight : ndarray of shape (n_chosen,), optional
+        Weights of the statistics that normalisation learns.
+    max_bytes : int, optional
+        Limit on the bytes of the stack and of all copies; half of the memory that is
+        available now when left out, for copies alone.
+    n_copies : int, default=1
+        How many parts are held at a time.
+
+    Returns
+    -------
+    built : BuiltStack or None
+        A view where kernels are at most scaled, unless the stack is small, and a copy
+        where they are centred or divided. None where the stack is not in memory, so
+        that kernels must be computed anew, by `build_stack`.
+
+    Raises
+    ------
+    StackTooLargeError
+        If the copies would not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack, build_part
+    >>> whole = DenseStack(np.diag([1.0, 2.0, 4.0])[None])
+    >>> part = build_part(whole, np.array([0, 2]), normalize="trace")
+    >>> part.stack.diagonals()
+    array([[0.4, 1.6]])
+    """
+    if whole.landmarks is not None:
+        assert isinstance(whole, LowRankStack)
+        return cut_low_rank(
+            whole,
+            samples,
+            normalize=normalize,
+            sample_weight=sample_weight,
+            max_bytes=max_bytes,
+        )
+    if not isinstance(whole, DenseStack):
+        return None
+    n_kernels, n_all, _ = whole.shape
+    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    if learnt.only_scales:
+        part: GramStack = whole
+        if samples.size < n_all:
+            shape = n_kernels, samples.size, samples.size
+            needed = n_copies * stack_bytes(shape, whole.array.itemsize)
+            small = whole.array.nbytes + needed <= min(
+                COPIED_BYTES, byte_limit(max_bytes)
+            )
+            everything = np.arange(n_kernels)
+            part = (
+                whole.copied(everything, samples, samples)
+                if small
+                else PartStack(whole, samples)
+            )
+        stack = learnt.learn_scales(part)
+    else:
+        _check_copies(whole, samples.size, max_bytes, n_copies)
+        copy = whole.copied(np.arange(n_kernels), samples, samples)
+        normalize_in_place(copy.array, learnt)
+        stack = copy
+    return BuiltStack(stack, learnt, stack.zero_kernels())
+
+
+def _check_copies(
+    held: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
+) -> None:
+    """Raise if copies of a part would pass the limit, together with the whole."""
+    shape = held.shape[0], n_samples, n_samples
+    copies = n_copies * stack_bytes(shape, held.array.itemsize)
+    needed = copies + (0 if max_bytes is None else held.array.nbytes)
+    limit = byte_limit(max_bytes)
+    if needed > limit:
+        raise StackTooLargeError(
+            f"Centring or dividing {shape[0]} kernels in every fold needs {n_copies} "
+            f"copies of {readable_bytes(copies // n_copies)} at a time"
+            f"{' beside the stack' * (max_bytes is not None)}, in all "
+            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
+            "normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "
+            "raise max_bytes."
+        )
+
+
+def normalize_in_place(array: Stored, normalization: Normalization) -> None:
+    """Learn a normalisation from Gram matrices, and apply it to them.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_kernels, n_samples, n_samples)
+        The matrices; overwritten.
+    normalization : Normalization
+        Empty steps; they are filled.
+    """
+
+    def treat(m: int) -> None:
+        K = array[m].astype(np.float64, copy=False)
+        normalization.learn(m, K)
+        if K.dtype != array.dtype:
+            array[m] = K
+
+    if normalization.steps:
+        run_blocks(treat, range(array.shape[0]))

@@ -141,6 +141,12 @@ class ScaledStack(GramStack):
         # The diagonals of a million lazy kernels are one number, their multiples not.
         return self.scales * self.stack.traces()
 
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero."""
+        # Without the product of scales and diagonals, which may be a large array.
+        zero = np.flatnonzero(self.scales == 0.0)
+        return np.union1d(zero, self.stack.zero_kernels())
+
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
         return self.stack.held_numbers()

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 
 
 class TermProducts(Protocol):
@@ -88,3 +88,39 @@ class ImageProducts:
         """Return sums over the kernels in use."""
         roots = np.sqrt(np.maximum(self.diagonals[used], 0.0))
         return self.images[used].sum(axis=0), np.asarray(units[used] @ roots)
+
+
+def padded(u: Array, ranks: Indices, length: int) -> Array:
+    """Return coordinates, one kernel's after another's, as an array of such a length.
+
+    Parameters
+    ----------
+    u : ndarray of shape (total_rank[, n_outputs])
+        The coordinates.
+    ranks : ndarray of shape (n_kernels,)
+        How many are a kernel's.
+    length : int
+        At least the largest rank.
+    """
+    filled = np.zeros((ranks.size, length, *u.shape[1:]))
+    filled[np.arange(length) < ranks[:, None]] = u
+    return filled
+
+
+def unpadded(coefs: Array, ranks: Indices) -> Array:
+    """Return coordinates one kernel's after another's.
+
+    Columns that a factor has gained since are not used.
+
+    Parameters
+    ----------
+    coefs : ndarray of shape (n_kernels, length[, n_outputs])
+        As `padded` returns them, for these or for smaller ranks.
+    ranks : ndarray of shape (n_kernels,)
+        How many coordinates are a kernel's.
+    """
+    length = int(ranks.max(initial=0))
+    wider = np.zeros((ranks.size, length, *coefs.shape[2:]))
+    known = min(length, coefs.shape[1])
+    wider[:, :known] = coefs[:, :known]
+    return np.asarray(wider[np.arange(length) < ranks[:, None]])

@@ -22,7 +22,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss

@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss, SmoothConjugateLoss
 from multikernel.machines.base import MachineFit

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import multikernel.gram.blocked.build as search
 import multikernel.gram.blocked.files as files
 import multikernel.gram.blocked.plan as plan
-import multikernel.gram.blocked.search as search
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
 from multikernel.gram.blocked import (

@@ -3,8 +3,8 @@
 import numpy as np
 
 from multikernel.gram.blocked import InProcess, RowBlocks, SampledRows, build_blocked
+from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.factorise import build_low_rank
-from multikernel.gram.memorising import kernel_shapes
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 
 

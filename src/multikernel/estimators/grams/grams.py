@@ -29,7 +29,8 @@ from multikernel.gram import (
 from multikernel.gram.blocked import SampledRows, build_blocked
 from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.growth import on_its_columns
-from multikernel.gram.normalization import CenterStep, check_steps
+from multikernel.gram.normalization import check_steps
+from multikernel.gram.steps import CenterStep
 from multikernel.kernels import (
     ColumnKernel,
     KernelDictionary,

@@ -9,16 +9,12 @@ from multikernel.estimators.grams.storage import GramOptions
 from multikernel.estimators.read.finite import check_finite_grams
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
-from multikernel.gram.build import (
-    check_size,
-    degenerate_kernels,
-    normalize_in_place,
-)
-from multikernel.gram.census import take_census
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING, take_census
 from multikernel.gram.files import scratch
-from multikernel.gram.memory import backing
-from multikernel.gram.normalization import CosineStep, empty_normalization
+from multikernel.gram.memory import backing, check_size
+from multikernel.gram.normalization import empty_normalization
+from multikernel.gram.part import normalize_in_place
+from multikernel.gram.steps import CosineStep
 from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (
@@ -91,7 +87,7 @@ def precomputed_stack(
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
-    return BuiltStack(stack, normalization, degenerate_kernels(stack))
+    return BuiltStack(stack, normalization, stack.zero_kernels())
 
 
 def _room(array: Array, options: GramOptions) -> Array:

@@ -18,10 +18,10 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
 )
 from multikernel.gram import GramStack
+from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.files import evenly_spaced
-from multikernel.gram.memorising import kernel_shapes
 from multikernel.gram.normalization import check_steps
-from multikernel.gram.tail import TailStep
+from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

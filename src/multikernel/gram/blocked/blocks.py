@@ -144,6 +144,32 @@ class RowBlocks:
         return np.asarray(found[order])
 
 
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Rows in blocks, and a sample of them at hand.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Of arrays of shape (n_block, n_features), float64 and finite.
+    sample : ndarray of shape (n_sampled, n_features)
+        Some of the rows.
+    """
+
+    blocks: RowBlocks
+    sample: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_features)."""
+        return self.blocks.n_rows, int(self.sample.shape[1])
+
+    @property
+    def ndim(self) -> int:
+        """Return 2."""
+        return 2
+
+
 def added(results: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
     """Return the sums of arrays, in the order in which they come."""
     first, *others = results

@@ -1,52 +1,314 @@
-"""Factors of kernels at rows in blocks: landmarks of a sample, a pass over all rows."""
+"""Factors of kernels at rows in blocks: landmarks of a sample, a pass over all rows.
+
+They are chosen from a sample of the rows, by the same greedy Cholesky as in memory.
+What they leave of every row is computed with the factors, so that the proof is as good
+as in memory; rows of which much is left join the sample, a few at a time, until little
+is left of all rows together.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
-from multikernel._typing import Array
-from multikernel.gram.blocked.blocks import RowBlocks
-from multikernel.gram.blocked.plan import indices_of, raw_block, renewed
-from multikernel.gram.blocked.search import BlockedLandmarks, Search
+from multikernel._typing import Array, Indices
+from multikernel.exceptions import StackTooLargeError
+from multikernel.gram.blocked.blocks import RowBlocks, SampledRows
+from multikernel.gram.blocked.plan import (
+    KernelPlan,
+    Scaling,
+    facts,
+    indices_of,
+    moments,
+    normalised,
+    planned,
+    raw_block,
+    renewed,
+    replaced,
+    rounding_share,
+    worst_rows,
+)
 from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.factorise import check_order
-from multikernel.gram.landmarks import LowRank, row_keys
+from multikernel.gram.growth import Factor, Goal, grow, start
+from multikernel.gram.landmarks import Landmarks, LowRank, row_keys
+from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
+    Normalization,
     Normalizer,
     Steps,
     check_steps,
     empty_normalization,
 )
+from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
+from multikernel.linalg.threads import run_blocks
+
+ROUNDS = 5
+"""Times that rows of which much is left join the sample. Outliers are what a sample
+lacks: of a million normal rows none was left short after two."""
+
+JOINING = 16
+"""Such rows of each kernel at a time: a landmark takes its neighbours along."""
+
+HALF_MORE = 3, 2
+"""As what share of its landmarks a kernel has at least once it is refined."""
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRows:
-    """Rows in blocks, and a sample of them at hand.
+class BlockedLandmarks(Landmarks):
+    """Landmarks chosen from a sample, with what more of them are chosen by.
 
     Parameters
     ----------
-    blocks : RowBlocks
-        Of arrays of shape (n_block, n_features), float64 and finite.
-    sample : ndarray of shape (n_sampled, n_features)
-        Some of the rows.
+    blocks : RowBlocks, optional
+        All rows.
+    factors : tuple of Factor
+        Those of the sample, not normalised.
+    row_weights : tuple of ndarray
+        The weights of all rows, block by block; they sum to one.
     """
 
-    blocks: RowBlocks
-    sample: Array
+    blocks: RowBlocks | None = None
+    factors: tuple[Factor, ...] = ()
+    row_weights: tuple[Array, ...] = ()
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_features)."""
-        return self.blocks.n_rows, int(self.sample.shape[1])
+    def samples(self) -> Array:
+        """Return the sample."""
+        return self.X
+
+
+@dataclass(eq=False)
+class Search:
+    """Landmarks on their way.
+
+    Parameters
+    ----------
+    landmarks : BlockedLandmarks
+        The sample and the rows.
+    max_bytes : int or None
+        Limit on the bytes of all factors.
+    factors : list of Factor
+        Those of the sample.
+    """
+
+    landmarks: BlockedLandmarks
+    max_bytes: int | None
+    factors: list[Factor] = field(default_factory=list)
+    _settled: tuple[Array, ...] | None = None  # the weighted sums of all rows
 
     @property
-    def ndim(self) -> int:
-        """Return 2."""
-        return 2
+    def blocks(self) -> RowBlocks:
+        """Return all rows."""
+        assert self.landmarks.blocks is not None
+        return self.landmarks.blocks
+
+    @property
+    def every(self) -> list[int]:
+        """Return the numbers of all kernels."""
+        return list(range(len(self.landmarks.dictionary)))
+
+    def _goal(self) -> Goal:
+        options = self.landmarks.options
+        return Goal(min(options.first, options.max_rank), options.tol)
+
+    def begin(self) -> None:
+        """Choose landmarks from the sample."""
+        found: dict[int, Factor] = {}
+
+        def make(m: int) -> None:
+            factor = self.landmarks.feature_factor(m)
+            if factor is None:
+                columns = self.landmarks.columns(m)
+                factor = grow(
+                    columns, start(columns), self.landmarks.weights, self._goal()
+                )
+            found[m] = factor
+
+        run_blocks(make, self.every)
+        self.factors = [found[m] for m in self.every]
+
+    def plans(self, kernels: Sequence[int]) -> dict[int, KernelPlan]:
+        """Return how to compute the factors of some kernels at any rows."""
+        return {m: planned(self.landmarks, m, self.factors[m]) for m in kernels}
+
+    def computed(self, kernels: Sequence[int]) -> RowBlocks:
+        """Compute the factors of some kernels at all rows."""
+        self._check_size()
+        plans = self.plans(kernels)
+        return self.blocks.made(raw_block, self.landmarks.row_weights, plans=plans)
+
+    def settle(self) -> RowBlocks:
+        """Compute all factors, and let rows join that too much is left of."""
+        raw = self.computed(self.every)
+        tol, most = self._goal().value, self._goal().most
+        for _ in range(ROUNDS):
+            sums = raw.sum(moments)
+            sizes, left, mean = sums
+            squares = np.add.reduceat(mean**2, self._ends()[:-1])
+            over = left > tol * (sizes - squares)
+            kernels = [m for m in np.flatnonzero(over).tolist() if self._rank(m) < most]
+            before = [self._rank(m) for m in kernels]
+            ones = [np.ones(w.size) for w in self.landmarks.row_weights]
+            self.join(self.worst(raw, kernels, ones), dict.fromkeys(kernels))
+            grown = [
+                m
+                for m, rank in zip(kernels, before, strict=True)
+                if self._rank(m) > rank
+            ]
+            if not grown:
+                self._settled = sums
+                break
+            self._check_size()
+            raw = self.blocks.made(
+                replaced,
+                raw.handles,
+                self.landmarks.row_weights,
+                plans=self.plans(grown),
+            )
+        return raw
+
+    def _rank(self, m: int) -> int:
+        return int(self.factors[m].rows.shape[0])
+
+    def _ends(self) -> Indices:
+        return indices_of(np.array([max(self._rank(m), 1) for m in self.every]))
+
+    def worst(
+        self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
+    ) -> Array:
+        """Return the rows of which most is left of some kernels."""
+        if not kernels:
+            return self.landmarks.X[:0]
+        pairs = self.blocks.map(
+            worst_rows, raw.handles, sizes, kernels=list(kernels), most=JOINING
+        )
+        rows = np.concatenate([rows for rows, _ in pairs])
+        owners, left = np.concatenate([left for _, left in pairs]).T
+        order = np.argsort(-left, kind="stable")
+        chosen = [order[owners[order] == m][:JOINING] for m in kernels]
+        return np.unique(rows[np.concatenate(chosen)], axis=0)
+
+    def join(self, rows: Array, goals: Mapping[int, float | None]) -> None:
+        """Add rows to the sample, and landmarks to some kernels.
+
+        Until the mean of the residual's roots is as small as their goals say, and by
+        half at least; or until its trace is small, where they say nothing.
+        """
+        if not rows.shape[0]:
+            return
+        old = self.landmarks
+        X = np.concatenate([old.X, rows])
+        self.landmarks = replace(
+            old,
+            X=X,
+            rows=np.arange(X.shape[0]),
+            weights=np.full(X.shape[0], 1.0 / X.shape[0]),
+        )
+        widened = [
+            _widened(planned(old, m, factor), factor, rows)
+            for m, factor in enumerate(self.factors)
+        ]
+        self.factors = widened
+
+        shares = np.full(X.shape[0], 1.0 / X.shape[0])
+
+        def work(m: int) -> None:
+            factor, goal, value = self.factors[m], self._goal(), goals[m]
+            if value is not None:
+                least = factor.rows.shape[0] * HALF_MORE[0] // HALF_MORE[1]
+                goal = Goal(old.options.max_rank, value, shares, least)
+            self.factors[m] = grow(
+                self.landmarks.columns(m), factor, self.landmarks.weights, goal
+            )
+
+        run_blocks(work, goals)
+
+    def _check_size(self) -> None:
+        """Raise if the factors take too much memory."""
+        needed = 8 * int(self._ends()[-1]) * self.blocks.n_rows
+        limit = self.blocks.engine.room() if self.max_bytes is None else self.max_bytes
+        if limit is not None and needed > limit:
+            raise StackTooLargeError(
+                f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
+                f"samples take {readable_bytes(needed)}, and the limit is "
+                f"{readable_bytes(limit)}. Use fewer kernels, a smaller rank "
+                "(storage=LowRank(max_rank=...)), more workers, or raise max_bytes."
+            )
+
+    def scalings(
+        self, raw: RowBlocks, kernels: Sequence[int], old: Landmarks
+    ) -> list[Scaling]:
+        """Return the scalings of a stack of which some kernels have new factors."""
+        pairs = zip(old.scales.tolist(), old.shifts, strict=True)
+        scalings = [Scaling(scale, shift) for scale, shift in pairs]
+        _, _, mean = raw.sum(moments)
+        ranks = np.array([max(self._rank(m), 1) for m in kernels])
+        for m, own in zip(kernels, np.split(mean, np.cumsum(ranks)[:-1]), strict=True):
+            shift = None if scalings[m].shift is None else own
+            scalings[m] = Scaling(scalings[m].scale, shift)
+        return scalings
+
+    def finish(self, held: list[RowBlocks], learnt: Normalization) -> BuiltStack:
+        """Learn how to normalise, and return the stack."""
+        raw = held.pop()
+        sizes, _, mean = self._settled or raw.sum(moments)
+        scalings = []
+        for m, own in enumerate(np.split(mean, self._ends()[1:-1])):
+            found = Moments(np.empty((own.size, 0)), own, float(sizes[m]))
+            for step in learnt.steps:
+                step.learn_moments(m, found)
+            scalings.append(Scaling(found.scale, found.shift))
+        blocks = raw.made(normalised, scalings=scalings)
+        # What is not normalised is given back, each block as soon as it is done.
+        del raw
+        stack, zero = self.assembled(blocks, scalings)
+        return BuiltStack(stack, learnt, zero)
+
+    def assembled(
+        self, blocks: RowBlocks, scalings: Sequence[Scaling]
+    ) -> tuple[BlockedStack, Indices]:
+        """Return the stack of blocks that are made, and its kernels that are zero."""
+        ends = self._ends()
+        parts = [slice(a, b) for a, b in pairwise(ends.tolist())]
+        row_weights = self.landmarks.row_weights
+        traces, roots, any_left = blocks.sum(facts, row_weights, parts=parts)
+        shifts = tuple(scaling.shift for scaling in scalings)
+        centred = np.array([shift is not None for shift in shifts], dtype=float)
+        landmarks = replace(
+            self.landmarks,
+            factors=tuple(self.factors),
+            chosen=tuple(factor.landmarks for factor in self.factors),
+            triangles=tuple(p.triangle for p in self.plans(self.every).values()),
+            scales=np.array([scaling.scale for scaling in scalings]),
+            shifts=shifts,
+        )
+        means = centred * roots if any_left.any() else None
+        stack = BlockedStack(blocks, ends, traces, means, landmarks=landmarks)
+        return stack, np.flatnonzero((traces == 0.0) & (roots == 0.0))
+
+
+def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
+    """Return a factor on a sample that rows have joined."""
+    found = plan(rows, np.ones(rows.shape[0]))
+    own = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
+    added = found.rows[: factor.rows.shape[0]]
+    squares = np.einsum("ri,ri->i", added, added)
+    left = np.zeros(rows.shape[0])
+    if found.bound is not None:
+        # What the bound adds for rounding is none of the residual: a landmark for it
+        # would be one for nothing.
+        unit = rounding_share(plan.rank)
+        left = np.maximum(found.bound - unit * squares, 0.0) / (1.0 + unit)
+    return Factor(
+        np.concatenate([own, added], axis=1),
+        np.concatenate([factor.residual, left]),
+        factor.landmarks,
+        np.concatenate([factor.diagonal, squares + left]),
+    )
 
 
 def build_blocked(

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.blocked.blocks import RowBlocks, Task
-from multikernel.gram.blocked.build import SampledRows
+from multikernel.gram.blocked.blocks import RowBlocks, SampledRows, Task
 from multikernel.gram.blocked.factors import FactorBlock
 from multikernel.gram.blocked.plan import moments, normalised, raw_block, replaced
 from multikernel.gram.files import PathLike, evenly_spaced, scratch

@@ -9,17 +9,16 @@ from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.factorise import grown_triangle
-from multikernel.gram.factors import kernel_features
 from multikernel.gram.growth import (
     EPS,
     ROUNDING,
     Factor,
+    grown_triangle,
     inverse_roots,
     kernel_columns,
     on_its_columns,
 )
-from multikernel.gram.landmarks import Landmarks
+from multikernel.gram.landmarks import Landmarks, kernel_features
 from multikernel.kernels.base import (
     Kernel,
     checked_values,

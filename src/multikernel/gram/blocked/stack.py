@@ -17,17 +17,16 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.blocked.blocks import RowBlocks
-from multikernel.gram.blocked.columns import BlockedColumns
-from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.expansions import padded, unpadded
+from multikernel.gram.blocked.factors import BlockedColumns, FactorBlock
 from multikernel.gram.low_rank import FactorStack, LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.terms import padded, unpadded
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
-    from multikernel.gram.blocked.search import BlockedLandmarks
+    from multikernel.gram.blocked.build import BlockedLandmarks
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.gram.definite import ROUNDING
+from multikernel.gram.checks import ROUNDING
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
 from multikernel.solvers.group_omp.improvement import TIE, Choice, Query, choose

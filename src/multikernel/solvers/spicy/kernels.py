@@ -19,8 +19,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.expansions import padded, unpadded
 from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.terms import padded, unpadded
 from multikernel.linalg.column_products import (
     BlockColumns,
     ColumnProducts,

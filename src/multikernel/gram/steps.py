@@ -1,0 +1,325 @@
+"""Normalisation of kernels: learnt on the training data, applied to any other.
+
+Every step is a congruence K -> L K L^T, so that it keeps kernels positive
+semidefinite. Statistics are weighted by the sample weights, so that integer weights
+equal repeated samples.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import Field, dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel._validation import check_shapes
+from multikernel.gram.base import GramStack
+from multikernel.gram.growth import inverse_roots
+
+VANISHES = 1e-12
+"""Share of a kernel's size below which what is left of it is rounding only."""
+
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class Step(Protocol):
+    """One normalisation of every kernel of a stack: a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def learn(self, kernels: slice, stack: GramStack) -> None:
+        """Store what training matrices say.
+
+        Parameters
+        ----------
+        kernels : slice
+            Which kernels of the step they are.
+        stack : GramStack
+            Their matrices on the training samples, as the steps before left them.
+            Their diagonals, products with the weights, and quadratic forms of these
+            are all that a step needs, so any storage will do.
+        """
+        ...
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
+        ...
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise a ValueError unless it is one of so many kernels on as many samples.
+
+        Parameters
+        ----------
+        n_kernels : int
+            The kernels.
+        n_train : int
+            The training samples that their matrices have columns for.
+        """
+        ...
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Normalise in place.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        K : ndarray of shape (n_new, n_train)
+            Its matrix between new and training samples, as the steps before left it.
+        row_diagonal : ndarray of shape (n_new,)
+            k(x, x) of the new samples, as the steps before left it.
+        diagonal : ndarray of shape (n_train,)
+            k(x, x) of the training samples, as the steps before left it.
+        """
+        ...
+
+    def learn_moments(self, m: int, moments: "Moments") -> None:
+        """Learn from what a kernel's factor says, and normalise that.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        moments : Moments
+            The factor, as the steps before left it; changed.
+        """
+        ...
+
+
+@dataclass(eq=False)
+class Moments:
+    """The factor of a training matrix K = Z Z^T + E, while it is normalised.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rank, n_train)
+        Z, transposed; changed.
+    mean : ndarray of shape (rank,)
+        Its weighted mean.
+    size : float
+        Weighted mean of the diagonal of K.
+    """
+
+    rows: Array
+    mean: Array
+    size: float
+    scale: float = 1.0
+    shift: Array | None = None
+
+    def multiply(self, factor: float) -> None:
+        """Multiply the matrix."""
+        self.scale *= factor
+        self.size *= factor
+        if factor != 1.0:
+            self.rows *= np.sqrt(factor)
+            self.mean *= np.sqrt(factor)
+
+    def center(self) -> None:
+        """Move the mean to the origin."""
+        self.size -= float(self.mean @ self.mean)
+        self.rows -= self.mean[:, None]
+        root = np.sqrt(self.scale) if self.scale > 0.0 else 1.0
+        shift = self.mean / root
+        self.shift = shift if self.shift is None else self.shift + shift
+        self.mean = np.zeros_like(self.mean)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleStep(ABC):
+    """A factor for every kernel.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_train,)
+        Sample weights that sum to one.
+    factors : ndarray of shape (n_kernels,)
+        The factors; zero for a kernel that has no size.
+    """
+
+    weights: Array
+    factors: Array
+
+    def __post_init__(self) -> None:
+        owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
+        check_shapes(owner, weights=(self.weights, ("n_train",)), factors=factors)
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise unless there is a factor for every kernel."""
+        check_shapes(type(self).__name__, factors=(self.factors, (n_kernels,)))
+
+    @abstractmethod
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
+        """Store the factors of some kernels; see `Step.learn`.
+
+        Quadratic forms of the weights are computed where they are needed and not
+        given.
+        """
+
+    @abstractmethod
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+
+    def store(self, kernels: slice, sizes: Array) -> None:
+        """Store one over the sizes of some kernels."""
+        positive = sizes >= TINY  # the inverse of less is no number
+        self.factors[kernels] = np.where(
+            positive, 1.0 / np.where(positive, sizes, 1), 0
+        )
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
+        return replace(self, factors=self.factors[kernels])
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Scale in place; see `Step.apply`."""
+        _scale(self.factors[m], K, row_diagonal, diagonal)
+
+
+class MomentStep(ScaleStep):
+    """A factor that the diagonal of a kernel and its mean decide."""
+
+    @abstractmethod
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
+        """Return what is to be one, of mean diagonals and forms of the weights."""
+
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
+        """Store the factors of some kernels; see `ScaleStep.learn`."""
+        means = stack.diagonals() @ self.weights
+        known = forms
+        sizes = self.sizes(
+            means,
+            lambda: stack.quadratic_forms(self.weights) if known is None else known,
+        )
+        self.store(kernels, sizes)
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+        mean = moments.mean
+        one = np.array([moments.size])
+        self.store(slice(m, m + 1), self.sizes(one, lambda: np.array([mean @ mean])))
+        moments.multiply(float(self.factors[m]))
+
+
+class TraceStep(MomentStep):
+    """Scale to a (weighted) mean diagonal of one: tr K = n."""
+
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
+        """Return the mean diagonals."""
+        return means
+
+
+class VarianceStep(MomentStep):
+    """Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
+
+    def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
+        """Return the variances, zero for a kernel that is constant."""
+        variances = means - forms()
+        return np.where(variances > VANISHES * means, variances, 0.0)
+
+
+@dataclass(frozen=True)
+class CosineStep:
+    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero."""
+
+    def learn(self, kernels: slice, stack: GramStack) -> None:
+        """Learn nothing: the diagonals say all."""
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step itself."""
+        return self
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Do nothing: it has no array."""
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Divide in place."""
+        K *= inverse_roots(diagonal)
+        K *= inverse_roots(row_diagonal)[:, None]
+        for values in (row_diagonal, diagonal):
+            values[...] = values >= TINY
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Do nothing: factors are those of cosines from the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class CenterStep:
+    """Move the (weighted) mean of the training samples to the origin.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_train,)
+        Sample weights that sum to one.
+    means : ndarray of shape (n_kernels, n_train)
+        Mean similarity of each training sample to all of them.
+    grand_means : ndarray of shape (n_kernels,)
+        Their mean.
+    kept : ndarray of shape (n_kernels,)
+        Zero for a kernel that is constant, one for others.
+    """
+
+    weights: Array
+    means: Array
+    grand_means: Array
+    kept: Array
+
+    def __post_init__(self) -> None:
+        check_shapes(
+            "CenterStep",
+            weights=(self.weights, ("n_train",)),
+            means=(self.means, ("n_kernels", "n_train")),
+            grand_means=(self.grand_means, ("n_kernels",)),
+            kept=(self.kept, ("n_kernels",)),
+        )
+
+    def check(self, n_kernels: int, n_train: int) -> None:
+        """Raise unless the means are those of so many kernels and samples."""
+        check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
+
+    def learn(self, kernels: slice, stack: GramStack) -> None:
+        """Store the means of some kernels; see `Step.learn`."""
+        means = stack.matvec(self.weights)
+        grand_means = means @ self.weights
+        sizes = stack.diagonals() @ self.weights
+        self.means[kernels], self.grand_means[kernels] = means, grand_means
+        self.kept[kernels] = sizes - grand_means > VANISHES * sizes
+
+    def take(self, kernels: Indices) -> Self:
+        """Return the step of the chosen kernels."""
+        return replace(
+            self,
+            means=self.means[kernels],
+            grand_means=self.grand_means[kernels],
+            kept=self.kept[kernels],
+        )
+
+    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
+        """Center in place."""
+        means = K @ self.weights
+        K -= self.means[m] - self.grand_means[m]
+        K -= means[:, None]
+        row_diagonal += self.grand_means[m] - 2.0 * means
+        diagonal += self.grand_means[m] - 2.0 * self.means[m]
+        _scale(self.kept[m], K, row_diagonal, diagonal)
+
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Store the means of a kernel, and center; see `Step.learn_moments`."""
+        mean, size = moments.mean, moments.size
+        self.means[m], self.grand_means[m] = mean @ moments.rows, mean @ mean
+        self.kept[m] = size - self.grand_means[m] > VANISHES * size
+        moments.center()
+        moments.multiply(float(self.kept[m]))
+
+
+def _scale(factor: float, *arrays: Array) -> None:
+    """Multiply in place; most often by one, as Gaussians have a trace of n."""
+    if factor == 1.0:
+        return
+    for values in arrays:
+        values *= factor
