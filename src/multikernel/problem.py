@@ -31,6 +31,9 @@ class Problem:
         n_samples times the ``alpha`` of an estimator.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
+    offset : ndarray of shape (n_outputs,) or 0.0, default=0.0
+        What was taken from the targets beforehand, and belongs to the intercepts of
+        solutions: y + offset is what was observed (`multikernel.certificates.centred`).
     """
 
     gram: GramStack
@@ -38,6 +41,7 @@ class Problem:
     loss: Loss
     regularizer: BlockRegularizer
     fit_intercept: bool = True
+    offset: Array | float = 0.0
 
 
 class Status(Enum):
@@ -48,7 +52,8 @@ class Status(Enum):
     STOPPED = "A callback asked to stop."
     STALLED = (
         "No further progress is possible in floating-point arithmetic: loosen tol, or "
-        "check the scaling of kernels and targets."
+        "check the scaling of kernels and targets, and offsets of targets (without an "
+        "intercept) or of inputs that hide how they vary."
     )
     LIMITED = (
         "That is the optimum over the landmarks; what these leave of the kernels hides "
@@ -116,7 +121,8 @@ class Solution:
         Expansions f_m = K_m coefs[k] of the active kernels m = active[k]; of another
         length where the stack takes them so (`GramStack.expansion_length`).
     intercept : ndarray of shape (n_outputs,)
-        The intercept b, one value for one-dimensional targets.
+        The intercept b, one value for one-dimensional targets; the `offset` of the
+        problem is part of it.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A dual feasible point; `duality_gap` is computed from it.
     objective : float

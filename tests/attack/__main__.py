@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attack import hostile_files
-from attack.cases import make_case
+from attack.cases import make_case, make_offset_case
 from attack.pool import Outcome, run_trials
 
 FATAL = (
@@ -87,6 +87,11 @@ def problems(n, seed):
     return run_trials("attack.problems:run_one", range(seed, seed + n))
 
 
+def offsets(n, seed):
+    """Regressions on targets far from zero."""
+    return run_trials("attack.problems:run_offsets", range(seed, seed + n))
+
+
 def inputs(n, seed):
     """Mutated inputs."""
     return run_trials("attack.inputs:run_one", range(seed, seed + n))
@@ -109,6 +114,7 @@ def searches(n, seed):
 
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
+    "offsets": (offsets, 2000, "problems with offsets"),
     "inputs": (inputs, 20_000, "mutated inputs"),
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
@@ -147,7 +153,8 @@ def main(arguments=None):
             outcome = outcomes[name] = attack(number, options.seed)
             print(f"{title}: {number} in {outcome.seconds:.0f} s", flush=True)
             for category, trial, sentence in sorted(outcome.findings, key=str):
-                shown = make_case(trial) if name == "problems" else trial
+                made = {"problems": make_case, "offsets": make_offset_case}
+                shown = made[name](trial) if name in made else trial
                 print(f"  {category}: {sentence}  [{shown}]", flush=True)
     text = table(outcomes)
     print(text)

@@ -9,6 +9,8 @@ import numpy as np
 from multikernel import estimators, losses
 from multikernel.estimators import stack_grams
 from multikernel.kernels import ColumnKernel, LinearKernel
+from multikernel.regularizers import BlockElasticNet, BlockL1
+from multikernel.solvers import SpicyMKL
 
 EXPONENTS = (1.0, 1.0001, 1.1, 4 / 3, 2.0, 4.0, 1000.0, np.inf)
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
@@ -16,6 +18,17 @@ LOSS_NAMES = {kind.__name__: name for name, kind in losses.LOSSES.items()}
 CLASSIFICATION = ("HingeLoss", "LogisticLoss", "SquaredLoss")
 REGRESSION = ("SquaredLoss", "EpsilonInsensitiveLoss")
 FAMILIES = ("LpMKL", "SpicyMKL", "UniformMKL", "GroupOMP")
+CONVEX = (
+    "LpMKL",
+    "SpicyMKL",
+    "UniformMKL",
+    "LocalRademacherMKL",
+    "AlignmentMKL",
+    "SingleKernel",
+    "MKL",
+)
+"""Estimators of regression with a certificate, but for HKL, whose are no matrices."""
+
 SOLVERS = ("auto", "newton", "alternating", "cutting_plane")
 SPARSE_SOLVERS = ("silp", "simple", "hessian")
 GRADIENT_STEPS = 300
@@ -69,7 +82,7 @@ class Case:
 
     @property
     def family(self):
-        return next(name for name in FAMILIES if self.kind.startswith(name))
+        return self.kind.removesuffix("Classifier").removesuffix("Regressor")
 
     @property
     def kept(self):
@@ -103,6 +116,11 @@ class Case:
         kind = getattr(estimators, self.kind)
         names = inspect.signature(kind).parameters
         settings = {k: v for k, v in self.settings.items() if k in names}
+        if self.family == "MKL":
+            alpha, share = self.settings["alpha"], self.settings["l1_ratio"]
+            penalty = BlockL1(alpha) if share == 1.0 else BlockElasticNet(alpha, share)
+            settings["regularizer"] = penalty
+            settings["solver"] = SpicyMKL(tol=self.settings["tol"])
         return kind(kernels, **settings, loss=LOSS_NAMES[self.loss])
 
     def inputs(self):
@@ -203,10 +221,10 @@ def make_settings(random, family, loss, classifies, y, hostile):
         "normalize": None,
     }
     strength = decades(random) if hostile else decades(random, -1.0, 1.0)
-    if family in ("LpMKL", "UniformMKL"):
-        settings["C"] = strength
-    else:
+    if family in ("SpicyMKL", "MKL", "GroupOMP"):
         settings["alpha"] = 0.01 * strength
+    else:
+        settings["C"] = strength
     if family == "LpMKL":
         p = float(random.choice(EXPONENTS))
         solvers = SOLVERS + (SPARSE_SOLVERS if p == 1.0 else ())
@@ -272,3 +290,54 @@ def well_spread(grams):
     """Whether no matrix is nearly constant: its variance is known to many digits."""
     sizes = np.trace(grams, axis1=1, axis2=2) / grams.shape[1]
     return bool(np.all(sizes - grams.mean(axis=(1, 2)) > 1e-3 * sizes))
+
+
+def make_offset_case(seed):
+    """The problem of a seed, of regression about numbers far from zero.
+
+    Targets have deviations from 1e-8 to 1e8, and means of up to 1e9 of these.
+    """
+    random = np.random.default_rng([seed, 23])
+    family = str(random.choice(CONVEX, p=[0.3, 0.3, *[0.08] * 5]))
+    loss = str(random.choice(REGRESSION))
+    n, n_kernels = int(random.integers(10, 41)), int(random.integers(1, 9))
+    X = random.standard_normal((n, int(random.integers(1, 7))))
+    shared = family in ("LpMKL", "SpicyMKL") and random.random() < 0.2
+    noise = random.choice([0.0, 0.1, 1.0]) * random.standard_normal((n, 2))
+    y = np.sin(2.0 * X[:, [0, -1]]) + noise
+    y = decades(random, -8.0, 8.0) * (y + random.choice([-1, 1]) * offsets(random))
+    y = y if shared else y[:, 0]
+    # A search among kernels would need samples in every fold.
+    weights = None if family == "SingleKernel" else make_weights(random, n, False)
+    settings = make_settings(random, family, loss, False, y, False)
+    settings["fit_intercept"] = bool(random.random() < 0.9)
+    # Of models from nearly constant to nearly exact.
+    degree = 1.0 if loss == "SquaredLoss" else 0.0
+    deviation = float(np.ptp(y, axis=0).max()) or 1.0
+    strength = decades(random, -3.0, 5.0)
+    if "C" in settings:
+        settings["C"] = strength * deviation ** (degree - 1.0)
+    else:
+        settings["alpha"] = deviation**degree / strength
+        settings["l1_ratio"] = float(random.choice([1.0, 0.5]))
+    if loss == "EpsilonInsensitiveLoss":
+        settings["epsilon"] = deviation * float(random.choice([0.0, 0.01, 0.1]))
+    grams = make_grams(random, X, n_kernels, False)
+    if family == "LocalRademacherMKL":
+        settings["theta"], settings["p"] = int(random.integers(0, 3)), 2.0
+        # Beyond their rank matrices would have no tail.
+        grams += 0.1 * np.einsum("mii->m", grams)[:, None, None] / n * np.eye(n)
+    if shared:
+        settings["selection"] = str(random.choice(["shared", "separate"]))
+        settings.pop("solver", None)
+    form = "precomputed"
+    if random.random() < 0.4:
+        form = "table"
+        settings["storage"] = str(random.choice(["dense", "lazy"]))
+    kind = f"{family}Regressor"
+    return Case(seed, kind, settings, loss, form, grams, y, weights, X)
+
+
+def offsets(random):
+    """Means of the two outputs, in deviations."""
+    return np.array([decades(random, 0.0, 9.0), decades(random, 0.0, 9.0)])

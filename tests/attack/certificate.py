@@ -2,7 +2,9 @@
 
 Everything here is computed in extended precision (`numpy.longdouble`) and by formulas
 that are written down anew, from the docstrings: nothing of the library's own arithmetic
-is trusted. The model is read off by `contributions` on probes (`cases.TableKernel`), so
+is trusted. With an intercept the targets of regression are centred first: what is
+relative to an objective must not drown in the rounding of what they are about. The
+model is read off by `contributions` on probes (`cases.TableKernel`), so
 that the objective is the objective of what predicts.
 """
 
@@ -13,15 +15,20 @@ import numpy as np
 WIDE = np.longdouble
 EPS = np.finfo(np.float64).eps
 
+WEIGHTED = ("AlignmentMKL", "SingleKernel")
+"""Estimators that weigh kernels by a rule, and then learn with their sum."""
+
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What one output of a fit truly is.
+    """What a problem of a fit truly is: of an output, or of those with one selection.
 
     ``primal`` is the objective of the published model, ``dual`` a lower bound on the
     optimum from the published dual point, ``gap`` their relative difference;
     ``infeasible`` is how far the dual point was outside its domain, relative to it, and
     ``blur`` what rounding in reading off the model may have changed the gap by.
+    ``values`` are decision values, one row per output, and ``sizes`` those of what they
+    are sums of.
     """
 
     primal: float
@@ -33,7 +40,7 @@ class Recomputed:
     sizes: np.ndarray
 
 
-def scales(case):
+def scales(case, model):
     """The factor of each normalised kernel, and the matrices before it."""
     kept = case.kept
     grams = case.grams.astype(WIDE)
@@ -54,7 +61,21 @@ def scales(case):
         spread = sizes if name == "trace" else sizes - means
         used = spread > (0.0 if name == "trace" else 1e-12 * sizes)
         factors = np.where(used, 1.0 / np.where(used, spread, 1.0), 0.0)
+    if case.family in WEIGHTED:
+        # What weighs the kernels is no part of the problem; with these as they are
+        # published, everything else is that of their plain sum.
+        factors = factors * np.asarray(model.kernel_weights_, dtype=WIDE)
+    if case.family == "LocalRademacherMKL":
+        factors = factors / tails(case, weights, grams, factors)
     return factors, grams
+
+
+def tails(case, weights, grams, factors):
+    """Sums of all but the leading eigenvalues of the weighted matrices."""
+    roots = np.sqrt(weights)
+    square = grams * factors[:, None, None] * roots * roots[:, None]
+    values = np.linalg.eigvalsh(square.astype(float))[:, ::-1]
+    return np.maximum(values[:, case.settings["theta"] :], 0.0).sum(axis=1).astype(WIDE)
 
 
 def is_single(case):
@@ -65,7 +86,7 @@ def is_single(case):
 def terms(case, model):
     """Values f_m(x_i) and squared norms of every kernel's term, per output."""
     n_kernels, n, _ = case.grams.shape
-    factors, grams = scales(case)
+    factors, grams = scales(case, model)
     centred = case.settings["normalize"] == "center"
     _, units, zero = case.inputs()
     at = [np.asarray(model.contributions(X), dtype=WIDE) for X in (units, zero)]
@@ -100,7 +121,6 @@ def terms(case, model):
             forms[:, m] /= factors[m]
         values[:, m] += at[1][0, :, k][:, None]
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=WIDE))
-    sizes += np.abs(intercept)[:, None]
     return values, np.maximum(forms, 0.0), intercept, sizes
 
 
@@ -111,7 +131,7 @@ def expansion(case, model, m, K, forms):
     if case.family == "GroupOMP":
         total = len(case.y) if case.weights is None else case.weights.sum()
         return duals / (case.settings["alpha"] * total)
-    if case.family == "SpicyMKL":
+    if case.family in ("SpicyMKL", "MKL"):
         # At the optimum the term is the multiple of the dual point with its norm.
         signed = np.atleast_2d(model.dual_coef_)
         dual_forms = np.einsum("oi,ij,oj->o", signed, K, signed)
@@ -164,7 +184,7 @@ def power_norm(x, p):
 
 def penalty(case, norms, strength):
     settings = case.settings
-    if case.family == "SpicyMKL":
+    if case.family in ("SpicyMKL", "MKL"):
         r = WIDE(settings["l1_ratio"])
         return strength * (r * norms.sum() + (1.0 - r) / 2.0 * (norms @ norms))
     if case.family == "GroupOMP":
@@ -176,8 +196,8 @@ def penalty(case, norms, strength):
 def penalty_conjugate(case, dual_norms, strength):
     """Omega* of a point inside the dual ball."""
     settings = case.settings
-    r = WIDE(settings["l1_ratio"]) if case.family == "SpicyMKL" else WIDE(0.0)
-    if case.family in ("SpicyMKL", "GroupOMP"):
+    r = WIDE(settings.get("l1_ratio", 0.0))
+    if case.family in ("SpicyMKL", "MKL", "GroupOMP"):
         if r == 1.0:
             return WIDE(0.0)
         excess = np.maximum(dual_norms - strength * r, 0.0)
@@ -203,22 +223,20 @@ def centred(rho, low, high):
 
 def recompute(case, model):
     """Return a `Recomputed` for every output."""
-    settings, single = case.settings, is_single(case)
-    # Greedy models publish no gap that rounding could be added to.
-    read_off = case.form == "linear" or case.family == "GroupOMP"
     values, forms, intercept, sizes = terms(case, model)
-    factors, grams = scales(case)
+    factors, grams = scales(case, model)
     kept = case.kept
     c = np.ones(len(kept), dtype=WIDE)
     if case.weights is not None:
         c = case.weights[kept].astype(WIDE)
-    if case.family in ("SpicyMKL", "GroupOMP"):
+    if case.family in ("SpicyMKL", "MKL", "GroupOMP"):
         total = c.sum()
         strength, scale = WIDE(case.settings["alpha"]) * total, 1.0 / total
     else:
         c = WIDE(case.settings["C"]) * c
         strength = scale = WIDE(1.0)
-    targets = signs(case, model) if case.kind.endswith("Classifier") else case.y[None]
+    targets = signs(case, model) if case.kind.endswith("Classifier") else rows(case)
+    targets, offsets = about(case, targets.astype(WIDE), c)
     duals = np.atleast_2d(np.asarray(model.dual_coef_)).astype(WIDE)
     square = grams[:, kept[:, None], kept]
     active = ()
@@ -226,30 +244,76 @@ def recompute(case, model):
         active = model.active_kernels_
         factors, square = factors[active], square[active]
     found = []
-    for k, y in enumerate(targets.astype(WIDE)):
-        f = values[k].sum(axis=0) + intercept[k]
-        primal = (c * loss_value(case, y, f)[kept]).sum()
-        primal += penalty(case, np.sqrt(forms[k]), strength)
-        rho, infeasible = feasible(case, duals[k, kept], y[kept], c)
-        norms = np.einsum("i,mij,j->m", rho, square, rho) * factors
+    for part in parts(case, len(targets)):
+        y = targets[part]
+        f = values[part].sum(axis=1) + (intercept - offsets)[part, None]
+        primal = (c * loss_value(case, y, f)[:, kept]).sum()
+        primal += penalty(case, np.sqrt(forms[part].sum(axis=0)), strength)
+        y = y[:, kept]
+        both = [
+            feasible(case, *pair, c)
+            for pair in zip(duals[part][:, kept], y, strict=True)
+        ]
+        rho, infeasible = np.stack([near for near, _ in both]), max(d for _, d in both)
+        norms = np.einsum("oi,mij,oj->m", rho, square, rho) * factors
         norms = np.sqrt(np.maximum(norms, 0.0))
-        if case.family == "SpicyMKL" and case.settings["l1_ratio"] == 1.0:
+        if case.family in ("SpicyMKL", "MKL") and case.settings["l1_ratio"] == 1.0:
             shrink = strength / max(strength, norms.max(initial=WIDE(0.0)))
             infeasible = max(infeasible, float(1.0 - shrink))
             rho, norms = shrink * rho, shrink * norms
-        dual = -(c * loss_conjugate(case, y[kept], -rho / c)).sum()
+        dual = -(c * loss_conjugate(case, y, -rho / c)).sum()
         dual -= penalty_conjugate(case, norms, strength)
-        null = (c * loss_value(case, y[kept], 0.0 * y[kept])).sum()
-        floor = max(abs(primal), EPS * null, WIDE(1e-300))
-        gap = (primal - dual) / floor
-        blur = 0.0
-        if read_off or settings["normalize"] == "center" or single:
-            eps = np.finfo(np.float32).eps if single else 1e3 * EPS
-            moved = loss_value(case, y, f + eps * sizes[k]) - loss_value(case, y, f)
-            blur = float(np.abs(c * moved[kept]).sum() / floor)
+        size = max(abs(primal), WIDE(1e-300))
+        gap = (primal - dual) / size
+        spread = sizes[part] + np.abs(intercept - offsets)[part, None]
+        moved = blurred(case, targets[part], f, spread)
+        blur = float(np.abs(c * moved[:, kept]).sum() / size)
         truth = (float(primal * scale), float(dual * scale), float(gap))
-        found.append(Recomputed(*truth, infeasible, blur, f, sizes[k]))
+        f = f + offsets[part, None]
+        spread = sizes[part] + np.abs(intercept[part, None])
+        found.append(Recomputed(*truth, infeasible, blur, f, spread))
     return found
+
+
+def blurred(case, y, f, sizes):
+    """Changes of losses by the rounding of values that are read off."""
+    single = is_single(case)
+    # Greedy models publish no gap that rounding could be added to.
+    read_off = case.form == "linear" or case.family == "GroupOMP"
+    if not (read_off or case.settings["normalize"] == "center" or single):
+        return np.zeros_like(f)
+    eps = np.finfo(np.float32).eps if single else 1e3 * EPS
+    return loss_value(case, y, f + eps * sizes) - loss_value(case, y, f)
+
+
+def rows(case):
+    """The targets of a regression, one row per output."""
+    return case.y.T if case.y.ndim == 2 else case.y[None]
+
+
+def parts(case, n_outputs):
+    """The outputs of each problem: all of them where they share a selection."""
+    if case.settings.get("selection") == "shared" and case.kind.endswith("Regressor"):
+        return [np.arange(n_outputs)]
+    return list(np.arange(n_outputs)[:, None])
+
+
+def about(case, targets, c):
+    """Targets of regression about zero, and the means that they were about.
+
+    What differs by rounding only is constant (`Constant targets` of the reference).
+    """
+    offsets = np.zeros(len(targets), dtype=WIDE)
+    if not (case.settings["fit_intercept"] and case.kind.endswith("Regressor")):
+        return targets, offsets
+    shares = c / c.sum()
+    for k, y in enumerate(targets):
+        first = y[case.kept[0]]
+        offsets[k] = first + (y[case.kept] - first) @ shares
+        targets[k] = y - offsets[k]
+        if np.abs(targets[k][case.kept]).max() <= 4.0 * EPS * np.abs(y).max():
+            targets[k] = 0.0
+    return targets, offsets
 
 
 def signs(case, model):

@@ -33,7 +33,7 @@ def run_one(seed):
 
 def sparse(tol):
     """SpicyMKL for the squared penalty with p = 1."""
-    return SquaredForm(SpicyMKL(tol=tol), tol=tol)
+    return SquaredForm(SpicyMKL, tol=tol)
 
 
 def attack_path(seed):

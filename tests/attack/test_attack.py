@@ -58,6 +58,12 @@ def test_hostile_problems():
     assert outcome.trials == 40
 
 
+def test_problems_with_offsets():
+    outcome = share("attack.problems:run_offsets", 10_000, 60)
+    assert outcome.findings == []
+    assert outcome.trials == 60
+
+
 def test_mutated_inputs():
     outcome = share("attack.inputs:run_one", 20_000, 80)
     assert outcome.findings == []

@@ -27,6 +27,10 @@ class WrongConjugate(SquaredLoss):
         return u * (0.5 * u - y)
 
 
+class NoShift(LogisticLoss):
+    shift_equivariant = True
+
+
 class LooseConjugate(HingeLoss):
     def conjugate(self, y, u):
         return y * u
@@ -70,6 +74,7 @@ class SinglePrecision(SquaredLoss):
     [
         (WrongSlope, "tangent exceeds the loss|equality at u"),
         (WrongConjugate, "must be an equality"),
+        (NoShift, "y and f move together"),
         (LooseConjugate, "infinite outside dual_bounds"),
         (NarrowDomain, "A gradient leaves dual_bounds"),
         (WrongCurvature, "conjugate_hessian differs"),

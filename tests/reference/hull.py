@@ -9,7 +9,16 @@ import numpy as np
 
 
 def hull_optimum(
-    features, descends, weights, y, loss, alpha, *, sample_weight=None, intercept=True
+    features,
+    descends,
+    weights,
+    y,
+    loss,
+    alpha,
+    *,
+    sample_weight=None,
+    intercept=True,
+    epsilon=0.1,
 ):
     """Return the optimal value of the whole problem.
 
@@ -29,6 +38,7 @@ def hull_optimum(
         "squared_error": lambda: cp.square(y - f) / 2.0,
         "log_loss": lambda: cp.logistic(-cp.multiply(y, f)),
         "hinge": lambda: cp.pos(1.0 - cp.multiply(y, f)),
+        "epsilon_insensitive": lambda: cp.pos(cp.abs(y - f) - epsilon),
     }[loss]()
     objective = cp.sum(cp.multiply(s, losses)) / s.sum() + alpha / 2.0 * cp.square(norm)
     problem = cp.Problem(cp.Minimize(objective))

@@ -1,5 +1,10 @@
 """Proofs of optimality: one duality gap for every loss, regulariser and solver."""
 
+from multikernel.certificates.centring import (
+    centred,
+    centred_targets,
+    published_intercept,
+)
 from multikernel.certificates.curvature import check_combination
 from multikernel.certificates.evaluation import (
     ORDINARY,
@@ -9,7 +14,10 @@ from multikernel.certificates.evaluation import (
     enlarged_gap,
     evaluate,
     evaluate_terms,
+    largest_losses,
+    rounding_unit,
     safely_feasible,
+    with_rounding,
 )
 from multikernel.certificates.forms import TINY, check_forms, dual_norms, factor_norms
 from multikernel.certificates.gap import (
@@ -20,7 +28,6 @@ from multikernel.certificates.gap import (
     primal_value,
     project_dual,
     relative_gap,
-    rounding_floor,
     scaled_dual_value,
 )
 from multikernel.certificates.null_model import (
@@ -43,6 +50,8 @@ __all__ = [
     "alpha_max",
     "best_intercept",
     "best_intercepts",
+    "centred",
+    "centred_targets",
     "certify",
     "check_combination",
     "check_forms",
@@ -55,11 +64,14 @@ __all__ = [
     "evaluate",
     "evaluate_terms",
     "factor_norms",
+    "largest_losses",
     "primal_value",
     "project_dual",
     "prove_over_full_kernels",
+    "published_intercept",
     "relative_gap",
-    "rounding_floor",
+    "rounding_unit",
     "safely_feasible",
     "scaled_dual_value",
+    "with_rounding",
 ]

@@ -24,14 +24,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.certificates.centring import centred
 from multikernel.certificates.forms import TINY, check_forms, factor_norms
 from multikernel.certificates.gap import (
     DualCertificate,
+    DualDomain,
     certify,
+    check_gap,
     primal_value,
     project_dual,
     relative_gap,
-    rounding_floor,
     scaled_dual_value,
 )
 from multikernel.certificates.refinement import prove_over_full_kernels
@@ -192,7 +194,7 @@ def evaluate(
     terms : Terms
         Its terms, see `evaluate_terms`.
     intercept : ndarray of shape (n_outputs,)
-        Its intercept.
+        Its intercept, for the problem's targets as they are.
 
     Returns
     -------
@@ -210,7 +212,7 @@ def evaluate(
         largest = np.zeros_like(norms)
         squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
         largest[kernels[used]] = np.sqrt(squares)
-        losses = _largest_losses(problem, f, factor * spread)
+        losses = largest_losses(problem, f, factor * spread)
         excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
         return max(excess, 0.0)
 
@@ -218,8 +220,21 @@ def evaluate(
     return Worth(objective, hidden(1.0), hidden(single))
 
 
-def _largest_losses(problem: Problem, f: Array, spread: Array) -> Array:
-    """Return bounds on the losses between f - spread and f + spread."""
+def largest_losses(problem: DualDomain, f: Array, spread: Array) -> Array:
+    """Return bounds on the losses between f - spread and f + spread.
+
+    Parameters
+    ----------
+    problem : Problem or HullProblem
+        Gives loss and targets.
+    f, spread : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Decision values, and by how much they may be off.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,) or that of `f`
+        As the loss returns its values.
+    """
     loss, y = problem.loss, problem.y
     if is_coupled(loss):
         # A slope p - e_y has a sum of absolute values of two times the mass at most.
@@ -308,15 +323,33 @@ def enlarged_gap(
     gap : float
         By at most `ORDINARY` below the gap in exact arithmetic.
     """
-    floor = rounding_floor(problem)
-    gap = relative_gap(worth.objective, certificate.value, floor)
+    gap = relative_gap(worth.objective, certificate.value)
     hidden = worth.excess, rounding_unit(certificate.dual.shape[0])
     if gap < -ORDINARY:
         # No kernels do this, so these are less exact than what they are computed with.
         hidden = worth.in_single, ROUNDING
     excess = hidden[0] + hidden_by_dual_norms(problem, certificate, norms, hidden[1])
-    share = excess / max(abs(worth.objective), floor)
-    return gap + max(share - ORDINARY, 0.0)
+    return with_rounding(gap, excess, worth.objective)
+
+
+def with_rounding(gap: float, excess: float, objective: float) -> float:
+    """Return a relative gap, enlarged by what rounding may hide of it.
+
+    Parameters
+    ----------
+    gap : float
+        The relative gap.
+    excess : float
+        By how much rounding may hide a larger one, not negative.
+    objective : float
+        The objective that the gap is relative to.
+
+    Returns
+    -------
+    gap : float
+        By at most `ORDINARY` below the gap in exact arithmetic.
+    """
+    return gap + max(excess / max(abs(objective), TINY) - ORDINARY, 0.0)
 
 
 def duality_gap(problem: Problem, solution: Solution) -> float:
@@ -335,8 +368,14 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     Returns
     -------
     gap : float
-        Never below zero but for rounding; infinite if the dual point is not finite.
+        Not negative; infinite if the dual point is not finite.
+
+    Raises
+    ------
+    IndefiniteKernelError
+        If the dual value exceeds the objective beyond rounding.
     """
+    problem = centred(problem)
     if not np.isfinite(solution.dual).all():
         return np.inf
     kernels = solution.active
@@ -345,12 +384,13 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     norms = np.zeros(problem.gram.shape[0])
     norms[kernels] = terms.norms
     rho = project_dual(problem, solution.dual)
-    worth = evaluate(problem, kernels, terms, solution.intercept)
+    worth = evaluate(problem, kernels, terms, solution.intercept - problem.offset)
     sizes = factor_norms(problem.gram, rho)
     certificate = certify(problem, rho, norms, sizes)
     gap = enlarged_gap(problem, worth, certificate, norms)
-    if not problem.gram.residual_bounds(rho).any():
-        return gap
-    excess = SHARE * max(gap, ORDINARY) * abs(worth.objective)
-    proof = prove_over_full_kernels(problem, rho, sizes**2, norms, excess)
-    return enlarged_gap(problem, worth, proof.certificate, norms)
+    if problem.gram.residual_bounds(rho).any():
+        excess = SHARE * max(gap, ORDINARY) * abs(worth.objective)
+        proof = prove_over_full_kernels(problem, rho, sizes**2, norms, excess)
+        gap = enlarged_gap(problem, worth, proof.certificate, norms)
+    check_gap(gap)
+    return max(gap, 0.0)

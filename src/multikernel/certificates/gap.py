@@ -222,9 +222,9 @@ def scaled_dual_value(
     return scale, -lowest
 
 
-def relative_gap(primal: float, dual: float, floor: float = TINY) -> float:
-    """Return (primal - dual) / max(abs(primal), floor)."""
-    return (primal - dual) / max(abs(primal), floor)
+def relative_gap(primal: float, dual: float) -> float:
+    """Return (primal - dual) / abs(primal), zero where both are zero."""
+    return (primal - dual) / max(abs(primal), TINY)
 
 
 def check_gap(gap: float) -> None:
@@ -248,26 +248,6 @@ def check_gap(gap: float) -> None:
         )
 
 
-def rounding_floor(problem: Problem) -> float:
-    """Return the objective below which a relative gap means nothing.
-
-    It is the rounding error of the loss of predicting zero. An optimum that is exactly
-    zero, as for a squared loss with constant targets, is then recognised as reached.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    floor : float
-    """
-    y = problem.y
-    scale = float(problem.loss.value(y, np.zeros_like(y)).sum())
-    return max(float(np.finfo(float).eps) * scale, TINY)
-
-
 def decision_values(problem: Problem, solution: Solution) -> Array:
     """Return the decision values of a solution on the training samples.
 
@@ -281,8 +261,9 @@ def decision_values(problem: Problem, solution: Solution) -> Array:
     Returns
     -------
     f : ndarray of the shape of ``problem.y``
+        Those that are compared with ``problem.y``, so without the problem's offset.
     """
     f = np.zeros_like(problem.y)
     if solution.active.size:
         f = problem.gram.take(solution.active).block_matvec(solution.coefs).sum(axis=0)
-    return f + solution.intercept
+    return np.asarray(f + (solution.intercept - problem.offset))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates.centring import centred
 from multikernel.certificates.refinement import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
@@ -31,7 +32,8 @@ class ConstantModel:
     Parameters
     ----------
     intercept : ndarray of shape (n_outputs,)
-        The best constant, zero where the problem has no intercept.
+        The best constant for the targets with their offset, zero where the problem
+        has no intercept.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A dual point that is optimal for the constant model: minus a subgradient of
         the loss there, which sums to zero with an intercept.
@@ -58,6 +60,7 @@ def constant_model(problem: Problem) -> ConstantModel:
     ValueError
         If the best constant is infinite: one class only.
     """
+    problem = centred(problem)
     y, loss = problem.y, problem.loss
     if not problem.fit_intercept:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
@@ -65,7 +68,8 @@ def constant_model(problem: Problem) -> ConstantModel:
     if is_coupled(loss):
         b, dual = loss.constant_model(y)
         return ConstantModel(b, project_coupled(loss, y, dual, centre=True))
-    return ConstantModel(*best_intercepts(loss, y, np.zeros_like(y)))
+    b, dual = best_intercepts(loss, y, np.zeros_like(y))
+    return ConstantModel(b + problem.offset, dual)
 
 
 def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:

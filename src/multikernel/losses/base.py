@@ -61,6 +61,17 @@ class PolyhedralLoss(Loss, Protocol):
         ...
 
 
+def is_shift_equivariant(loss: Loss) -> bool:
+    """Return whether a loss says that it is a loss of y - f alone.
+
+    Then l(y, f) = l(y - c, f - c), and its conjugate at y - c is less by u c. A class
+    says so by ``shift_equivariant = True`` in its own body: a subclass may be any other
+    loss, so that it does not inherit this.
+    """
+    inner = getattr(loss, "loss", loss)
+    return bool(vars(type(inner)).get("shift_equivariant", False))
+
+
 def is_polyhedral(loss: Loss) -> TypeGuard[PolyhedralLoss]:
     """Return whether a loss is a `PolyhedralLoss`.
 

@@ -1,6 +1,7 @@
 """The epsilon-insensitive loss: support vector regression."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class EpsilonInsensitiveLoss:
     ValueError
         If epsilon is negative or not finite.
     """
+
+    shift_equivariant: ClassVar[bool] = True
 
     epsilon: float = 0.1
 

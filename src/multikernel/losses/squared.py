@@ -1,6 +1,7 @@
 """The squared loss: regression, and least-squares classification."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ class SquaredLoss:
 
     Its conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u`, finite everywhere.
     """
+
+    shift_equivariant: ClassVar[bool] = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""

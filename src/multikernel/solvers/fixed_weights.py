@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution
@@ -52,6 +53,7 @@ class FixedWeights:
     ) -> Solution:
         """Solve the problem, from the warm start `init` where one is given."""
         check_supported(self, problem)
+        problem = centred(problem)
         loss, n_samples = problem.loss, problem.gram.shape[1]
         shares = loss.weights if isinstance(loss, WeightedLoss) else np.ones(n_samples)
         weights = self.rule(problem.gram, problem.y, shares)

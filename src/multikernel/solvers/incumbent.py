@@ -11,6 +11,7 @@ from multikernel.certificates import (
     Terms,
     Worth,
     best_intercepts,
+    centred,
     certify,
     check_forms,
     check_gap,
@@ -20,8 +21,8 @@ from multikernel.certificates import (
     primal_value,
     project_dual,
     prove_over_full_kernels,
+    published_intercept,
     relative_gap,
-    rounding_floor,
     safely_feasible,
     scaled_dual_value,
 )
@@ -107,7 +108,7 @@ class Model:
     norms : ndarray of shape (n_kernels,)
         Block norms of all kernels.
     intercept : ndarray of shape (n_outputs,)
-        The intercept.
+        The intercept, without the offset of the problem.
     objective : float
         Primal objective.
     weights : ndarray of shape (n_terms,)
@@ -168,9 +169,15 @@ def evaluated(problem: Problem, model: Model) -> Model:
         )
     norms = np.zeros(problem.gram.shape[0])
     norms[model.kernels] = terms.norms
-    worth = evaluate(problem, model.kernels, terms, model.intercept)
+    b = published_intercept(problem, model.intercept)
+    worth = evaluate(problem, model.kernels, terms, b)
     return replace(
-        model, norms=norms, terms=terms, worth=worth, objective=worth.objective
+        model,
+        norms=norms,
+        intercept=b,
+        terms=terms,
+        worth=worth,
+        objective=worth.objective,
     )
 
 
@@ -185,7 +192,7 @@ class Incumbent:
     Parameters
     ----------
     problem : Problem
-        What is solved.
+        What is solved, with `centred` targets.
     recorder : Recorder
         Takes the history.
     patience : int, default=10
@@ -206,7 +213,6 @@ class Incumbent:
     _proved: Model | None = None
     _gap_of: tuple[tuple[Model, DualCertificate], float] | None = None
     _bound: float = -np.inf
-    _floor: float = field(init=False)
     _in_vain: int = -1
     _milestone: float = np.inf
     _stopped: bool = False
@@ -221,7 +227,6 @@ class Incumbent:
         self._last = self.model
         self.certificate = DualCertificate(nothing, zero, -np.inf)
         self.over_factors = self.certificate
-        self._floor = rounding_floor(self.problem)
 
     def start(self, init: Solution | None) -> Expansion | None:
         """Begin at the best constant model, or at a solution, and record that.
@@ -279,7 +284,8 @@ class Incumbent:
         y = self.problem.y
         if not self.problem.fit_intercept:
             return np.zeros(1 if y.ndim == 1 else y.shape[1])
-        return best_intercepts(self.problem.loss, y, f)[0]
+        b, _ = best_intercepts(self.problem.loss, y, f)
+        return published_intercept(self.problem, b)
 
     def offer_model(self, rho: Array, weights: Array, forms: Array, f: Array) -> float:
         """Return the objective of f_m = weights[m] K_m rho; keep it if it is best.
@@ -343,7 +349,7 @@ class Incumbent:
         return own.value
 
     def _relative(self, bound: float) -> float:
-        return relative_gap(self.model.objective, bound, self._floor)
+        return relative_gap(self.model.objective, bound)
 
     @property
     def gap(self) -> float:
@@ -483,7 +489,8 @@ class Incumbent:
 
     def solution(self, status: Status) -> Solution:
         """Return the best points found, evaluated."""
-        gap = self._publish()
+        # Rounding may leave the dual value above the objective; that proves them equal.
+        gap = max(self._publish(), 0.0)
         model = self.model
         self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
@@ -491,7 +498,7 @@ class Incumbent:
             norms=model.norms,
             active=model.active,
             coefs=model.coefs,
-            intercept=model.intercept,
+            intercept=model.intercept + self.problem.offset,
             dual=safely_feasible(self.problem, self.certificate),
             objective=model.objective,
             duality_gap=gap,
@@ -535,7 +542,7 @@ def incumbents(
     UnsupportedProblemError
         If the solver gives a reason against a penalty.
     """
-    problem, recorder = metered(problem, callback)
+    problem, recorder = metered(centred(problem), callback)
     for regularizer in regularizers:
         step = replace(problem, regularizer=regularizer)
         check_supported(solver, step)

@@ -7,7 +7,12 @@ from numpy.random import Generator
 from scipy.optimize import linprog
 
 from multikernel._typing import Array
-from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.base import (
+    Loss,
+    PolyhedralLoss,
+    SmoothConjugateLoss,
+    is_shift_equivariant,
+)
 from multikernel.losses.weighted import weighted
 
 CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)
@@ -18,8 +23,8 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
 
     The conjugate is compared with a numerical supremum and by the Fenchel-Young
     inequality, derivatives with differences; then all of it again with sample
-    weights. Capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`) are
-    checked where the loss has them.
+    weights. Capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`,
+    ``shift_equivariant``) are checked where the loss has them.
 
     Parameters
     ----------
@@ -66,6 +71,8 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     _check_fenchel_young(loss, y, rng)
     _check_supremum(loss, y, rng)
     _check_far_away(loss, y)
+    if is_shift_equivariant(loss):
+        _check_shift(loss, y, rng)
     if isinstance(loss, SmoothConjugateLoss):
         _check_conjugate_derivatives(loss, y, rng)
     if isinstance(loss, PolyhedralLoss):
@@ -113,6 +120,17 @@ def _check_gradient(loss: Loss, y: Array, rng: Generator) -> None:
         assert missing <= 0.0, (
             "The gradient is not one of a convex loss: a tangent exceeds the loss by "
             f"{missing:.3g}."
+        )
+
+
+def _check_shift(loss: Loss, y: Array, rng: Generator) -> None:
+    shift = rng.normal()
+    for f in _points(y, rng):
+        change = loss.value(y + shift, f + shift) - loss.value(y, f)
+        size = np.abs(change) / (1.0 + loss.value(y, f))
+        assert size.max() <= 1e-9, (
+            "The loss says that it is one of y - f, and changes by "
+            f"{size.max():.3g} of itself where y and f move together."
         )
 
 

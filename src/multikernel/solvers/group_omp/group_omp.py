@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
-from multikernel.certificates import constant_model
+from multikernel.certificates import centred, constant_model
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
@@ -216,6 +216,7 @@ class GroupOMP:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
+        problem = centred(problem)
         factors, geometry = problem.gram.low_rank_form(), whitening(problem)
         selector: Selector
         if factors is None:
@@ -303,7 +304,7 @@ class _Growth:
         self.improvements: list[float] = []
         self.status: Status | None = None
         constant = constant_model(problem)
-        intercept = constant.intercept
+        intercept = constant.intercept - problem.offset
         level = float(intercept[0]) if problem.y.ndim == 1 else intercept
         f = np.zeros_like(problem.y) + level
         self.coefs = [constant.dual / problem.regularizer.alpha]
@@ -348,7 +349,7 @@ class _Growth:
             improvements=np.array(self.improvements),
             objectives=np.array(self.objectives),
             coefs=np.stack(self.coefs),
-            intercepts=np.stack(self.intercepts),
+            intercepts=np.stack(self.intercepts) + self.problem.offset,
             status=Status.SELECTED if self.status is None else self.status,
             history=tuple(self.recorder.history),
         )

@@ -124,7 +124,8 @@ class GreedyPath:
         # Refits know the sum of the kernels; the model that is published has terms.
         terms = evaluate_terms(gram, active, self.coefs[k][None], np.ones(k))
         norms[active] = terms.norms
-        objective = evaluate(self.problem, active, terms, self.intercepts[k]).objective
+        b = self.intercepts[k] - self.problem.offset
+        objective = evaluate(self.problem, active, terms, b).objective
         _warn_apart(k, objective, float(self.objectives[k]))
         # The norms are products too, and a model is published with what it has cost.
         vectors = self.coefs[k].size // gram.shape[1]

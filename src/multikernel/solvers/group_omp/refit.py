@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array
-from multikernel.certificates.forms import TINY
+from multikernel.certificates import relative_gap
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.low_rank import LowRankStack
@@ -151,9 +151,7 @@ class MachineRefit:
         fit = replace(fit, f=smooth + _like(fit.intercept, y))
         primal = float(self.loss.value(y, fit.f).sum())
         primal += 0.5 * float(np.sum(fit.dual * smooth))
-        null = float(self.loss.value(y, np.zeros_like(y)).sum())
-        floor = max(float(np.finfo(np.float64).eps) * null, TINY)
-        return fit, (primal - fit.objective) / max(primal, floor)
+        return fit, relative_gap(primal, fit.objective)
 
     def _grow(self, kernel: int) -> GramMatrix:
         """Add a kernel to the running sum, and return its matrix."""

@@ -34,6 +34,9 @@ class HullProblem:
         Sample weights; features are centred by them.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
+    offset : ndarray of shape (1,) or 0.0, default=0.0
+        What was taken from the targets beforehand, and belongs to the intercepts of
+        solutions (`multikernel.certificates.centred_targets`).
     """
 
     samples: GraphSamples
@@ -43,6 +46,7 @@ class HullProblem:
     total_weight: float
     weights: Array | None = None
     fit_intercept: bool = True
+    offset: Array | float = 0.0
 
 
 class HullStatus(Enum):
@@ -80,7 +84,7 @@ class HullSolution:
     bases : tuple
         What their features rest on beside the graph, None for most.
     intercept : float
-        The intercept.
+        The intercept; the `offset` of the problem is part of it.
     dual : ndarray of shape (n_samples,)
         A dual feasible point of the summed loss, at its best scale.
     objective : float

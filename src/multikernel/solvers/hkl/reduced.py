@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from multikernel._typing import Array
+from multikernel.certificates import relative_gap
 from multikernel.losses.base import is_polyhedral
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
     DualPoint,
     dual_point,
     primal_value,
-    relative_gap,
 )
 from multikernel.solvers.hkl.norm import SmoothedNorm, smoothed_norm, squared_norms
 from multikernel.solvers.hkl.problem import HullProblem
@@ -269,5 +269,5 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
     problem, f = level.problem, point.f
     primal = primal_value(problem, f, point.norm.exact)
     dual = dual_point(problem, level.active, point.norm, -level.risk.gradient(f))
-    gap = relative_gap(problem, primal, dual.value(problem, 0.0))
+    gap = relative_gap(primal, dual.value(problem, 0.0))
     return ReducedPoint(point.beta, point.intercept, f, primal, dual, gap, 0)

@@ -10,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
+from multikernel.certificates import (
+    centred_targets,
+    published_intercept,
+    relative_gap,
+    with_rounding,
+)
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import SmoothConjugateLoss, is_polyhedral
 from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
-from multikernel.solvers.hkl.certificate import primal_value, relative_gap
+from multikernel.solvers.hkl.certificate import hidden_by_rounding, primal_value
 from multikernel.solvers.hkl.norm import squared_norms
 from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
 from multikernel.solvers.hkl.reduced import (
@@ -148,6 +154,8 @@ class HullSearch:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
+        y, offset = centred_targets(problem)
+        problem = replace(problem, y=y, offset=offset)
         run = _Run(self, problem, callback)
         alpha = run.first_strength()
         while alpha > alphas[0] and not run.stopped:
@@ -202,7 +210,7 @@ class _Run:
             if not chosen or self._full():
                 outside, chosen = self._sufficient(problem, point, ceiling)
                 dual = point.dual.value(problem, outside)
-                gap = relative_gap(problem, point.primal, dual)
+                gap = relative_gap(point.primal, dual)
                 status = self._status(point, gap, chosen)
             self._report(problem, point, gap)
             if self.stopped:
@@ -293,19 +301,23 @@ class _Run:
             used = norms > share * norms.sum()
             # A node counts only with all its ancestors, and roots always do.
             used &= ~((active.relation.T @ ~used) > 0.0)
-            primal, _, _ = self._without(problem, point, used)
-            if relative_gap(problem, primal, below) <= allowed:
+            primal, _ = self._without(problem, point, used)
+            if relative_gap(primal, below) <= allowed:
                 return np.asarray(used)
         return np.asarray(norms > 0.0)
 
     def _without(
         self, problem: HullProblem, point: ReducedPoint, used: NDArray[np.bool_]
-    ) -> tuple[float, Array, Array]:
-        """Return the objective, coefficients and values without some nodes."""
+    ) -> tuple[float, Array]:
+        """Return the objective and the coefficients without some nodes."""
         beta = np.where(used[self.active.owner], point.beta, 0.0)
         f = point.f + (beta - point.beta) @ self.active.features
+        return self._objective(problem, beta, f), beta
+
+    def _objective(self, problem: HullProblem, beta: Array, f: Array) -> float:
+        """Return the objective of some coefficients with these decision values."""
         norms = np.sqrt(squared_norms(self.active, beta))
-        return primal_value(problem, f, float(self.active.weights @ norms)), beta, f
+        return primal_value(problem, f, float(self.active.weights @ norms))
 
     def _finish(
         self,
@@ -317,12 +329,19 @@ class _Run:
         """Prune the model to its hull, certify it, and keep what the path needs."""
         active, settings = self.active, self.settings
         used = self._used(problem, point)
-        primal, beta, _ = self._without(problem, point, used)
+        _, beta = self._without(problem, point, used)
+        # Steps have added up in the values; what counts is the model as published.
+        b = published_intercept(problem, np.array([point.intercept]))
+        f = beta @ active.features + b
+        primal = self._objective(problem, beta, f)
         if outside is None:
             outside, _ = self._sufficient(problem, point, np.inf)
         scale, below = point.dual.scaled(problem, outside)
-        reduced = relative_gap(problem, primal, point.dual.value(problem, 0.0))
-        gap = relative_gap(problem, primal, below)
+        hidden = hidden_by_rounding(problem, active, beta, f, point.dual)
+        reduced, gap = (
+            max(with_rounding(relative_gap(primal, bound), hidden, primal), 0.0)
+            for bound in (point.dual.value(problem, 0.0), below)
+        )
         if status is HullStatus.CERTIFIED and gap > settings.tol:
             status = HullStatus.STALLED
         searched = len(active)
@@ -332,7 +351,7 @@ class _Run:
             coefs=tuple(active.coefs(int(k), beta) for k in places),
             means=tuple(active.means[k] for k in places),
             bases=tuple(active.bases[k] for k in places),
-            intercept=point.intercept,
+            intercept=float((b + problem.offset)[0]),
             dual=scale * point.dual.rho,
             objective=primal,
             duality_gap=gap,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
+from multikernel.certificates import centred
 from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
@@ -132,7 +133,7 @@ class TailDC:
         solution : DCSolution
         """
         check_supported(self, problem)
-        problem, recorder = metered(problem, callback)
+        problem, recorder = metered(centred(problem), callback)
         descent = _Descent(self, problem, recorder)
         first = init
         if first is None:

@@ -287,7 +287,7 @@ class _Search:
         model = Model(
             kernels=found.active,
             norms=found.norms,
-            intercept=found.intercept,
+            intercept=found.intercept - incumbent.problem.offset,
             objective=losses + penalty.value(found.norms),
             weights=np.ones(found.active.size),
             expansions=found.coefs,

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import constant_model, project_dual
+from multikernel.certificates import centred, constant_model, project_dual
 from multikernel.gram.base import GramStack
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import (
@@ -131,7 +131,7 @@ class SpicyMKL:
             If a negative quadratic form is met.
         """
         check_supported(self, problem)
-        problem, recorder = metered(problem, callback)
+        problem, recorder = metered(centred(problem), callback)
         search = WorkingSet(_incumbent(problem, recorder), screening(problem))
         search.start(init)
         return search.run(self.tol, self.max_iter)
@@ -166,7 +166,7 @@ class SpicyMKL:
         ------
         solution : Solution
         """
-        problem, recorder = metered(problem, callback)
+        problem, recorder = metered(centred(problem), callback)
         bounds = screening(problem)
         search: WorkingSet | None = None
         for regularizer in regularizers:
@@ -331,13 +331,7 @@ class WorkingSet:
         # New kernels may be violated by much: the penalty must suit the gap of the
         # whole problem, not the one that the last working set was solved to.
         suited = max(1.0, 1.0 / gap) / problem.regularizer.alpha
-        small = Problem(
-            self._part(kernels),
-            problem.y,
-            problem.loss,
-            problem.regularizer,
-            problem.fit_intercept,
-        )
+        small = replace(problem, gram=self._part(kernels))
         return AugmentedLagrangian(
             small,
             kernels,
