@@ -9,7 +9,7 @@ from multikernel._validation import check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.blocked.stack import BlockedStack
-from multikernel.gram.dense import DenseStack, Stored
+from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
 from multikernel.gram.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.scaled import ScaledStack
@@ -38,6 +38,24 @@ FACTORISED = 256
 """Samples up to which a matrix is factorised first: with 100, 200 and 400 samples that
 took 0.08, 0.3 and 5.6 ms, and products until the lowest direction is known 1.3, 1.4 and
 1.7 ms (Gaussian matrices, one thread)."""
+
+SAMPLED_ROWS = 16
+"""Rows of every matrix that are looked at. With 150 samples their ratio lay on the same
+side of `MEMORISES` as that of the whole matrix in 212 of 216 cases, the Gaussians of
+``benchmarks/defaults`` (memory)."""
+
+FETCHED_ROWS = 1000
+"""Samples that are looked at where the factors of all are in blocks."""
+
+KERNELS_PER_TASK = 64
+"""Kernels of which a thread looks at some rows at a time."""
+
+NUMBERS_PER_TASK = 2**22
+"""Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
+
+FAR = 0.01
+"""Where a factor lacks more than this share of its trace, its columns are not those of
+its kernel."""
 
 
 def lowest_eigenvalue(K: GramMatrix) -> float:
@@ -256,12 +274,9 @@ is -1, its largest 3. Repair it with repair_gram(K, 'clip'), 'shift' or 'flip'.
         )
 
 
-KERNELS_PER_TASK = 16
-
-
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Sums over the entries of every matrix.
+    """What one reading of every matrix says: is it symmetric, and what size is it.
 
     Parameters
     ----------
@@ -300,34 +315,17 @@ def take_census(
     signs = random.choice([-1.0, 1.0], size=(2, stack.shape[1]))
     vectors = np.vstack([signs, weights])
     sums, diagonals = np.zeros((stack.shape[0], 3)), np.empty(stack.shape[:2])
+    step = max(1, ENTRIES_PER_TASK // max(1, stack.shape[1] ** 2))
 
     def work(start: int) -> None:
-        chosen = slice(start, start + KERNELS_PER_TASK)
+        chosen = slice(start, start + step)
         add_census(stack.array[chosen], vectors, sums[chosen], diagonals[chosen])
 
-    run_blocks(work, range(0, stack.shape[0], KERNELS_PER_TASK))
+    run_blocks(work, range(0, stack.shape[0], step))
     stack.know_diagonals(diagonals)
     # What is too large for sums is not finite here, and is named by its readers.
     with np.errstate(over="ignore", invalid="ignore"):
         return Census(sums[:, 0] - sums[:, 1], sums[:, 2])
-
-
-SAMPLED_ROWS = 16
-"""Rows of every matrix that are looked at. With 150 samples their ratio lay on the same
-side of `MEMORISES` as that of the whole matrix in 212 of 216 cases, the Gaussians of
-``benchmarks/defaults`` (memory)."""
-
-FETCHED_ROWS = 1000
-"""Samples that are looked at where the factors of all are in blocks."""
-
-KERNELS_PER_TASK = 64
-
-NUMBERS_PER_TASK = 2**22
-"""Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
-
-FAR = 0.01
-"""Where a factor lacks more than this share of its trace, its columns are not those of
-its kernel."""
 
 
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.growth import Goal, grow, kernel_columns, start
+from multikernel.gram.growth import Goal, grow, kernel_columns, without_landmarks
 from multikernel.gram.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import StepName, Steps, check_steps
@@ -170,7 +170,7 @@ def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
             continue
         columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
         goal = Goal(min(HIGH, rows.size), LowRank().tol)
-        rank = grow(columns, start(columns), weights, goal).landmarks.size
+        rank = grow(columns, without_landmarks(columns), weights, goal).landmarks.size
         ranks[place] = n_samples if rank >= goal.most else rank
     return ranks
 

@@ -23,7 +23,7 @@ from multikernel.gram.growth import (
     Goal,
     grow,
     grown_triangle,
-    start,
+    without_landmarks,
 )
 from multikernel.gram.landmarks import Landmarks, LowRank
 from multikernel.gram.low_rank import LowRankStack, Residual
@@ -126,12 +126,12 @@ def build_low_rank(
         factor = landmarks.feature_factor(m)
         if factor is None:
             columns = landmarks.columns(m)
-            factor = grow(columns, start(columns), landmarks.weights, goal)
+            factor = grow(columns, without_landmarks(columns), landmarks.weights, goal)
         return factor
 
-    pieces = Pieces(landmarks, normalization, max_bytes)
-    run_blocks(lambda m: pieces.add(m, made(m)), range(n_kernels))
-    return pieces.built()
+    collected = FactorCollector(landmarks, normalization, max_bytes)
+    run_blocks(lambda m: collected.add(m, made(m)), range(n_kernels))
+    return collected.built()
 
 
 def cut_low_rank(
@@ -178,14 +178,14 @@ def cut_low_rank(
         place = array[whole.offsets[m] : whole.offsets[m + 1]]
         return held_factor(whole, old, m, samples, place)
 
-    pieces = Pieces(landmarks, normalization, max_bytes, array)
+    collected = FactorCollector(landmarks, normalization, max_bytes, array)
 
     def work(m: int) -> None:
         known = old.shared_triangle(whole, m) if old.chosen[m].size else None
-        pieces.add(m, cut(m), known)
+        collected.add(m, cut(m), known)
 
     run_blocks(work, range(whole.shape[0]))
-    return pieces.built()
+    return collected.built()
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
@@ -260,11 +260,11 @@ def refine(
     old = stack.landmarks
     assert old is not None
     sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
-    pieces = Pieces(old, Normalization(), max_bytes)
+    collected = FactorCollector(old, Normalization(), max_bytes)
 
     def work(m: int) -> None:
         if m not in goals:
-            pieces.keep(m, stack)
+            collected.keep(m, stack)
             return
         factor, scale = held_factor(stack, old, m), float(old.scales[m])
         value = float(np.sqrt(goals[m] / scale))
@@ -277,14 +277,14 @@ def refine(
             old.weights,
             Goal(old.options.max_rank, value, sizes, least),
         )
-        pieces.add(m, grown, old.triangles[m], scale, old.shifts[m] is not None)
+        collected.add(m, grown, old.triangles[m], scale, old.shifts[m] is not None)
 
     run_blocks(work, range(stack.shape[0]))
-    return pieces.assembled()
+    return collected.assembled()
 
 
 @dataclass(eq=False)
-class Pieces:
+class FactorCollector:
     """The factors of kernels, from any thread, on their way into one array.
 
     Parameters
@@ -313,7 +313,7 @@ class Pieces:
     _ends: list[int] = field(default_factory=lambda: [0])  # in rows
     _zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
-    _parts: dict[int, "Piece"] = field(default_factory=dict)
+    _parts: dict[int, "KernelLandmarks"] = field(default_factory=dict)
     _numbers: int = 0
     _lock: Lock = field(default_factory=Lock)
     _limit: int = field(init=False)
@@ -360,7 +360,7 @@ class Pieces:
         if not exact:
             # Scales of what is no kernel may be negative: such are left out later.
             self._roots[m] = np.sqrt(np.maximum(scale * factor.bound, 0.0))
-        self._parts[m] = Piece(self._chosen(m, factor), whole, scale, shift)
+        self._parts[m] = KernelLandmarks(self._chosen(m, factor), whole, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
         """Keep a kernel of another stack as it is."""
@@ -370,7 +370,7 @@ class Pieces:
         self._join(m, rows)
         if stack.residual is not None:
             self._roots[m] = stack.residual.roots[m]
-        self._parts[m] = Piece(
+        self._parts[m] = KernelLandmarks(
             old.chosen[m], old.triangles[m], float(old.scales[m]), old.shifts[m]
         )
 
@@ -446,7 +446,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class KernelLandmarks:
     """What `Landmarks` holds of one kernel."""
 
     chosen: Indices

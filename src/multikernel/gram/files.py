@@ -134,7 +134,7 @@ def write_stack(
     try:
         array = new_file(place / MATRICES, header.shape, header.dtype)
         try:
-            _fill(place, array, header, fill)
+            _write_whole(place, array, header, fill)
         except BaseException:
             for name in (MATRICES, LEARNT, f"{HEADER}.partial"):
                 (place / name).unlink(missing_ok=True)
@@ -149,7 +149,7 @@ def write_stack(
     return mapped
 
 
-def _fill(
+def _write_whole(
     place: Path,
     array: "np.memmap[Any, Any]",
     header: Header,

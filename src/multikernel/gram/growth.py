@@ -166,7 +166,7 @@ def inverse_roots(diagonal: Array) -> Array:
     return np.where(positive, 1.0 / roots, 0.0)
 
 
-def start(columns: KernelColumns) -> Factor:
+def without_landmarks(columns: KernelColumns) -> Factor:
     """Return the factor without landmarks."""
     diagonal = columns.diagonal()
     nothing = np.empty((0, diagonal.size)), np.empty(0, dtype=np.intp)
@@ -205,7 +205,7 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
                 return _completed(columns, held, weights, stage)
             rows, landmarks = _with_room(rows[:rank], landmarks[:rank], size)
             held = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
-            rank, done = _fill(columns, held, rank, weights, stage)
+            rank, done = _add_while_room(columns, held, rank, weights, stage)
     # A copy, so that rows without a landmark are given back.
     return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
 
@@ -219,7 +219,7 @@ def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indic
     return wider
 
 
-def _fill(
+def _add_while_room(
     columns: KernelColumns, held: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
     """Add landmarks while there is room; return their number, and whether to stop."""

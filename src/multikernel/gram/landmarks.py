@@ -43,6 +43,9 @@ from multikernel.kernels.radial import radial_form
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
 
+MOST_MONOMIALS = 64
+"""Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
+
 
 @dataclass(frozen=True)
 class LowRank:
@@ -295,10 +298,6 @@ class Landmarks:
         return places, lazy_stack(chosen, self.samples)
 
 
-MOST_MONOMIALS = 64
-"""Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
-
-
 @singledispatch
 def kernel_features(kernel: Kernel, X: Array) -> Array | None:
     """Return features Z with k(X, X) = Z Z^T exactly, or None where none are known.
@@ -328,23 +327,27 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
-def _(kernel: LinearKernel, X: Array) -> Array | None:
+def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
+    """Return the samples themselves."""
     # A subclass may compute something else.
     return X if type(kernel) is LinearKernel else None
 
 
 @kernel_features.register
-def _(kernel: NystroemKernel, X: Array) -> Array | None:
+def _nystroem_features(kernel: NystroemKernel, X: Array) -> Array | None:
+    """Return its own features."""
     return kernel.features(X) if type(kernel) is NystroemKernel else None
 
 
 @kernel_features.register
-def _(kernel: RandomFourierFeatures, X: Array) -> Array | None:
+def _random_fourier_features(kernel: RandomFourierFeatures, X: Array) -> Array | None:
+    """Return its own features."""
     return kernel.features(X) if type(kernel) is RandomFourierFeatures else None
 
 
 @kernel_features.register
-def _(kernel: PolynomialKernel, X: Array) -> Array | None:
+def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
+    """Return monomials, where they are few."""
     if type(kernel) is not PolynomialKernel:
         return None
     n_features = X.shape[1]
@@ -365,14 +368,16 @@ def _(kernel: PolynomialKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
-def _(kernel: ColumnKernel, X: Array) -> Array | None:
+def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
+    """Return those of the kernel inside."""
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
 
 
 @kernel_features.register
-def _(kernel: SequenceKernel, X: Array) -> Array | None:
+def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
+    """Return its own factor."""
     return kernel.factor(X) if is_built_in(kernel) else None
 
 

@@ -98,6 +98,9 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     numbers = stack.held_numbers()
     if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
         raise AssertionError("held_numbers: one positive number a kernel expected.")
+    zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
+    if not np.array_equal(stack.zero_kernels(), zero):
+        raise AssertionError("zero_kernels: those with a zero diagonal expected.")
     if not stack.row_length(1) >= 1:
         raise AssertionError("row_length: what is wanted of a row is looked at.")
 

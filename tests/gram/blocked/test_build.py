@@ -174,14 +174,14 @@ def test_refusals():
 
 def test_factors_before_normalisation_are_given_back(monkeypatch):
     seen = []
-    assembled = search.Search.assembled
+    assembled = search.LandmarkSearch.assembled
 
     def looking(self, blocks, scalings):
         gc.collect()
         seen.append(sum(isinstance(o, plan.RawBlock) for o in gc.get_objects()))
         return assembled(self, blocks, scalings)
 
-    monkeypatch.setattr(search.Search, "assembled", looking)
+    monkeypatch.setattr(search.LandmarkSearch, "assembled", looking)
     build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
     assert seen == [0]
 

@@ -18,20 +18,20 @@ from multikernel.gram.blocked.blocks import RowBlocks, SampledRows
 from multikernel.gram.blocked.plan import (
     KernelPlan,
     Scaling,
-    facts,
     indices_of,
     moments,
     normalised,
-    planned,
+    plan_of,
     raw_block,
     renewed,
     replaced,
     rounding_share,
+    traces_and_roots,
     worst_rows,
 )
 from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.factorise import check_order
-from multikernel.gram.growth import Factor, Goal, grow, start
+from multikernel.gram.growth import Factor, Goal, grow, without_landmarks
 from multikernel.gram.landmarks import Landmarks, LowRank, row_keys
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import (
@@ -51,10 +51,12 @@ ROUNDS = 5
 lacks: of a million normal rows none was left short after two."""
 
 JOINING = 16
-"""Such rows of each kernel at a time: a landmark takes its neighbours along."""
+"""Rows of each kernel that join the sample at a time, fewer than are left short of it:
+one that joins lowers what is left of the rows near it as well."""
 
 HALF_MORE = 3, 2
-"""As what share of its landmarks a kernel has at least once it is refined."""
+"""Once a kernel is refined it has at least so many times (numerator, denominator) the
+landmarks that it had."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +84,8 @@ class BlockedLandmarks(Landmarks):
 
 
 @dataclass(eq=False)
-class Search:
-    """Landmarks on their way.
+class LandmarkSearch:
+    """The factors of kernels while their landmarks are chosen.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ class Search:
     landmarks: BlockedLandmarks
     max_bytes: int | None
     factors: list[Factor] = field(default_factory=list)
-    _settled: tuple[Array, ...] | None = None  # the weighted sums of all rows
+    _sums_of_all_rows: tuple[Array, ...] | None = None  # the weighted sums of all rows
 
     @property
     def blocks(self) -> RowBlocks:
@@ -115,7 +117,7 @@ class Search:
         options = self.landmarks.options
         return Goal(min(options.first, options.max_rank), options.tol)
 
-    def begin(self) -> None:
+    def choose_from_sample(self) -> None:
         """Choose landmarks from the sample."""
         found: dict[int, Factor] = {}
 
@@ -124,7 +126,10 @@ class Search:
             if factor is None:
                 columns = self.landmarks.columns(m)
                 factor = grow(
-                    columns, start(columns), self.landmarks.weights, self._goal()
+                    columns,
+                    without_landmarks(columns),
+                    self.landmarks.weights,
+                    self._goal(),
                 )
             found[m] = factor
 
@@ -133,7 +138,7 @@ class Search:
 
     def plans(self, kernels: Sequence[int]) -> dict[int, KernelPlan]:
         """Return how to compute the factors of some kernels at any rows."""
-        return {m: planned(self.landmarks, m, self.factors[m]) for m in kernels}
+        return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
 
     def computed(self, kernels: Sequence[int]) -> RowBlocks:
         """Compute the factors of some kernels at all rows."""
@@ -141,7 +146,7 @@ class Search:
         plans = self.plans(kernels)
         return self.blocks.made(raw_block, self.landmarks.row_weights, plans=plans)
 
-    def settle(self) -> RowBlocks:
+    def factors_of_all_rows(self) -> RowBlocks:
         """Compute all factors, and let rows join that too much is left of."""
         raw = self.computed(self.every)
         tol, most = self._goal().value, self._goal().most
@@ -153,14 +158,14 @@ class Search:
             kernels = [m for m in np.flatnonzero(over).tolist() if self._rank(m) < most]
             before = [self._rank(m) for m in kernels]
             ones = [np.ones(w.size) for w in self.landmarks.row_weights]
-            self.join(self.worst(raw, kernels, ones), dict.fromkeys(kernels))
+            self.join(self.rows_left_most(raw, kernels, ones), dict.fromkeys(kernels))
             grown = [
                 m
                 for m, rank in zip(kernels, before, strict=True)
                 if self._rank(m) > rank
             ]
             if not grown:
-                self._settled = sums
+                self._sums_of_all_rows = sums
                 break
             self._check_size()
             raw = self.blocks.made(
@@ -177,7 +182,7 @@ class Search:
     def _ends(self) -> Indices:
         return indices_of(np.array([max(self._rank(m), 1) for m in self.every]))
 
-    def worst(
+    def rows_left_most(
         self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
     ) -> Array:
         """Return the rows of which most is left of some kernels."""
@@ -209,7 +214,7 @@ class Search:
             weights=np.full(X.shape[0], 1.0 / X.shape[0]),
         )
         widened = [
-            _widened(planned(old, m, factor), factor, rows)
+            _widened(plan_of(old, m, factor), factor, rows)
             for m, factor in enumerate(self.factors)
         ]
         self.factors = widened
@@ -252,10 +257,10 @@ class Search:
             scalings[m] = Scaling(scalings[m].scale, shift)
         return scalings
 
-    def finish(self, held: list[RowBlocks], learnt: Normalization) -> BuiltStack:
+    def normalized(self, held: list[RowBlocks], learnt: Normalization) -> BuiltStack:
         """Learn how to normalise, and return the stack."""
         raw = held.pop()
-        sizes, _, mean = self._settled or raw.sum(moments)
+        sizes, _, mean = self._sums_of_all_rows or raw.sum(moments)
         scalings = []
         for m, own in enumerate(np.split(mean, self._ends()[1:-1])):
             found = Moments(np.empty((own.size, 0)), own, float(sizes[m]))
@@ -275,7 +280,7 @@ class Search:
         ends = self._ends()
         parts = [slice(a, b) for a, b in pairwise(ends.tolist())]
         row_weights = self.landmarks.row_weights
-        traces, roots, any_left = blocks.sum(facts, row_weights, parts=parts)
+        traces, roots, any_left = blocks.sum(traces_and_roots, row_weights, parts=parts)
         shifts = tuple(scaling.shift for scaling in scalings)
         centred = np.array([shift is not None for shift in shifts], dtype=float)
         landmarks = replace(
@@ -368,7 +373,7 @@ def build_blocked(
     _check_moments(steps)
     n_rows, n_sampled = rows.blocks.n_rows, rows.sample.shape[0]
     weights = np.ones(n_rows) if sample_weight is None else sample_weight
-    search = Search(
+    search = LandmarkSearch(
         BlockedLandmarks(
             dictionary,
             rows.sample[np.argsort(row_keys(rows.sample), kind="stable")],
@@ -381,12 +386,12 @@ def build_blocked(
         ),
         max_bytes,
     )
-    search.begin()
+    search.choose_from_sample()
     # In a list, out of which they are taken: else they would be held until the end.
-    raw = [search.settle()]
+    raw = [search.factors_of_all_rows()]
     # One number a kernel is learnt of the rows, and none of these is looked at.
     learnt = empty_normalization(steps, len(dictionary), 0)
-    return search.finish(raw, learnt)
+    return search.normalized(raw, learnt)
 
 
 def refine_blocked(
@@ -415,11 +420,11 @@ def refine_blocked(
     assert old is not None
     assert old.blocks is not None
     sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
-    search = Search(old, max_bytes, list(old.factors))
+    search = LandmarkSearch(old, max_bytes, list(old.factors))
     kernels = sorted(goals)
     # What is left is looked at anew: blocks hold it normalised only.
     raw = old.blocks.made(raw_block, old.row_weights, plans=search.plans(kernels))
-    joining = search.worst(raw, kernels, old.blocks.split(sizes**2))
+    joining = search.rows_left_most(raw, kernels, old.blocks.split(sizes**2))
     total = float(sizes.sum())
     # A sample stands for all rows: of these it is known what the mean root may be.
     search.join(

@@ -148,7 +148,7 @@ def _weighed(
     return KernelRows(rows, bound, float(weights @ diagonal), left, rows @ weights)
 
 
-def planned(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
+def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
     """Return how to compute at any rows what a factor is on its own samples.
 
     Parameters
@@ -310,7 +310,7 @@ def normalised(block: RawBlock, scalings: Sequence[Scaling]) -> FactorBlock:
     return renewed(FactorBlock(np.empty((n_rows, 0))), block, scalings, parts)
 
 
-def facts(
+def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Sequence[slice]
 ) -> tuple[Array, ...]:
     """Return traces of a block, weighted sums of its roots, and whether it has any."""

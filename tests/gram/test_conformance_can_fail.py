@@ -1,0 +1,124 @@
+"""The suite for storages finds what is wrong in any one of its methods."""
+
+import inspect
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from multikernel.gram import DenseMatrix, DenseStack, GramMatrix, GramStack
+from multikernel.gram.terms import ImageProducts
+from multikernel.linalg.tall import TallArray
+from multikernel.testing import check_gram_stack
+
+Z = np.random.default_rng(0).normal(size=(5, 7, 7))
+GRAMS = Z @ Z.transpose(0, 2, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Plain(GramStack):
+    """Arrays with the four primitives alone, so that defaults are in force."""
+
+    array: np.ndarray
+
+    @property
+    def shape(self):
+        return self.array.shape
+
+    def matvec(self, v):
+        return self.array @ v
+
+    def combine(self, weights):
+        return DenseMatrix(np.tensordot(weights, self.array, axes=1))
+
+    def columns(self, indices):
+        return self.array[:, :, indices]
+
+    def take(self, kernels):
+        return type(self)(self.array[kernels])
+
+
+def other(found):
+    """Return something like what a method found, but wrong."""
+    if isinstance(found, np.ndarray):
+        return found + 1e-3 * (1.0 + np.abs(found).max(initial=0.0))
+    if isinstance(found, tuple):
+        return tuple(other(each) for each in found)
+    if isinstance(found, ImageProducts):
+        return ImageProducts(found.coefs, other(found.images), found.diagonals)
+    if isinstance(found, GramStack):
+        return Plain(other(found.columns(np.arange(found.shape[1]))))
+    if isinstance(found, GramMatrix):
+        return DenseMatrix(other(found.columns(np.arange(found.shape[1]))))
+    return lambda *arguments: other(found(*arguments))
+
+
+METHODS = [
+    "matvec",
+    "combine",
+    "columns",
+    "take",
+    "view",
+    "once",
+    "restrict",
+    "entries",
+    "quadratic_forms",
+    "block_matvec",
+    "sparse_matvec",
+    "combined_rows",
+    "resident_products",
+    "term_products",
+    "term_covariances",
+    "diagonals",
+    "traces",
+    "full_forms",
+]
+
+
+@pytest.mark.parametrize("base", [Plain, DenseStack])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_wrong_method_is_found(name, base):
+    def wrong(self, *arguments):
+        return other(getattr(super(kind, self), name)(*arguments))
+
+    kind = type("Wrong", (base,), {name: wrong})
+    check_gram_stack(base(GRAMS), GRAMS)
+    if name == "full_forms":
+        kind.full_forms = lambda self, kernels, v: self.quadratic_forms(v)[kernels] - 1
+    with pytest.raises(AssertionError):
+        check_gram_stack(kind(GRAMS), GRAMS)
+
+
+WRONG = {
+    "residual_bounds": lambda self, v: np.full(5, -1.0),
+    "residual_traces": lambda self, shares: np.zeros(4),
+    "held_numbers": lambda self: np.zeros(5),
+    "row_length": lambda self, wanted: 0,
+    "zero_kernels": lambda self: np.arange(1),
+    "own_expansions": lambda self, coefs: coefs[:, :3],
+    "tall_form": lambda self: (TallArray(np.ones((7, 5))), np.arange(6)),
+    "low_rank_form": lambda self: Plain(other(GRAMS)),
+    "refinement": lambda self, dual, goals: Wanted(),
+}
+
+
+class Wanted:
+    dual = np.zeros(7)
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_a_wrong_answer_is_found(name):
+    kind = type("Wrong", (Plain,), {name: WRONG[name]})
+    with pytest.raises(AssertionError):
+        check_gram_stack(kind(GRAMS), GRAMS)
+
+
+def test_every_method_of_the_protocol_is_held_to_something():
+    members = {
+        name
+        for name, member in vars(GramStack).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    # What is done with the answers of these is held by tests of factors.
+    free = {"count", "refine", "shape"}
+    assert members <= {*METHODS, *WRONG, *free}, members - {*METHODS, *WRONG, *free}
