@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from solver_steps import generated
 
 from multikernel.estimators import SpicyMKLClassifier
-from multikernel.gram.blocked import workers
+from multikernel.gram.factors import workers as workers
 from multikernel.kernels import ColumnKernel, GaussianKernel
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.losses import find_loss
 from multikernel.gram import LowRank, MemoryMapped
-from multikernel.gram.blocked import files as blocked_files
+from multikernel.gram.factors import file_engine as blocked_files
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
 KERNELS = ParameterGrid([GaussianKernel(0.5), GaussianKernel(2.0)], range(3))

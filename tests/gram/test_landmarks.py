@@ -19,7 +19,7 @@ from multikernel.certificates import (
 )
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import DenseStack, LowRank, build_low_rank, build_stack
-from multikernel.gram.factorise import cut_low_rank, refine
+from multikernel.gram.factors.factorise import cut_low_rank, refine
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -212,7 +212,7 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     how = {"normalize": normalize, "sample_weight": weights}
     options = LowRank(first=60, tol=tol)
     at_once = build_low_rank(DICTIONARY, X, **how, options=options)
-    monkeypatch.setattr("multikernel.gram.growth.COMPLETED", 0)
+    monkeypatch.setattr("multikernel.gram.factors.growth.COMPLETED", 0)
     one_by_one = build_low_rank(DICTIONARY, X, **how, options=options)
     monkeypatch.undo()
     # Pivots that are equal but for rounding may be taken in another order.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseStack, build_stack, cross_gram
-from multikernel.gram.factorise import build_low_rank
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.kernels import (
     LinearKernel,
     ListDictionary,

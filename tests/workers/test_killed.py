@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from workers.problems import classifier, partitioned, table
 
-from multikernel.gram.blocked.workers import OnWorkers
+from multikernel.gram.factors.workers import OnWorkers
 
 
 def problem():

@@ -21,7 +21,7 @@ from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import Samples, read_samples
 from multikernel.estimators.read.tables import check_fit_data
-from multikernel.gram.blocked.workers import is_dask
+from multikernel.gram.factors.workers import is_dask
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.

@@ -4,11 +4,11 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.build import build_stack
 from multikernel.gram.checks import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.landmarks import LowRank, kernel_features
+from multikernel.gram.factors.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.landmarks import LowRank, kernel_features
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
-from multikernel.gram.low_rank import LowRankMatrix, LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack, build_part

@@ -25,8 +25,8 @@ from multikernel.linalg.tall import TallMatrix
 from multikernel.linalg.weighted import covariances_with_sum
 
 if TYPE_CHECKING:
-    from multikernel.gram.landmarks import Landmarks
-    from multikernel.gram.low_rank import LowRankStack
+    from multikernel.gram.factors.landmarks import Landmarks
+    from multikernel.gram.factors.low_rank import LowRankStack
 
 HELD_NUMBERS = 2**26
 """Entries of Gram matrices that a thread may hold; above, products recompute them."""

@@ -19,11 +19,12 @@ from multikernel._validation import (
 )
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
-from multikernel.gram.blocked.build import build_blocked
-from multikernel.gram.blocked.files import rows_for_files
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
-from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.factors.blocked_build import build_blocked
+from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.file_engine import rows_for_files
+from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.files import (
     HEADER,
     MATRICES,
@@ -35,7 +36,6 @@ from multikernel.gram.files import (
     open_stack,
     write_stack,
 )
-from multikernel.gram.landmarks import LowRank, known_ranks
 from multikernel.gram.lazy.evaluate import make_samples, write_matrices
 from multikernel.gram.lazy.plan import make_plan
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily

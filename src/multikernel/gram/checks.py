@@ -8,9 +8,9 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
-from multikernel.gram.blocked.stack import BlockedStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
-from multikernel.gram.low_rank import LowRankStack, Residual
+from multikernel.gram.factors.blocked import BlockedStack
+from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.factors.growth import (
+    Goal,
+    grow,
+    kernel_columns,
+    without_landmarks,
+)
+from multikernel.gram.factors.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.growth import Goal, grow, kernel_columns, without_landmarks
-from multikernel.gram.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import StepName, Steps, check_steps
 from multikernel.kernels.base import KernelDictionary, kernel_name

@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import FOLDER, PRECISION, check_parameter
-from multikernel.gram.landmarks import LowRank
+from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.memory import backing, readable_bytes
 from multikernel.gram.normalization import Normalization
 from multikernel.linalg.threads import run_blocks

@@ -17,8 +17,8 @@ from multikernel.gram.dense import (
     Stored,
     threads_for,
 )
-from multikernel.gram.factorise import cut_low_rank
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors.factorise import cut_low_rank
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, readable_bytes, stack_bytes
 from multikernel.gram.normalization import (

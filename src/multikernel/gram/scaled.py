@@ -12,7 +12,7 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
-    from multikernel.gram.low_rank import LowRankStack
+    from multikernel.gram.factors.low_rank import LowRankStack
 
 
 @dataclass(frozen=True, eq=False)

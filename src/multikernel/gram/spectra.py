@@ -12,7 +12,7 @@ from multikernel._validation import check_shapes
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
-from multikernel.gram.low_rank import LowRankMatrix
+from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.steps import Moments, ScaleStep, Step
 from multikernel.linalg.interrupts import compiled

@@ -10,11 +10,11 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.landmarks import LowRank
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.files import joined
-from multikernel.gram.landmarks import LowRank
 from multikernel.gram.lazy.stack import lazy_stack
-from multikernel.gram.low_rank import LowRankStack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary

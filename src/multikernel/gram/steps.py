@@ -15,7 +15,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.gram.base import GramStack
-from multikernel.gram.growth import inverse_roots
+from multikernel.gram.factors.growth import inverse_roots
 
 VANISHES = 1e-12
 """Share of a kernel's size below which what is left of it is rounding only."""

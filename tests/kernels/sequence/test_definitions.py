@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import literal_sequences as literal
 
-from multikernel.gram.landmarks import kernel_features
+from multikernel.gram.factors.landmarks import kernel_features
 from multikernel.kernels import Kernel, kernel_name
 from multikernel.kernels.sequence import (
     Alphabet,

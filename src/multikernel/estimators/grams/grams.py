@@ -26,9 +26,10 @@ from multikernel.gram import (
     build_stack,
     check_definite,
 )
-from multikernel.gram.blocked import SampledRows, build_blocked
-from multikernel.gram.blocked.files import rows_for_files
-from multikernel.gram.growth import on_its_columns
+from multikernel.gram.factors.blocked_build import build_blocked
+from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.factors.file_engine import rows_for_files
+from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import (

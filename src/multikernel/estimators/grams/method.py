@@ -18,7 +18,7 @@ from multikernel.estimators.losses import find_loss
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples, distinct, in_order
-from multikernel.gram.blocked import SampledRows
+from multikernel.gram.factors.engine import SampledRows
 from multikernel.losses import Loss
 from multikernel.problem import Solution
 

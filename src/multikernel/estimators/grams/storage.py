@@ -12,8 +12,8 @@ from multikernel.exceptions import (
     LongFitWarning,
 )
 from multikernel.gram import LowRank
-from multikernel.gram.blocked import SampledRows
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
+from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.files import Storage
 from multikernel.gram.memory import backing, readable_bytes
 from multikernel.gram.normalization import Steps

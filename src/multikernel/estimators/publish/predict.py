@@ -9,7 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
 from multikernel.gram import Normalization, cross_gram, kernel_features
-from multikernel.gram.growth import inverse_roots
+from multikernel.gram.factors.growth import inverse_roots
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name

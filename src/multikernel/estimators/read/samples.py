@@ -13,8 +13,8 @@ from multikernel._validation import check_weights
 from multikernel.estimators.read.mixed import listed
 from multikernel.estimators.read.precomputed import without_others
 from multikernel.estimators.read.tables import Table
-from multikernel.gram.blocked import SampledRows
-from multikernel.gram.landmarks import row_keys
+from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.factors.landmarks import row_keys
 from multikernel.gram.memory import backing
 
 Labels = Array | Indices

@@ -3,7 +3,7 @@
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.solvers.group_omp.improvement import TIE, Choice, Query, choose
 from multikernel.solvers.group_omp.whitening import Whitening
 

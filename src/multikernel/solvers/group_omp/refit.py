@@ -11,7 +11,7 @@ from multikernel._typing import Array
 from multikernel.certificates import relative_gap
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.dense import DenseMatrix
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import WeightedLoss, weighted

@@ -12,7 +12,7 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.radial import radial_form
 from multikernel.linalg.interrupts import compiled
 
-LOOPS = "multikernel.gram.growth_loops"
+LOOPS = "multikernel.gram.factors.growth_loops"
 
 FIRST_ROWS = 32
 """Rows of a factor that there is room for at first; each time twice as many."""

@@ -14,8 +14,12 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram.blocked.blocks import RowBlocks, SampledRows
-from multikernel.gram.blocked.plan import (
+from multikernel.gram.factors.blocked import BlockedStack
+from multikernel.gram.factors.engine import RowBlocks, SampledRows
+from multikernel.gram.factors.factorise import check_order
+from multikernel.gram.factors.growth import Factor, Goal, grow, without_landmarks
+from multikernel.gram.factors.landmarks import Landmarks, LowRank, row_keys
+from multikernel.gram.factors.rows import (
     KernelPlan,
     Scaling,
     indices_of,
@@ -29,10 +33,6 @@ from multikernel.gram.blocked.plan import (
     traces_and_roots,
     worst_rows,
 )
-from multikernel.gram.blocked.stack import BlockedStack
-from multikernel.gram.factorise import check_order
-from multikernel.gram.growth import Factor, Goal, grow, without_landmarks
-from multikernel.gram.landmarks import Landmarks, LowRank, row_keys
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,
@@ -358,8 +358,9 @@ def build_blocked(
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.gram.blocked import InProcess, RowBlocks
-    >>> from multikernel.gram.blocked.build import SampledRows, build_blocked
+    >>> from multikernel.gram.factors.engine import InProcess
+    from multikernel.gram.factors.engine import RowBlocks
+    >>> from multikernel.gram.factors.blocked_build import SampledRows, build_blocked
     >>> from multikernel.kernels import LinearKernel, ParameterGrid
     >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
     >>> blocks = RowBlocks(InProcess(), (X[:1], X[1:]), np.array([0, 1, 2]))

@@ -8,10 +8,10 @@ import pytest
 
 from multikernel.certificates import decision_values, duality_gap
 from multikernel.gram import LowRankStack
-from multikernel.gram.blocked import BlockedStack, InProcess, RowBlocks
-from multikernel.gram.blocked.blocks import FAN_IN
-from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.low_rank import Residual
+from multikernel.gram.factors.block import FactorBlock
+from multikernel.gram.factors.blocked import BlockedStack
+from multikernel.gram.factors.engine import FAN_IN, InProcess, RowBlocks
+from multikernel.gram.factors.low_rank import Residual
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from multikernel.gram.blocked import InProcess, RowBlocks, SampledRows, build_blocked
 from multikernel.gram.checks import kernel_shapes
-from multikernel.gram.factorise import build_low_rank
+from multikernel.gram.factors.blocked_build import build_blocked
+from multikernel.gram.factors.engine import InProcess, RowBlocks, SampledRows
+from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
 
 

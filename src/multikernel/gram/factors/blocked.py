@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack, Refinement
-from multikernel.gram.blocked.blocks import RowBlocks
-from multikernel.gram.blocked.factors import BlockedColumns, FactorBlock
-from multikernel.gram.low_rank import FactorStack, LowRankStack, Residual
+from multikernel.gram.factors.block import BlockedColumns, FactorBlock
+from multikernel.gram.factors.engine import RowBlocks
+from multikernel.gram.factors.low_rank import FactorStack, LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.terms import padded, unpadded
@@ -26,7 +26,7 @@ from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
-    from multikernel.gram.blocked.build import BlockedLandmarks
+    from multikernel.gram.factors.blocked_build import BlockedLandmarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +259,7 @@ class BlockedStack(FactorStack):
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "BlockedStack | None":
         """Return factors with more landmarks; see `GramStack.refine`."""
-        from multikernel.gram.blocked.build import refine_blocked
+        from multikernel.gram.factors.blocked_build import refine_blocked
 
         finer = refine_blocked(self, refinement.dual, refinement.goals, max_bytes)
         return finer if np.any(finer.ranks > self.ranks) else None

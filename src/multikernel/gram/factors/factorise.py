@@ -17,7 +17,7 @@ from multikernel._validation import (
 )
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.choice import divides_centred
-from multikernel.gram.growth import (
+from multikernel.gram.factors.growth import (
     WHOLE,
     Factor,
     Goal,
@@ -25,8 +25,8 @@ from multikernel.gram.growth import (
     grown_triangle,
     without_landmarks,
 )
-from multikernel.gram.landmarks import Landmarks, LowRank
-from multikernel.gram.low_rank import LowRankStack, Residual
+from multikernel.gram.factors.landmarks import Landmarks, LowRank
+from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, readable_bytes
 from multikernel.gram.normalization import (
     BuiltStack,

@@ -19,15 +19,15 @@ from multikernel._validation import (
     check_parameter,
 )
 from multikernel.gram.base import GramStack
-from multikernel.gram.growth import (
+from multikernel.gram.factors.growth import (
     Factor,
     KernelColumns,
     inverse_roots,
     kernel_columns,
     on_its_columns,
 )
+from multikernel.gram.factors.low_rank import FactorStack, LowRankStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
-from multikernel.gram.low_rank import FactorStack, LowRankStack
 from multikernel.kernels.base import (
     Kernel,
     KernelDictionary,
@@ -318,7 +318,7 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.gram.landmarks import kernel_features
+    >>> from multikernel.gram.factors.landmarks import kernel_features
     >>> from multikernel.kernels import ColumnKernel, LinearKernel
     >>> kernel_features(ColumnKernel(LinearKernel(), 1), np.array([[1.0, 2.0]]))
     array([[2.]])

@@ -17,7 +17,7 @@ from multikernel.linalg.tall import TallArray, TallMatrix
 from multikernel.linalg.weighted import gathered
 
 if TYPE_CHECKING:
-    from multikernel.gram.landmarks import Landmarks
+    from multikernel.gram.factors.landmarks import Landmarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +352,7 @@ class LowRankStack(FactorStack):
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "LowRankStack | None":
         """Return factors with more landmarks; see `GramStack.refine`."""
-        from multikernel.gram.factorise import refine
+        from multikernel.gram.factors.factorise import refine
 
         finer = refine(self, refinement.dual, refinement.goals, max_bytes)
         return finer if np.any(finer.ranks > self.ranks) else None

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.growth import (
+from multikernel.gram.factors.block import FactorBlock
+from multikernel.gram.factors.growth import (
     EPS,
     ROUNDING,
     Factor,
@@ -18,7 +18,7 @@ from multikernel.gram.growth import (
     kernel_columns,
     on_its_columns,
 )
-from multikernel.gram.landmarks import Landmarks, kernel_features
+from multikernel.gram.factors.landmarks import Landmarks, kernel_features
 from multikernel.kernels.base import (
     Kernel,
     checked_values,

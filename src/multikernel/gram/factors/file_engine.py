@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.blocked.blocks import RowBlocks, SampledRows, Task
-from multikernel.gram.blocked.factors import FactorBlock
-from multikernel.gram.blocked.plan import moments, normalised, raw_block, replaced
+from multikernel.gram.factors.block import FactorBlock
+from multikernel.gram.factors.engine import RowBlocks, SampledRows, Task
+from multikernel.gram.factors.landmarks import LowRank
+from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
 from multikernel.gram.files import PathLike, evenly_spaced, scratch
-from multikernel.gram.landmarks import LowRank
 from multikernel.linalg.threads import run_blocks
 
 BLOCK_ROWS = 10_000

@@ -6,21 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import multikernel.gram.blocked.build as search
-import multikernel.gram.blocked.files as files
-import multikernel.gram.blocked.plan as plan
+import multikernel.gram.factors.blocked_build as search
+import multikernel.gram.factors.file_engine as files
+import multikernel.gram.factors.rows as plan
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
-from multikernel.gram.blocked import (
-    InProcess,
-    RowBlocks,
-    SampledRows,
-    build_blocked,
-    refine_blocked,
-)
-from multikernel.gram.factorise import build_low_rank
-from multikernel.gram.landmarks import row_keys
-from multikernel.gram.low_rank import LowRankStack
+from multikernel.gram.factors.blocked_build import build_blocked, refine_blocked
+from multikernel.gram.factors.engine import InProcess, RowBlocks, SampledRows
+from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.landmarks import row_keys
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

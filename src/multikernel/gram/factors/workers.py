@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from multikernel.gram.blocked.blocks import Engine, InProcess, Task
+from multikernel.gram.factors.engine import Engine, InProcess, Task
 
 TARGET = 0.6
 """Of a worker's memory, that factors may take: beyond, Dask begins to spill to disk."""

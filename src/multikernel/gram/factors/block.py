@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.blocked.blocks import RowBlocks
+from multikernel.gram.factors.engine import RowBlocks
 from multikernel.linalg.weighted import gathered, runs_of, weighted_gram
 
 Parts = Sequence[slice]

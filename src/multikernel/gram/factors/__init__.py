@@ -1,0 +1,1 @@
+"""Factors of kernels, one family: in memory, in files, on workers."""
