@@ -26,7 +26,7 @@ y = X[:, 3] * X[:, 7] + 0.5 * X[:, 11] + 0.1 * rng.standard_normal(400)
 
 graph = PolynomialGrid(4, weight_base=4, root_weight=0.1)
 model = HKLRegressor(graph, alpha=0.01).fit(X[:300], y[:300])
-print(model.status_)
+print(model.status_message_)
 print(f"explained on new samples: {model.score(X[300:], y[300:]):.2f}")
 
 # %%

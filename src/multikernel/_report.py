@@ -128,7 +128,7 @@ def _section(head: str, body: str) -> str:
 def _certificate(model: Any) -> str:
     """Return in words how good a model is proven to be."""
     gap = float(np.max(model.duality_gap_))
-    status = " ".join(dict.fromkeys(np.atleast_1d(model.status_).tolist()))
+    status = " ".join(dict.fromkeys(np.atleast_1d(model.status_message_).tolist()))
     if np.isnan(gap):
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
     return (
@@ -252,7 +252,7 @@ def _warned(model: Any, said: list[str]) -> str:
     """Return what the fit ended with, where that was no success, and warnings."""
     gap, tol = np.max(model.duality_gap_), getattr(model, "tol", np.inf)
     if gap > tol:
-        said = [*np.unique(model.status_).tolist(), *said]
+        said = [*np.unique(model.status_message_).tolist(), *said]
     if not said:
         return "<p>None.</p>"
     items = "".join(f"<li>{html.escape(text)}</li>" for text in dict.fromkeys(said))

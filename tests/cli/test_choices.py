@@ -99,7 +99,7 @@ def test_every_method_has_its_tasks(method):
         choosing = method.estimator(task, cv=True)
         assert tasks[task](choosing())
         assert "cv" in choosing().get_params()
-        assert (choosing is fixed) is (method.search == "")
+        assert (choosing is fixed) is method.always
 
 
 def test_every_method_is_offered():

@@ -128,7 +128,7 @@ def test_fit_of_local_rademacher_models(run, csv):
     assert conv["duality_gap"] <= conv["tol"]
     dc = answer(run("fit", csv, *FIT, *ours, "--set", "method=dc", "--json"))
     assert dc["duality_gap"] is None
-    assert "no certificate" in dc["status"]
+    assert "no certificate" in dc["status_message"]
     grid = ("--set", "Cs=[1, 10]", "--set", "thetas=[0, 2]")
     search = ("--method", "rademacher", "--cv", 2, "-p", 1, *grid)
     chosen = answer(run("fit", csv, *FIT, *search, "--json"))

@@ -157,7 +157,10 @@ def test_an_unproven_fit_is_never_called_certified():
     y = np.random.default_rng(1).standard_normal(100)
     model = HKLRegressor(PolynomialGrid(4), alpha=1e-3).fit(X, y)
     assert model.duality_gap_ > model.tol >= model.reduced_gap_
-    assert "could not be proven" in model.status_ or "max_kernels" in model.status_
+    assert (
+        "could not be proven" in model.status_message_
+        or "max_kernels" in model.status_message_
+    )
     asked = HKLRegressor(PolynomialGrid(4), alpha=1e-3, certify=True, max_kernels=30)
     with pytest.warns(ConvergenceWarning, match="larger weight_base"):
         asked.fit(X, y)

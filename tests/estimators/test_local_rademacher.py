@@ -85,7 +85,7 @@ def test_regression_and_classes_have_what_they_publish(method):
             assert np.all(model.subproblem_gap_ <= model.tol)
             assert model.start_objectives_.shape == (*shape, 3)
             assert np.allclose(model.start_objectives_[..., 0], model.objective_)
-            assert "no certificate" in model.status_
+            assert "no certificate" in model.status_message_
         else:
             assert np.all(model.duality_gap_ <= model.tol)
             assert not hasattr(model, "subproblem_gap_")

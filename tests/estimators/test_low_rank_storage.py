@@ -128,7 +128,7 @@ def test_the_gap_to_full_kernels_is_told_where_ranks_are_limited():
     certified = float(found.group(1))
     assert certified > 1e-4
     assert certified == pytest.approx(model.duality_gap_, rel=1e-2)
-    assert "max_rank" in model.status_
+    assert "max_rank" in model.status_message_
 
 
 @pytest.mark.parametrize("first", [2, 200])
@@ -209,3 +209,12 @@ def test_memory_stays_below_a_limit():
     )
     assert ended.returncode == 0, ended.stderr
     assert float(ended.stdout) <= 1e-3
+
+
+def test_prefixes_over_landmarks_are_the_models_of_the_stages():
+    X, y, new = problem()
+    model = GroupOMPClassifier(KERNELS, max_kernels=3, storage=LowRank(first=30))
+    model.fit(X, y)
+    for k, staged in enumerate(model.staged_decision_function(new)):
+        values = model.prefix(k).decision_function(new)
+        np.testing.assert_allclose(values, staged, atol=1e-9)

@@ -5,8 +5,8 @@ import pytest
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from multikernel.estimators import (
-    SingleKernelClassifier,
-    SingleKernelRegressor,
+    SingleKernelClassifierCV,
+    SingleKernelRegressorCV,
     UniformMKLClassifier,
     UniformMKLRegressor,
 )
@@ -22,10 +22,10 @@ def test_scores_are_those_of_every_kernel_alone(classify, storage):
     random = np.random.default_rng(0)
     X = random.standard_normal((60, 3))
     y = np.sin(2.0 * X[:, 1]) + 0.3 * random.standard_normal(60)
-    single, alone, cv = SingleKernelRegressor, UniformMKLRegressor, KFold(3)
+    single, alone, cv = SingleKernelRegressorCV, UniformMKLRegressor, KFold(3)
     if classify:
         y = np.where(y > 0, "high", "low")
-        single, alone = SingleKernelClassifier, UniformMKLClassifier
+        single, alone = SingleKernelClassifierCV, UniformMKLClassifier
         cv = StratifiedKFold(3)
     settings = {"C": 2.0, "tol": 1e-7, "storage": storage}
     model = single(KERNELS, cv=cv, **settings).fit(X, y)
@@ -49,6 +49,6 @@ def test_scores_are_those_of_every_kernel_alone(classify, storage):
 
 def test_a_search_may_stop_at_the_choice():
     X = np.random.default_rng(0).standard_normal((40, 3))
-    model = SingleKernelRegressor(KERNELS, cv=2, refit=False).fit(X, X[:, 0])
+    model = SingleKernelRegressorCV(KERNELS, cv=2, refit=False).fit(X, X[:, 0])
     assert model.kernel_ in (0, 1)
     assert not hasattr(model, "kernel_weights_")

@@ -315,7 +315,7 @@ def test_too_few_iterations_are_reported_with_the_gap():
     model = SpicyMKLClassifier(KERNELS, 0.001, max_iter=1, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match=r"gap of \d\.\d\de-\d\d\. The iter"):
         model.fit(X, y)
-    assert Status(model.status_) is Status.MAX_ITER
+    assert Status(model.status_message_) is Status.MAX_ITER
     assert model.duality_gap_ > 1e-9
 
 
@@ -327,7 +327,7 @@ def test_history_ends_at_the_fitted_values():
     assert last["duality_gap"] == pytest.approx(model.duality_gap_)
     assert last["n_active"] == model.active_kernels_.size
     assert (np.diff(model.history_["seconds"]) >= 0).all()
-    assert Status(model.status_) is Status.CONVERGED
+    assert Status(model.status_message_) is Status.CONVERGED
 
 
 def test_a_callback_sees_every_line_and_can_stop():
@@ -342,7 +342,7 @@ def test_a_callback_sees_every_line_and_can_stop():
     with pytest.warns(ConvergenceWarning, match="callback"):
         model.fit(X, y, callback=watch)
     assert [line.iteration for line in lines] == [0, 1]
-    assert Status(model.status_) is Status.STOPPED
+    assert Status(model.status_message_) is Status.STOPPED
     assert len(model.history_) == 2
 
 

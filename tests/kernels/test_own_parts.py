@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputRegressor
@@ -209,6 +209,37 @@ def test_parameters_of_views_and_grids():
         ValueError, match=r"No kernel among .* has the parameter 'degree'"
     ):
         SpicyMKLRegressor(views).set_params(kernels__degree=2)
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        [GaussianKernel(1.0), NystroemKernel(GaussianKernel(2.0), 5)],
+        {"a": ([0, 1], GaussianKernel(1.0)), "b": ([2], [GaussianKernel(3.0)])},
+        per_column(GaussianKernel(1.0), 2),
+        [RBF(1.0) + WhiteKernel(0.5)],
+    ],
+    ids=["list", "views", "grid", "scikit-learn"],
+)
+def test_names_of_parameters_are_those_that_can_be_set(kernels):
+    listed = SpicyMKLRegressor(kernels).get_params()
+    names = [name for name in listed if name.startswith("kernels__")]
+    assert len(names) > 2
+    for name in names:
+        value = listed[name]
+        value = value[0] if isinstance(value, list) else value
+        again = SpicyMKLRegressor(kernels).set_params(**{name: value})
+        found = again.get_params()[name]
+        assert repr(found) == repr(value)
+
+
+def test_values_of_parameters_are_those_of_the_kernels():
+    kernels = [GaussianKernel(1.0), NystroemKernel(GaussianKernel(2.0), 5)]
+    listed = SpicyMKLRegressor(kernels).get_params()
+    assert listed["kernels__sigma"] == [1.0, 2.0]
+    assert listed["kernels__0__sigma"] == 1.0
+    assert listed["kernels__1__kernel__sigma"] == 2.0
+    assert "kernels__sigma" not in SpicyMKLRegressor(kernels).get_params(deep=False)
 
 
 def test_searches_over_parameters_of_kernels():

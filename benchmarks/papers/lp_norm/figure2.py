@@ -211,7 +211,7 @@ def best_of(
     for C in Cs:
         start = time.perf_counter()
         model = LpMKLClassifier(
-            "precomputed", C=C, p=p, tol=TOL, normalize=None, check_psd=False
+            "precomputed", C=C, p=p, tol=TOL, normalize=None, check_psd="none"
         )
         with warnings.catch_warnings():
             # Few sequences are close to one another in words of twenty letters.

@@ -33,10 +33,11 @@ class Method:
     tasks : sequence of str, default=("classification", "regression")
         What it can do; nothing where there are no targets.
     search : str or None, default="CV"
-        What the names of its searches end with: nothing where it always is one, and
-        None where it has none.
+        What the names of its searches end with; None where it has none.
     graphs : bool, default=False
         Whether its kernels are the nodes of a graph.
+    always : bool, default=False
+        Whether it always is a search.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Method:
     tasks: Sequence[str] = TASKS
     search: str | None = "CV"
     graphs: bool = False
+    always: bool = False
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator of a task, or the one that also cross-validates.
@@ -61,7 +63,8 @@ class Method:
         if cv and self.search is None:
             raise ValueError(f"{self.title} has nothing to choose: leave out --cv.")
         kind = {"classification": "Classifier", "regression": "Regressor"}[task]
-        ending = (kind if self.tasks else "") + (self.search or "" if cv else "")
+        searches = cv or self.always
+        ending = (kind if self.tasks else "") + (self.search or "" if searches else "")
         found: type = getattr(estimators, self.stem + ending)
         return found
 
@@ -75,7 +78,7 @@ METHODS: Mapping[str, Method] = {
     "uniform": Method("the unweighted sum", "UniformMKL"),
     "alignment": Method("centred alignment", "AlignmentMKL", search=None),
     "easy": Method("EasyMKL", "EasyMKL", ("classification",), search=None),
-    "single": Method("the best single kernel", "SingleKernel", search=""),
+    "single": Method("the best single kernel", "SingleKernel", always=True),
     "one-class": Method("one-class MKL", "OneClassMKL", (), search=None),
 }
 

@@ -36,7 +36,8 @@ def model_report(
     -------
     report : dict
         ``estimator``, ``parameters``, ``n_kernels``, ``n_active``, ``objective``,
-        ``duality_gap``, ``tol``, ``n_iter``, ``status``, and ``kernels``: name, index
+        ``duality_gap``, ``tol``, ``n_iter``, ``status``,
+        ``status_message``, and ``kernels``: name, index
         and weight of each active kernel (norm of each node of a hull), the largest
         first or, where kernels were selected one after the other, in that order; for
         several classes also ``class``, for several targets with selections of their
@@ -87,6 +88,7 @@ def model_report(
         "tol": model.tol,
         "n_iter": model.n_iter_,
         "status": model.status_,
+        "status_message": model.status_message_,
         "storage": getattr(model, "storage_", None),
         "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
@@ -219,7 +221,7 @@ def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in gap.items() if value is not None},
         "tolerance": report["tol"],
         "iterations": report["n_iter"],
-        "status": report["status"],
+        "status": report["status_message"],
     }
 
 

@@ -171,7 +171,7 @@ def _strength(
     fixed = {name: value for name, value in given.items() if value is not None}
     if cv is None:
         return fixed
-    if method.search == "":
+    if method.always:
         return fixed | {"cv": cv}  # it chooses something else
     p = fixed.pop("p", None)
     for name in fixed:

@@ -35,8 +35,8 @@ from multikernel.estimators.read.precomputed import map_grams, stack_grams
 from multikernel.estimators.search.alpha_path import NamedPath, regularization_path
 from multikernel.estimators.search.path import RegularizationPath
 from multikernel.estimators.single_kernel import (
-    SingleKernelClassifier,
-    SingleKernelRegressor,
+    SingleKernelClassifierCV,
+    SingleKernelRegressorCV,
 )
 from multikernel.estimators.spicy.cv import SpicyMKLClassifierCV, SpicyMKLRegressorCV
 from multikernel.estimators.spicy.estimators import (
@@ -79,8 +79,8 @@ __all__ = [
     "OneClassMKL",
     "ProgressBar",
     "RegularizationPath",
-    "SingleKernelClassifier",
-    "SingleKernelRegressor",
+    "SingleKernelClassifierCV",
+    "SingleKernelRegressorCV",
     "SpicyMKLClassifier",
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",

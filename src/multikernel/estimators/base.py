@@ -27,7 +27,7 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.tables import check_predict_data, is_precomputed
-from multikernel.kernels.parameters import with_parameter
+from multikernel.kernels.parameters import parameters_of, with_parameter
 from multikernel.problem import Callback
 
 
@@ -106,6 +106,26 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         attributes = fitted(self, self._method(), X, y, sample_weight, callback)
         publish(self, attributes)
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return those of its kernels too, under the names by which
+            `set_params` takes them. Of several kernels with different values these are
+            a list.
+
+        Returns
+        -------
+        params : dict
+        """
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            inside = parameters_of(self.kernels)
+            params |= {f"kernels__{name}": value for name, value in inside.items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, and of its kernels.

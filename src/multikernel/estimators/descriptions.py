@@ -51,7 +51,7 @@ storage : str, LowRank or MemoryMapped, default="auto"
 max_bytes : int, default=None
     Limit on the bytes of the Gram matrices, with the copies that folds need; half
     of the memory that is free when None.
-check_psd : {"active", "all", False}, default="active"
+check_psd : {"active", "all", "none"}, default="active"
     Which kernels that are not this library's own, precomputed ones among them,
     are checked for a negative eigenvalue after a fit: those of the model, all, or
     none. See `multikernel.gram.check_definite`.
@@ -125,7 +125,7 @@ standardize : bool, default=True
     weights of grids expect.
 certify : bool, default=False
     Whether to add nodes until the gap is proven. Otherwise the search ends where
-    the nodes left out do not stand out from noise, and says so in ``status_``.
+    the nodes left out do not stand out from noise, and says so in ``status_message_``.
 selected_nodes_ : dict of str to float
     Names of the nodes with a function of their own, and its norm, the strongest
     first.
@@ -178,8 +178,10 @@ history_ : structured ndarray of shape (n_lines,)
     One line per outer iteration: output (index of the class, 0 for two classes),
     iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
 status_ : str
-    Why the solver stopped, a sentence: the value of a `Status`, the worst one of
-    all classes.
+    Why the solver stopped, the worst of all classes: the name of a `Status` in small
+    letters, "converged" where the tolerance was reached.
+status_message_ : str
+    The same as a sentence.
 scoring : str, callable or None, default=None
     What is maximised; None stands for accuracy. A function gets the fitted model
     and the validation samples; scorers that take sample weights get these too.
@@ -190,7 +192,9 @@ selection : {"shared", "separate"}, default="separate"
     softmax for "log_loss", that of Crammer and Singer for "hinge", and the sum
     over all classes for others. Share to read one selection, or for probabilities
     that are fitted together; separate where classes need different kernels. Of
-    several columns of labels each counts as a class.
+    several columns of labels each counts as a class. To share changes the loss of
+    classes, which the loss of targets is not changed by: so classifiers separate and
+    regressors share where nothing is said.
 """
 
 OF_REGRESSORS = """
@@ -224,7 +228,10 @@ history_ : structured ndarray of shape (n_lines,)
     One line per outer iteration: output (always 0), iteration, seconds, objective,
     duality_gap, n_active, passes, inner_steps.
 status_ : str
-    Why the solver stopped, a sentence: the value of a `Status`.
+    Why the solver stopped: the name of a `Status` in small letters, "converged" where
+    the tolerance was reached.
+status_message_ : str
+    The same as a sentence.
 scoring : str, callable or None, default=None
     What is maximised; None stands for R^2. A function gets the fitted model and the
     validation samples; scorers that take sample weights get these too.
@@ -233,7 +240,8 @@ selection : {"shared", "separate"}, default="shared"
     norm of all blocks of a kernel together, solved at once; "separate" a problem
     for each target, with kernels and weights of its own. Share where targets
     depend on the same kernels, which then need fewer samples to be found; with one
-    target both are the same.
+    target both are the same. Classifiers separate by default, as to share changes
+    their loss.
 """
 
 

@@ -112,6 +112,7 @@ class MKLClassifier(ClassifierMKL):
     n_iter_
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -160,7 +161,7 @@ class MKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -235,6 +236,7 @@ class MKLRegressor(RegressorMKL):
     n_iter_
     history_
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -282,7 +284,7 @@ class MKLRegressor(RegressorMKL):
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

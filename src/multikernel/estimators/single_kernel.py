@@ -103,7 +103,7 @@ def kernel_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
 
 
 @documented
-class SingleKernelClassifier(SearchCV, ClassifierMKL):
+class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with the one kernel that scores best on folds.
 
     Every kernel is tried alone, in the machine
@@ -162,6 +162,7 @@ class SingleKernelClassifier(SearchCV, ClassifierMKL):
         Outer iterations made for the chosen kernel.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -174,12 +175,12 @@ class SingleKernelClassifier(SearchCV, ClassifierMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SingleKernelClassifier
+    >>> from multikernel.estimators import SingleKernelClassifierCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = SingleKernelClassifier(kernels, cv=3).fit(X, y)
+    >>> model = SingleKernelClassifierCV(kernels, cv=3).fit(X, y)
     >>> model.kernel_, model.kernel_weights_
     (2, array([0., 0., 1., 0.]))
     """
@@ -203,7 +204,7 @@ class SingleKernelClassifier(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -230,7 +231,7 @@ class SingleKernelClassifier(SearchCV, ClassifierMKL):
 
 
 @documented
-class SingleKernelRegressor(SearchCV, RegressorMKL):
+class SingleKernelRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with the one kernel that scores best on folds.
 
     Every kernel is tried alone, in the machine
@@ -289,6 +290,7 @@ class SingleKernelRegressor(SearchCV, RegressorMKL):
         Outer iterations made for the chosen kernel.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -300,12 +302,12 @@ class SingleKernelRegressor(SearchCV, RegressorMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SingleKernelRegressor
+    >>> from multikernel.estimators import SingleKernelRegressorCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = SingleKernelRegressor(kernels, cv=3).fit(X, y)
+    >>> model = SingleKernelRegressorCV(kernels, cv=3).fit(X, y)
     >>> model.kernel_, model.kernel_weights_
     (2, array([0., 0., 1., 0.]))
     """
@@ -329,7 +331,7 @@ class SingleKernelRegressor(SearchCV, RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -20,7 +20,7 @@ from multikernel.linalg.extremes import lowest_direction
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks
 
-CHOICES = ("active", "all", False)
+CHOICES = ("active", "all", "none")
 """Values of ``check_psd``."""
 
 REPAIRS = ("clip", "shift", "flip")
@@ -81,7 +81,7 @@ def check_definite(
     stack: GramStack,
     dictionary: KernelDictionary | None,
     active: Indices,
-    how: str | bool = "active",
+    how: str = "active",
 ) -> None:
     """Raise if a kernel that nobody vouches for is not positive semidefinite.
 
@@ -97,7 +97,7 @@ def check_definite(
         The kernels; None for precomputed ones.
     active : ndarray of shape (n_active,)
         The kernels of the model.
-    how : {"active", "all", False}, default="active"
+    how : {"active", "all", "none"}, default="active"
         Which kernels to look at: those of the model, all, or none.
 
     Raises
@@ -116,9 +116,9 @@ def check_definite(
     multikernel.exceptions.IndefiniteKernelError: Gram matrix 1 is not positive \
 semidefinite: it has an eigenvalue of -0.5, where its trace is 2. So it is no kernel, \
 and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shift' or \
-'flip', leave it out, or pass check_psd=False to do without the proof.
+'flip', leave it out, or pass check_psd='none' to do without the proof.
     """
-    if how is False:
+    if how == "none":
         return
     looked_at = np.arange(stack.shape[0]) if how == "all" else active
     # The eigenvalue named is that of the matrix as it was given, where it is known.
@@ -148,7 +148,7 @@ and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shif
             f"Gram matrix {m} is not positive semidefinite: it has an eigenvalue "
             f"of {lowest:.3g}, where its trace is {trace:.3g}. So it is no kernel, "
             "and the duality gap proves nothing. Repair it with repair_gram(K, "
-            "'clip'), 'shift' or 'flip', leave it out, or pass check_psd=False to "
+            "'clip'), 'shift' or 'flip', leave it out, or pass check_psd='none' to "
             "do without the proof.",
             kernel=m,
         )

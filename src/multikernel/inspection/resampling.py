@@ -173,7 +173,7 @@ class Resamples:
         if isinstance(method, GramMethod):
             self.starts = tuple(solution)
         # The kernels of the model are checked by now.
-        options = replace(training.grams.options, check_psd=False)
+        options = replace(training.grams.options, check_psd="none")
         self._raw = replace(training, grams=replace(training.grams, options=options))
 
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Changing a parameter of kernels, wherever they stand, for searches over it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -47,6 +47,63 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
             f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}."
         )
     return changed
+
+
+def parameters_of(kernels: Any) -> dict[str, Any]:
+    """Return the parameters that `with_parameter` changes, by their names.
+
+    Parameters
+    ----------
+    kernels : kernel, dictionary, or list or mapping of these
+        The ``kernels`` of an estimator.
+
+    Returns
+    -------
+    parameters : dict
+        From names, parts of which are joined by two underscores, to values; where a
+        name means that of several kernels, to the list of their different values if
+        these differ.
+
+    Examples
+    --------
+    >>> from multikernel.kernels import GaussianKernel
+    >>> found = parameters_of([GaussianKernel(1.0), GaussianKernel(2.0)])
+    >>> found["0__sigma"], found["sigma"]
+    (1.0, [1.0, 2.0])
+    """
+    found: dict[str, list[Any]] = {}
+    for name, value in _parameters(kernels):
+        known = found.setdefault(name, [])
+        if all(value is not other and repr(value) != repr(other) for other in known):
+            known.append(value)
+    return {
+        name: values[0] if len(values) == 1 else values
+        for name, values in sorted(found.items())
+    }
+
+
+def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of parameters, some names several times."""
+    members: Mapping[str, Any] = {}
+    own: Mapping[str, Any] = {}
+    if isinstance(kernels, Mapping):
+        members = kernels
+    elif isinstance(kernels, list | tuple):
+        members = {str(place): item for place, item in enumerate(kernels)}
+    elif isinstance(kernels, type):
+        return
+    elif is_dataclass(kernels):
+        own = {f.name: getattr(kernels, f.name) for f in fields(kernels) if f.init}
+        members = {name: own[name] for name in INSIDE if name in own}
+    elif hasattr(kernels, "set_params"):
+        own = kernels.get_params()
+    yield from own.items()
+    for key, member in members.items():
+        for name, value in _parameters(member):
+            yield f"{key}__{name}", value
+            # A plain name is looked for in all members.
+            if "__" not in name and name not in own:
+                yield name, value
 
 
 def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:

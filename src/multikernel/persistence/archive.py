@@ -12,8 +12,9 @@ from numpy.lib import format as npy
 
 from multikernel.gram.memory import readable_bytes
 
-FORMAT = 1
-"""Version of model files; it rises when older versions of this package cannot read."""
+FORMAT = 2
+"""Version of model files; it rises when another version of this package cannot read
+them. Files of format 1 name classes where these no longer are."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
 
 
@@ -134,6 +135,12 @@ def _check_version(text: bytes) -> None:
         raise RefusedError(
             f"version {version['version']} of multikernel wrote it in a later format: "
             f"update multikernel, which is {own_version()} here"
+        )
+    if version["format"] < FORMAT:
+        raise RefusedError(
+            f"version {version['version']} of multikernel wrote it in format "
+            f"{version['format']}, and version {own_version()} here reads format "
+            f"{FORMAT}: fit the model again, or load it with the version that wrote it"
         )
 
 

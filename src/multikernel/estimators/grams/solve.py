@@ -15,11 +15,7 @@ from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch, history_array
-from multikernel.estimators.publish.expansion import (
-    FINISHED,
-    merge,
-    worst_status,
-)
+from multikernel.estimators.publish.expansion import FINISHED, merge, told, worst_status
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.shares import described_terms
 from multikernel.exceptions import ConvergenceWarning
@@ -170,7 +166,7 @@ def fitted_attributes(
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": single([s.n_iter for s in solutions]),
         "history_": history_array(solutions, scale),
-        "status_": worst_status(solutions).value,
+        **told(worst_status(solutions)),
         "_model": model,
     }
 

@@ -36,7 +36,7 @@ class GramOptions:
         Limit on the bytes, as in `build_stack`.
     random_state : int, RandomState or None
         Draws the vectors that show whether matrices are symmetric.
-    check_psd : {"active", "all", False}
+    check_psd : {"active", "all", "none"}
         Which kernels of a fitted model are looked at, as in `check_definite`.
     tell : callable or None, default=None
         Called with the share of the kernels that has been built, where that is long.
@@ -46,7 +46,7 @@ class GramOptions:
     storage: Storage
     max_bytes: int | None
     random_state: Any = None
-    check_psd: str | bool = "active"
+    check_psd: str = "active"
     tell: Callable[[float], None] | None = None
 
     def with_all_landmarks(self) -> "GramOptions":

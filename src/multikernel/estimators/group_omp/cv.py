@@ -41,9 +41,9 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     kernels
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
-    max_kernels : int or None, default=50
-        The largest number of kernels to try, the smallest is none; all of the
-        dictionary when None.
+    max_kernels : int or None, default=None
+        The largest number of kernels to try, the smallest is none; when None as many
+        as the selection takes before none improves the fit by more than ``tol``.
     cv
     scoring
     n_jobs
@@ -111,7 +111,9 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         iteration, seconds, objective, duality_gap (nan), n_active, passes,
         inner_steps.
     status_ : str
-        Why the selection stopped, a sentence: the value of a `Status`.
+        Why the selection stopped: "selected" where it has as many kernels as were asked
+        for, "precise" where none that is left improves the fit by more than ``tol``.
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -147,7 +149,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         kernels: Any = None,
         *,
         alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
-        max_kernels: int | None = 50,
+        max_kernels: int | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -160,7 +162,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -207,9 +209,9 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     kernels
     alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
         Strengths of the ridge penalty on the mean loss to try, positive.
-    max_kernels : int or None, default=50
-        The largest number of kernels to try, the smallest is none; all of the
-        dictionary when None.
+    max_kernels : int or None, default=None
+        The largest number of kernels to try, the smallest is none; when None as many
+        as the selection takes before none improves the fit by more than ``tol``.
     cv
     scoring
     n_jobs
@@ -278,7 +280,9 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         iteration, seconds, objective, duality_gap (nan), n_active, passes,
         inner_steps.
     status_ : str
-        Why the selection stopped, a sentence: the value of a `Status`.
+        Why the selection stopped: "selected" where it has as many kernels as were asked
+        for, "precise" where none that is left improves the fit by more than ``tol``.
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -314,7 +318,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         kernels: Any = None,
         *,
         alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
-        max_kernels: int | None = 50,
+        max_kernels: int | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -327,7 +331,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -101,7 +101,9 @@ class GroupOMPClassifier(ClassifierMKL):
         iteration, seconds, objective, duality_gap (nan), n_active, passes,
         inner_steps.
     status_ : str
-        Why the selection stopped, a sentence: the value of a `Status`.
+        Why the selection stopped: "selected" where it has as many kernels as were asked
+        for, "precise" where none that is left improves the fit by more than ``tol``.
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -150,7 +152,7 @@ class GroupOMPClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -256,7 +258,9 @@ class GroupOMPRegressor(RegressorMKL):
         iteration, seconds, objective, duality_gap (nan), n_active, passes,
         inner_steps.
     status_ : str
-        Why the selection stopped, a sentence: the value of a `Status`.
+        Why the selection stopped: "selected" where it has as many kernels as were asked
+        for, "precise" where none that is left improves the fit by more than ``tol``.
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -302,7 +306,7 @@ class GroupOMPRegressor(RegressorMKL):
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -12,6 +12,7 @@ from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.solve import single
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import HISTORY_DTYPE, history_array
+from multikernel.estimators.publish.expansion import told
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
     CrossGrams,
@@ -209,7 +210,7 @@ class Stages:
     strength : float
         The ridge in the summed scale: the dual variable over the expansion.
     status : str
-        Why the selection stopped: the value of a `Status`, as model files hold no
+        Why the selection stopped: the name of a `Status`, as model files hold no
         enumerations.
     norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
         Block norms and shares of the variance, see `staged_terms`.
@@ -275,7 +276,7 @@ class Stages:
             history=self.history[: k + 1],
             norms=self.norms[: k + 1, :, :k],
             shares=self.shares[: k + 1, :, :k],
-            status=self.status if k == len(self) else Status.SELECTED.value,
+            status=self.status if k == len(self) else Status.SELECTED.name,
         )
 
     def last_model(self) -> AdditiveModel:
@@ -308,7 +309,7 @@ class Stages:
             "duality_gap_": np.nan,
             "n_iter_": len(self),
             "history_": self.history,
-            "status_": self.status,
+            **told(Status[self.status]),
             "_model": self.last_model(),
             "_stages": self,
         }
@@ -342,7 +343,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
         rows=samples.rows[kept],
         shape=(path.problem.gram.shape[0], samples.y.shape[0]),
         strength=path.problem.regularizer.alpha,
-        status=path.status.value,
+        status=path.status.name,
         norms=norms,
         shares=shares,
     )

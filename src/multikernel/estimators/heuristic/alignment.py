@@ -91,6 +91,7 @@ class AlignmentMKLClassifier(ClassifierMKL):
     n_iter_
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -136,7 +137,7 @@ class AlignmentMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -221,6 +222,7 @@ class AlignmentMKLRegressor(RegressorMKL):
     n_iter_
     history_
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -265,7 +267,7 @@ class AlignmentMKLRegressor(RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -78,6 +78,7 @@ class EasyMKLClassifier(ClassifierMKL):
     n_iter_
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -125,7 +126,7 @@ class EasyMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

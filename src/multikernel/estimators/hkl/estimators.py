@@ -86,8 +86,9 @@ class HKLClassifier(ClassifierMKL):
         seconds, objective, duality_gap (nan where it was not computed), n_active
         (nodes looked at), passes (0), inner_steps.
     status_ : str
-        Why the search stopped, a sentence: the value of a `HullStatus`, the worst one
-        of all classes.
+        Why the search stopped, the worst of all classes: the name of a `HullStatus` in
+        small letters, such as "certified" or "noise_limited".
+    status_message_
     classes_
     n_features_in_ : int
         Number of columns.
@@ -223,7 +224,9 @@ class HKLRegressor(RegressorMKL):
         duality_gap (nan where it was not computed), n_active (nodes looked at),
         passes (0), inner_steps.
     status_ : str
-        Why the search stopped, a sentence: the value of a `HullStatus`.
+        Why the search stopped: the name of a `HullStatus` in small letters, such as
+        "certified" or "noise_limited".
+    status_message_
     n_features_in_ : int
         Number of columns.
     feature_names_in_

@@ -19,6 +19,7 @@ from multikernel.estimators.hkl.data import (
 )
 from multikernel.estimators.losses import find_loss
 from multikernel.estimators.progress import Watch, history_array
+from multikernel.estimators.publish.expansion import told
 from multikernel.estimators.publish.shares import spread_terms, variance_shares
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
@@ -198,7 +199,7 @@ def hull_attributes(
         "n_searched_": single([s.n_searched for s in solutions]),
         "n_iter_": single([s.n_iter for s in solutions]),
         "history_": history_array(solutions, scale),
-        "status_": worst(solutions).value,
+        **told(worst(solutions)),
         "_model": model,
         "_names": HullNames(None, len(names), names),
     }

@@ -39,7 +39,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLClassifier`.
     method
     p
-    n_starts : int, default=1
+    n_starts : int, default=3
         Starting weights of "dc" for every pair: the neighbour's solution, or that of
         "conv" for the first one; equal ones; and then random ones.
     cv
@@ -117,6 +117,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         Outer iterations made for all C together.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -155,7 +156,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         thetas: Sequence[int] = DEFAULT_THETAS,
         method: str = "conv",
         p: float = 2.0,
-        n_starts: int = 1,
+        n_starts: int = 3,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -170,7 +171,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -223,7 +224,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLRegressor`.
     method
     p
-    n_starts : int, default=1
+    n_starts : int, default=3
         Starting weights of "dc" for every pair: the neighbour's solution, or that of
         "conv" for the first one; equal ones; and then random ones.
     cv
@@ -297,6 +298,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         Outer iterations made for all C together.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -335,7 +337,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         thetas: Sequence[int] = DEFAULT_THETAS,
         method: str = "conv",
         p: float = 2.0,
-        n_starts: int = 1,
+        n_starts: int = 3,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -349,7 +351,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -106,6 +106,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         Outer iterations made; of "dc" convex problems solved, from all starts.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -160,7 +161,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -276,6 +277,7 @@ class LocalRademacherMKLRegressor(RegressorMKL):
         Outer iterations made; of "dc" convex problems solved, from all starts.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -328,7 +330,7 @@ class LocalRademacherMKLRegressor(RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

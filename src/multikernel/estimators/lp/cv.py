@@ -92,6 +92,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         Outer iterations made for all C together.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -143,7 +144,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -255,6 +256,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         One line per outer iteration: output (index of the problem), iteration, seconds,
         objective, duality_gap, n_active, passes, inner_steps.
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -306,7 +308,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

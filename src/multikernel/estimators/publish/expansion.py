@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -66,6 +67,22 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
         coefs[places, :, first:last] = solution.coefs.reshape(shape)
         first = last
     return Expansion(active.astype(np.intp), coefs, intercept)
+
+
+def told(status: Enum) -> dict[str, str]:
+    """Return why a solver stopped, as a short code and as a sentence.
+
+    Parameters
+    ----------
+    status : Enum
+        Its name is the code, its value the sentence.
+
+    Returns
+    -------
+    attributes : dict
+        ``status_`` and ``status_message_``.
+    """
+    return {"status_": status.name.lower(), "status_message_": str(status.value)}
 
 
 def worst_status(solutions: Sequence[Solution]) -> Status:

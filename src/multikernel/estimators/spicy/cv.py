@@ -93,6 +93,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         Outer iterations made along the path on all samples.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -142,7 +143,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -250,6 +251,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         One line per outer iteration: output (index of the problem), iteration, seconds,
         objective, duality_gap, n_active, passes, inner_steps.
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -299,7 +301,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         max_iter: int = 100,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -78,6 +78,7 @@ class SpicyMKLClassifier(ClassifierMKL):
     n_iter_
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -124,7 +125,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -215,6 +216,7 @@ class SpicyMKLRegressor(RegressorMKL):
         One line per outer iteration: output (index of the problem), iteration, seconds,
         objective, duality_gap, n_active, passes, inner_steps.
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -258,7 +260,7 @@ class SpicyMKLRegressor(RegressorMKL):
         max_iter: int = 100,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

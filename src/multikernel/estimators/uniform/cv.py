@@ -84,6 +84,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         Outer iterations made for all C together.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     classes_
     n_features_in_
@@ -130,7 +131,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -222,6 +223,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         Outer iterations made for all C together.
     history_
     status_
+    status_message_
     storage_, storage_reason_
     n_features_in_
     feature_names_in_
@@ -267,7 +269,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str | bool = "active",
+        check_psd: str = "active",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
