@@ -162,7 +162,5 @@ def _check_model(
 def _check_length(owner: str, name: str, found: Mapping[str, Any], n: int) -> None:
     """Raise unless an attribute is a sequence of some length."""
     values = found[name]
-    if (np.ndim(values) > 1 and isinstance(values, np.ndarray)) or len(values) != n:
-        raise ValueError(
-            f"{owner}: {name} must have {n} values, got shape {np.shape(values)}."
-        )
+    if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
+        raise ValueError(f"{owner}: {name} must be one sequence of {n} values.")
