@@ -1,15 +1,16 @@
 """The fit of every estimator, in order: read, prepare, state the problem, solve."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import NoneType
 from typing import Any
 
 from sklearn.base import is_classifier
 
+from multikernel.linalg.tables import is_dask
 from multikernel._typing import Array
 from multikernel._validation import InstanceOf, check_parameter
-from multikernel.estimators.grams.useless import warn_empty
 from multikernel.estimators.losses import (
     find_link,
     is_likelihood,
@@ -21,7 +22,7 @@ from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import Samples, read_samples
 from multikernel.estimators.read.tables import check_fit_data
-from multikernel.gram.factors.workers import is_dask
+from multikernel.exceptions import DictionaryWarning
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
@@ -158,3 +159,29 @@ def named(
     classes = {} if samples.classes is None else {"classes_": samples.classes}
     columns = vars(samples.table.columns)
     return own | classes | dict(data.stored) | columns | {"_state": state}
+
+
+def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
+    """Say so where a model has no kernel; a search has a warning of its own.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    attributes : mapping
+        What a fit publishes.
+
+    Warns
+    -----
+    DictionaryWarning
+        If it has a model without kernels.
+    """
+    active = attributes.get("active_kernels_")
+    if active is None or active.size or "best_index_" in attributes:
+        return
+    warnings.warn(
+        f"{owner} has no kernel in its model, which is a constant: regularise less, or "
+        "choose the strength by cross-validation.",
+        DictionaryWarning,
+        stacklevel=4,
+    )

@@ -72,6 +72,21 @@ def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
     return found
 
 
+def loss_of(model: Any) -> Loss:
+    """Return the loss that the parameters of an estimator stand for.
+
+    Parameters
+    ----------
+    model : BaseMKL
+        With a ``loss``, and a regressor with an ``epsilon``.
+
+    Returns
+    -------
+    loss : Loss
+    """
+    return find_loss(model.loss, getattr(model, "epsilon", 0.1))
+
+
 def find_joint_loss(loss: Loss) -> Loss | None:
     """Return the loss of all classes at once that is a loss for two classes.
 

@@ -11,9 +11,10 @@ from scipy.linalg.blas import daxpy
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, Products, products_of_arrays
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.memory import address, backing, read_ahead
+from multikernel.gram.memory import address, read_ahead
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
+from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]

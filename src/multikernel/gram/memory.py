@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from multikernel.exceptions import StackTooLargeError
+from multikernel.linalg.tables import backing
 
 FALLBACK_BYTES = 2**32
 """Assumed where the system does not say."""
@@ -100,15 +101,6 @@ def readable_bytes(n_bytes: int) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000.0
     return f"{size:.3g} TB"
-
-
-def backing(array: Any) -> "np.memmap[Any, Any] | None":
-    """Return the mapped file that an array is a view of, or None."""
-    file = None
-    while array is not None:
-        file = array if isinstance(array, np.memmap) else file
-        array = getattr(array, "base", None)
-    return file
 
 
 def address(array: Any) -> int:

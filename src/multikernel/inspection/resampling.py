@@ -11,13 +11,12 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import read
+from multikernel.estimators.fit import read, watching
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.hkl.method import HullMethod
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning
@@ -105,12 +104,13 @@ def refit(
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole = source.prepare(read(estimator, source, *data))
         with whole.naming_errors():
-            refits = _refitted(method, whole, draw, keep, n_jobs)
+            refits = _refitted(estimator, method, whole, draw, keep, n_jobs)
     _warn_unsolved(owner, estimator, refits)
     return refits
 
 
 def _refitted(
+    estimator: BaseMKL,
     method: AnyMethod,
     whole: Training,
     draw: Draw,
@@ -118,8 +118,7 @@ def _refitted(
     n_jobs: int | None,
 ) -> Refits:
     """Return the fits on all samples and on every resample."""
-    watch = Watch([])
-    resamples = Resamples(method, whole, watch, keep)
+    resamples = Resamples(estimator, method, whole, keep)
     counts = draw(whole.samples)
     found: list[dict[str, Any]] = [{} for _ in counts]
     jobs = min(effective_n_jobs(n_jobs), len(found))
@@ -129,7 +128,7 @@ def _refitted(
 
     if jobs > 1:
         # They share the cores; each gets one for BLAS.
-        run_blocks(work, range(len(found)), jobs, watch.stop)
+        run_blocks(work, range(len(found)), jobs, resamples.watch.stop)
     else:
         for number in range(len(found)):
             work(number)
@@ -141,24 +140,24 @@ class Resamples:
 
     Parameters
     ----------
+    estimator : BaseMKL
+        The model; not changed.
     method : Method
-        Of the model.
+        Its method.
     training : Training
         All samples, with matrices that are not normalised.
-    watch : Watch
-        Stops the solves.
     keep : tuple of str
         Fitted attributes to keep.
     """
 
     def __init__(
         self,
+        estimator: BaseMKL,
         method: AnyMethod,
         training: Training,
-        watch: Watch,
         keep: tuple[str, ...],
     ) -> None:
-        self.method, self.watch = method, watch
+        self.method = method
         self.keep = (*keep, "duality_gap_")
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
@@ -166,7 +165,8 @@ class Resamples:
         # Which of the merged samples every sample has become a part of.
         self._owners = firsts if copies is None else copies.owners
         problem = method.problem(whole)
-        solution = method.solve(problem, whole, watch)
+        self.watch = watching(estimator, problem.objective_scale, None)
+        solution = method.solve(problem, whole, self.watch)
         self.attributes = method.publish(problem, whole, solution)
         # A solution of another kind is no start.
         self.starts: tuple[Solution, ...] = ()

@@ -14,7 +14,6 @@ from multikernel.estimators.grams.solve import (
 from multikernel.estimators.grams.storage import GramOptions, settle_storage
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
-from multikernel.estimators.losses import find_loss
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples, distinct, in_order
@@ -129,11 +128,6 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
         "verbose": bool(model.verbose),
     }
     return GramSource(type(model).__name__, **(given | differs))
-
-
-def loss_of(model: Any) -> Loss:
-    """Return the loss that an estimator's ``loss`` stands for."""
-    return find_loss(model.loss, getattr(model, "epsilon", 0.1))
 
 
 @dataclass(frozen=True, eq=False)

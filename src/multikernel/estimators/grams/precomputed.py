@@ -11,10 +11,11 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.checks import ROUNDING, take_census
 from multikernel.gram.files import scratch
-from multikernel.gram.memory import backing, check_size
+from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
+from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
 
 NO_COPY = (

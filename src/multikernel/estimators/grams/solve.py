@@ -15,7 +15,13 @@ from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch, history_array
-from multikernel.estimators.publish.expansion import FINISHED, merge, told, worst_status
+from multikernel.estimators.publish.expansion import (
+    FINISHED,
+    merge,
+    single,
+    told,
+    worst_status,
+)
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.shares import described_terms
 from multikernel.exceptions import ConvergenceWarning
@@ -234,19 +240,3 @@ def warn_unfinished(
             ConvergenceWarning,
             stacklevel=5,
         )
-
-
-def single(values: Any) -> Any:
-    """Return values per output as an array, or the value of a single output.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_outputs, ...)
-        The values.
-
-    Returns
-    -------
-    values : ndarray of shape (n_outputs, ...), or its only entry
-    """
-    values = np.asarray(values)
-    return values[0] if values.shape[0] == 1 else values

@@ -15,11 +15,12 @@ from multikernel.gram import LowRank
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.files import Storage
-from multikernel.gram.memory import backing, readable_bytes
+from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import Steps
 from multikernel.kernels import (
     KernelDictionary,
 )
+from multikernel.linalg.tables import backing
 
 
 @dataclass(frozen=True)

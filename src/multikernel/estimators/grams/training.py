@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.grams import Grams
-from multikernel.estimators.grams.useless import naming_the_kernel, warn_degenerate
+from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.losses import find_joint_loss
 from multikernel.estimators.method import Fold
 from multikernel.estimators.publish.expansion import (
@@ -98,7 +98,7 @@ class Training:
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """Return what adds a kernel's name to complaints about its matrix."""
-        return naming_the_kernel(self.grams)
+        return self.grams.naming_errors()
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples with their normalised Gram matrices.

@@ -1,23 +1,18 @@
 """What a fit says about kernels that are of no use, and about refused ones."""
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.read.mixed import listed
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
     DegenerateKernelWarning,
     DictionaryWarning,
-    IndefiniteKernelError,
 )
-from multikernel.gram import GramStack
 from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.files import evenly_spaced
 from multikernel.gram.normalization import check_steps
@@ -238,53 +233,3 @@ def _column_name(samples: Samples, column: int) -> str:
     if layout is not None:
         return layout.name(layout.numeric[column])
     return f"x{column}" if names is None else str(names[column])
-
-
-def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
-    """Say so where a model has no kernel; a search has a warning of its own.
-
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    attributes : mapping
-        What a fit publishes.
-
-    Warns
-    -----
-    DictionaryWarning
-        If it has a model without kernels.
-    """
-    active = attributes.get("active_kernels_")
-    if active is None or active.size or "best_index_" in attributes:
-        return
-    warnings.warn(
-        f"{owner} has no kernel in its model, which is a constant: regularise less, or "
-        "choose the strength by cross-validation.",
-        DictionaryWarning,
-        stacklevel=4,
-    )
-
-
-@contextmanager
-def naming_the_kernel(grams: Grams) -> Iterator[None]:
-    """Add a kernel's readable name to the complaint about its matrix."""
-    try:
-        with _finding_the_kernel(grams.stack):
-            yield
-    except IndefiniteKernelError as error:
-        if error.kernel is None or grams.dictionary is None:
-            raise
-        name = grams.names([error.kernel])[0]
-        raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
-
-
-@contextmanager
-def _finding_the_kernel(stack: GramStack) -> Iterator[None]:
-    """Search for the kernel where a complaint names none and matrices are held."""
-    try:
-        yield
-    except IndefiniteKernelError as error:
-        if error.kernel is None and stack.in_memory:
-            check_combination(stack, np.ones(stack.shape[0]))
-        raise

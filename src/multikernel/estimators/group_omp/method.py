@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
-from multikernel.estimators.grams.method import GramSource, gram_source, loss_of
+from multikernel.estimators.grams.method import GramSource, gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.group_omp.stages import make_stages
+from multikernel.estimators.losses import loss_of
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.parameters import POSITIVE_SEQUENCE
 from multikernel.estimators.progress import Watch

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.grams.grams import Grams
-from multikernel.estimators.grams.solve import single
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import HISTORY_DTYPE, history_array
-from multikernel.estimators.publish.expansion import told
+from multikernel.estimators.publish.expansion import single, told
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
     CrossGrams,

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.estimators.grams.method import gram_source, loss_of
+from multikernel.estimators.grams.method import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.losses import loss_of
 from multikernel.estimators.lp.method import MarginMethod
 from multikernel.estimators.lp.solvers import lp_solver
 from multikernel.problem import Solution

@@ -10,7 +10,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import check_shapes
-from multikernel.estimators.grams.solve import single
 from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
     HullMethod,
@@ -20,6 +19,7 @@ from multikernel.estimators.hkl.method import (
 )
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.expansion import single
 from multikernel.estimators.search.search import Search
 from multikernel.solvers.hkl import HullSolution, HullStatus
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check
-from multikernel.estimators.grams.solve import single
 from multikernel.estimators.hkl.data import (
     HullData,
     HullModel,
@@ -17,9 +16,9 @@ from multikernel.estimators.hkl.data import (
     HullSource,
     hull_model,
 )
-from multikernel.estimators.losses import find_loss
+from multikernel.estimators.losses import loss_of
 from multikernel.estimators.progress import Watch, history_array
-from multikernel.estimators.publish.expansion import told
+from multikernel.estimators.publish.expansion import single, told
 from multikernel.estimators.publish.shares import spread_terms, variance_shares
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
@@ -147,7 +146,7 @@ def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
     )
     return HullMethod(
         HullSource(type(model).__name__, graph, model.standardize),
-        find_loss(model.loss, getattr(model, "epsilon", 0.1)),
+        loss_of(model),
         float(alpha),
         model.fit_intercept,
         search,

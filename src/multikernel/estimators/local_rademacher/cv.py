@@ -200,7 +200,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         self.random_state = random_state
 
     def _method(self) -> AnyMethod:
-        return tail_search(self, tail_method(self, self.thetas))
+        return tail_search(self, tail_method(self, 0))
 
 
 @documented
@@ -379,4 +379,4 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         self.random_state = random_state
 
     def _method(self) -> AnyMethod:
-        return tail_search(self, tail_method(self, self.thetas))
+        return tail_search(self, tail_method(self, 0))

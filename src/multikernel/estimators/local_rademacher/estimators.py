@@ -186,7 +186,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         self.random_state = random_state
 
     def _method(self) -> TailMethod:
-        return tail_method(self, [self.theta], self.C)
+        return tail_method(self, self.theta, self.C)
 
 
 @documented
@@ -354,4 +354,4 @@ class LocalRademacherMKLRegressor(RegressorMKL):
         self.random_state = random_state
 
     def _method(self) -> TailMethod:
-        return tail_method(self, [self.theta], self.C)
+        return tail_method(self, self.theta, self.C)

@@ -12,7 +12,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.grams.solve import (
     fitted_attributes,
-    single,
     solve_outputs,
     solved,
     warn_unfinished,
@@ -28,6 +27,7 @@ from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.expansion import single
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
@@ -128,15 +128,16 @@ class TailMethod(MarginMethod):
         )
 
 
-def tail_method(model: Any, thetas: Sequence[int], C: float = 1.0) -> TailMethod:
+def tail_method(model: Any, theta: int, C: float = 1.0) -> TailMethod:
     """Return the method of an estimator.
 
     Parameters
     ----------
     model : BaseMKL
         The estimator.
-    thetas : sequence of int
-        All theta that are solved for; the method has the first.
+    theta : int
+        How many leading eigenvalues are free; that of a search is set by its
+        candidates.
     C : float, default=1.0
         In front of the losses; that of a search is set by its candidates.
 
@@ -154,24 +155,23 @@ def tail_method(model: Any, thetas: Sequence[int], C: float = 1.0) -> TailMethod
         raise ValueError(
             f"{type(model).__name__}: method='dc' needs a finite p, got p=inf."
         )
-    theta = int(thetas[0])
     # Kernels end at a trace of n: weights are comparable there.
     steps = (*check_steps(model.normalize), "trace")
     source = replace(
         inner.source, options=replace(inner.source.options, normalize=steps)
     )
-    solver: Solver = TailConv(inner.solver, theta)
+    solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
         # An integer as it is: None stands for the same random starts in every fit.
         given = 0 if model.random_state is None else model.random_state
         solver = TailDC(
             inner.solver,
-            theta,
+            int(theta),
             tol=float(model.tol),
             n_starts=int(model.n_starts),
             seed=int(check_random_state(given).randint(2**31 - 1)),
         )
-    return TailMethod(source, inner.loss, inner.C, inner.p, solver, theta)
+    return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
 
 
 def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:

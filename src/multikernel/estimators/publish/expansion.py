@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -88,3 +89,19 @@ def told(status: Enum) -> dict[str, str]:
 def worst_status(solutions: Sequence[Solution]) -> Status:
     """Return the status of the solution that went worst."""
     return max((solution.status for solution in solutions), key=_SEVERITY.index)
+
+
+def single(values: Any) -> Any:
+    """Return values per output as an array, or the value of a single output.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_outputs, ...)
+        The values.
+
+    Returns
+    -------
+    values : ndarray of shape (n_outputs, ...), or its only entry
+    """
+    values = np.asarray(values)
+    return values[0] if values.shape[0] == 1 else values

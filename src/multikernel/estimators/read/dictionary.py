@@ -12,7 +12,6 @@ from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import is_precomputed
 from multikernel.gram.files import evenly_spaced
-from multikernel.gram.memory import backing
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -33,6 +32,7 @@ from multikernel.kernels.optional import present_rows
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import Layout
 from multikernel.kernels.views import ViewDictionary
+from multikernel.linalg.tables import backing
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
 """Samples and columns from which on the default dictionary's kernels on all columns

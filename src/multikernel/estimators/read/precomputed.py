@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.files import PathLike, joined, open_stack, scratch
-from multikernel.gram.memory import backing
+from multikernel.linalg.tables import backing
 
 
 def stack_grams(grams: Any) -> Array:

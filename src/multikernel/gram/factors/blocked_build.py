@@ -44,6 +44,7 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
+from multikernel.linalg.tables import row_keys
 from multikernel.linalg.threads import run_blocks
 
 ROUNDS = 5

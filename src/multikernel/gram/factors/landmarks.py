@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -97,26 +96,6 @@ class LowRank:
         check_parameter("LowRank", "dtype", self.dtype, PRECISION)
         if self.folder is None and self.dtype != "float64":
             raise ValueError("LowRank: dtype is for factors in files: name a folder.")
-
-
-def row_keys(table: Array) -> Any:
-    """Return one value for each row of a table, the same for the same numbers.
-
-    In their order rows stand as their numbers say, however they came in: landmarks,
-    of which the first is the first of many that are as good, are the same then.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-        The table.
-
-    Returns
-    -------
-    keys : ndarray of shape (n_rows,)
-    """
-    table = table.astype(np.float64) + 0.0  # there is one zero
-    # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
-    return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

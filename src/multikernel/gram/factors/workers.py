@@ -15,11 +15,6 @@ TARGET = 0.6
 """Of a worker's memory, that factors may take: beyond, Dask begins to spill to disk."""
 
 
-def is_dask(X: object) -> bool:
-    """Return whether something is a collection of Dask, without importing it."""
-    return callable(getattr(X, "__dask_graph__", None))
-
-
 @dataclass(frozen=True, eq=False)
 class OnWorkers:
     """Calls functions on workers; a handle is a future.
