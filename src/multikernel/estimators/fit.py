@@ -8,7 +8,6 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from multikernel.linalg.tables import is_dask
 from multikernel._typing import Array
 from multikernel._validation import InstanceOf, check_parameter
 from multikernel.estimators.losses import (
@@ -23,6 +22,7 @@ from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import Samples, read_samples
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning
+from multikernel.linalg.tables import is_dask
 from multikernel.problem import Callback
 
 # mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.

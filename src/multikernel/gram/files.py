@@ -16,8 +16,8 @@ from numpy.lib import format as npy
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import FOLDER, PRECISION, check_parameter
-from multikernel.gram.factors.landmarks import (LowRank)
-from multikernel.gram.memory import (readable_bytes)
+from multikernel.gram.factors.landmarks import LowRank
+from multikernel.gram.memory import readable_bytes
 from multikernel.gram.normalization import Normalization
 from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks

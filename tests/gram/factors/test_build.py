@@ -11,10 +11,10 @@ import multikernel.gram.factors.file_engine as files
 import multikernel.gram.factors.rows as plan
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import LowRank, TailNormalizer, build_stack
-from multikernel.gram.factors.blocked_build import (build_blocked, refine_blocked)
-from multikernel.gram.factors.engine import (InProcess, RowBlocks, SampledRows)
-from multikernel.gram.factors.factorise import (build_low_rank)
-from multikernel.gram.factors.low_rank import (LowRankStack)
+from multikernel.gram.factors.blocked_build import build_blocked, refine_blocked
+from multikernel.gram.factors.engine import InProcess, RowBlocks, SampledRows
+from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

@@ -1,13 +1,11 @@
 """The training Gram matrices of a fit, whatever ``kernels`` stands for."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import check_combination
 from multikernel.estimators.grams.precomputed import precomputed_stack
 from multikernel.estimators.grams.storage import GramOptions
 from multikernel.estimators.publish.expansion import Expansion
@@ -20,7 +18,6 @@ from multikernel.estimators.publish.predict import (
 )
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import (
     BuiltStack,
     GramStack,
@@ -159,25 +156,6 @@ class Grams:
         if finer is not None:
             self.built = replace(self.built, stack=finer)
         return finer is not None
-
-    @contextmanager
-    def naming_errors(self) -> Iterator[None]:
-        """Add a kernel's readable name to complaints about its matrix.
-
-        Where a complaint names none and matrices are held, the kernel is searched for.
-        """
-        try:
-            try:
-                yield
-            except IndefiniteKernelError as error:
-                if error.kernel is None and self.stack.in_memory:
-                    check_combination(self.stack, np.ones(self.stack.shape[0]))
-                raise
-        except IndefiniteKernelError as error:
-            if error.kernel is None or self.dictionary is None:
-                raise
-            name = self.names([error.kernel])[0]
-            raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
 
     def check_active(self, active: Indices) -> None:
         """Raise if a kernel of a model is no kernel, as the options ask for.

@@ -1,13 +1,14 @@
 """What a method on Gram matrices learns from, and what it makes a problem of."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.losses import find_joint_loss
@@ -17,7 +18,7 @@ from multikernel.estimators.publish.expansion import (
 )
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples, made_one
-from multikernel.exceptions import UnsupportedProblemError
+from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.problem import Problem, Solution
@@ -96,9 +97,24 @@ class Training:
         """Return whether matrices were given in place of samples."""
         return self.grams.dictionary is None
 
-    def naming_errors(self) -> AbstractContextManager[None]:
-        """Return what adds a kernel's name to complaints about its matrix."""
-        return self.grams.naming_errors()
+    @contextmanager
+    def naming_errors(self) -> Iterator[None]:
+        """Add a kernel's readable name to complaints about its matrix.
+
+        Where a complaint names none and matrices are held, the kernel is searched for.
+        """
+        try:
+            try:
+                yield
+            except IndefiniteKernelError as error:
+                if error.kernel is None and self.stack.in_memory:
+                    check_combination(self.stack, np.ones(self.stack.shape[0]))
+                raise
+        except IndefiniteKernelError as error:
+            if error.kernel is None or self.precomputed:
+                raise
+            name = self.names([error.kernel])[0]
+            raise IndefiniteKernelError(f"{name}: {error}", error.kernel) from error
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples with their normalised Gram matrices.

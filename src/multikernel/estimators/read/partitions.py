@@ -24,8 +24,8 @@ from multikernel.estimators.read.tables import (
     settled_kernels,
     target_columns,
 )
-from multikernel.gram.factors.engine import (RowBlocks, SampledRows)
-from multikernel.gram.factors.workers import (mapped, partitions, started)
+from multikernel.gram.factors.engine import RowBlocks, SampledRows
+from multikernel.gram.factors.workers import mapped, partitions, started
 from multikernel.kernels import Views
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, takes
 from multikernel.linalg.tables import is_dask

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from multikernel.linalg.tables import backing, row_keys
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.read.mixed import listed
 from multikernel.estimators.read.precomputed import without_others
 from multikernel.estimators.read.tables import Table
-from multikernel.gram.factors.engine import (SampledRows)
+from multikernel.gram.factors.engine import SampledRows
+from multikernel.linalg.tables import backing, row_keys
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""

@@ -18,7 +18,7 @@ from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.factorise import check_order
 from multikernel.gram.factors.growth import Factor, Goal, grow, without_landmarks
-from multikernel.gram.factors.landmarks import Landmarks, LowRank, row_keys
+from multikernel.gram.factors.landmarks import Landmarks, LowRank
 from multikernel.gram.factors.rows import (
     KernelPlan,
     Scaling,
