@@ -20,6 +20,7 @@ from multikernel.certificates.evaluation import (
     with_rounding,
 )
 from multikernel.certificates.forms import TINY, check_forms, dual_norms, factor_norms
+from multikernel.certificates.full_kernels import FullProof, prove_over_full_kernels
 from multikernel.certificates.gap import (
     DualCertificate,
     certify,
@@ -37,7 +38,6 @@ from multikernel.certificates.null_model import (
     best_intercepts,
     constant_model,
 )
-from multikernel.certificates.refinement import FullProof, prove_over_full_kernels
 
 __all__ = [
     "ORDINARY",

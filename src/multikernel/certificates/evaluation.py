@@ -26,6 +26,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates.centring import centred
 from multikernel.certificates.forms import TINY, check_forms, factor_norms
+from multikernel.certificates.full_kernels import prove_over_full_kernels
 from multikernel.certificates.gap import (
     DualCertificate,
     DualDomain,
@@ -36,7 +37,6 @@ from multikernel.certificates.gap import (
     relative_gap,
     scaled_dual_value,
 )
-from multikernel.certificates.refinement import prove_over_full_kernels
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.terms import TermProducts

@@ -1,6 +1,6 @@
 """Gram matrices behind one protocol, however they are stored."""
 
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.build import build_stack
 from multikernel.gram.checks import check_definite, check_gram, repair_gram
 from multikernel.gram.dense import DenseMatrix, DenseStack
@@ -30,6 +30,7 @@ __all__ = [
     "MemoryMapped",
     "Normalization",
     "PartStack",
+    "Refinement",
     "ScaledStack",
     "Storage",
     "TailNormalizer",

@@ -32,7 +32,7 @@ HELD_NUMBERS = 2**26
 """Entries of Gram matrices that a thread may hold; above, products recompute them."""
 
 IMAGE_BYTES = 2**26
-"""Bytes of the products of terms that are computed at a time."""
+"""Bytes of products K v that are kept at a time."""
 
 Products = Callable[[Indices, Array], Array]
 """Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""

@@ -11,7 +11,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.matrix import COLUMN_NUMBERS, GramMatrix
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
@@ -49,9 +49,6 @@ FETCHED_ROWS = 1000
 
 KERNELS_PER_TASK = 64
 """Kernels of which a thread looks at some rows at a time."""
-
-NUMBERS_PER_TASK = 2**22
-"""Numbers of columns that a thread holds, 32 MB, where matrices are not in memory."""
 
 FAR = 0.01
 """Where a factor lacks more than this share of its trace, its columns are not those of
@@ -362,7 +359,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     step = KERNELS_PER_TASK
     if not isinstance(stack, DenseStack):
-        step = max(1, min(step, NUMBERS_PER_TASK // (n_samples * rows.size)))
+        step = max(1, min(step, COLUMN_NUMBERS // (n_samples * rows.size)))
 
     def work(start: int) -> None:
         chosen = np.arange(start, min(start + step, n_kernels))

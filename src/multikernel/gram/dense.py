@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Products, products_of_arrays
+from multikernel.gram.base import IMAGE_BYTES, GramStack, Products, products_of_arrays
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import address, read_ahead
 from multikernel.linalg.interrupts import compiled
@@ -30,9 +30,6 @@ microseconds of work, two threads waited for one another and were no faster than
 
 ROWS_PER_TASK = 32
 """Rows of a sum that a thread adds up at a time."""
-
-IMAGE_BYTES = 2**26
-"""Bytes of the vectors K_m v that a pass keeps at a time."""
 
 HELD_SHARE, HELD_BYTES = 16, 2**28
 """Of a stack's bytes in a file, and in all, what a copy of a few kernels may take:

@@ -9,7 +9,7 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
 
 COLUMN_NUMBERS = 2**22
-"""Entries of columns that are held where only their diagonals are wanted."""
+"""Entries of columns that are held, 32 MB, where little of them is wanted."""
 
 
 class GramMatrix(ABC):

@@ -50,7 +50,7 @@ def test_many_blocks(monkeypatch):
     # Blocks of a few numbers only, so that every cut is crossed.
     for module in ("evaluate", "stack"):
         monkeypatch.setattr(f"multikernel.gram.lazy.{module}.BLOCK_NUMBERS", 40)
-    monkeypatch.setattr("multikernel.gram.lazy.evaluate.GROUP_PAIRS", 70)
+    monkeypatch.setattr("multikernel.gram.lazy.evaluate.SCRATCH_NUMBERS", 70)
     monkeypatch.setattr("multikernel.gram.lazy.stack.BATCH", 3)
     monkeypatch.setattr("multikernel.gram.lazy.evaluate.BATCH", 3)
     X = samples(19)

@@ -55,10 +55,6 @@ JOINING = 16
 """Rows of each kernel that join the sample at a time, fewer than are left short of it:
 one that joins lowers what is left of the rows near it as well."""
 
-HALF_MORE = 3, 2
-"""Once a kernel is refined it has at least so many times (numerator, denominator) the
-landmarks that it had."""
-
 
 @dataclass(frozen=True, eq=False)
 class BlockedLandmarks(Landmarks):
@@ -225,7 +221,8 @@ class LandmarkSearch:
         def work(m: int) -> None:
             factor, goal, value = self.factors[m], self._goal(), goals[m]
             if value is not None:
-                least = factor.rows.shape[0] * HALF_MORE[0] // HALF_MORE[1]
+                # By half at least, so that there are few rounds.
+                least = factor.rows.shape[0] * 3 // 2
                 goal = Goal(old.options.max_rank, value, shares, least)
             self.factors[m] = grow(
                 self.landmarks.columns(m), factor, self.landmarks.weights, goal

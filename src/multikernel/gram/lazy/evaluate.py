@@ -30,16 +30,14 @@ BLOCK_NUMBERS = 2**17
 BATCH = 32
 """Gaussian kernels that are computed together."""
 
-GROUP_PAIRS = 2**21
-"""Pairs whose products of v are held at a time, 16 MB."""
-
 ALL_ROWS = slice(None)
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 LARGEST = float(np.finfo(np.float32).max)
 
 SCRATCH_NUMBERS = 2**21
-"""Numbers of a thread's float64 matrices on their way to float32, 16 MB."""
+"""Numbers that are held on their way, 16 MB: a thread's float64 matrices that become
+float32, or products of v for the pairs of some rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +341,7 @@ def radial_forms(plan: RadialPlan, samples: Samples, v: Array, forms: Array) -> 
         Added to, at the kernels' positions.
     """
     if plan.kernels.size:
-        for group in _row_runs(slice(0, v.shape[0]), GROUP_PAIRS):
+        for group in _row_runs(slice(0, v.shape[0]), SCRATCH_NUMBERS):
             _add_group(plan, samples, _PairProducts(v, group), forms)
 
 
