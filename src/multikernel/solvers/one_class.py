@@ -46,7 +46,7 @@ from multikernel.solvers.lp.cutting_plane import (
     PROOF,
 )
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
-from multikernel.solvers.recorder import Recorder
+from multikernel.solvers.progress import Recorder
 
 STEPS = 2000
 """The machine makes so many steps for each sample at most, as `SMO` does by itself:

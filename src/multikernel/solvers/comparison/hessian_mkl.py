@@ -10,7 +10,7 @@ from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
 from multikernel.machines.box_cost import BoxCost
 from multikernel.problem import Solution, Status
-from multikernel.solvers.incumbent import Expansion
+from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
     Step,

@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.problem import Solution, Status
-from multikernel.solvers.incumbent import Expansion
+from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
     Step,

@@ -18,7 +18,8 @@ from multikernel.regularizers import (
     SparseBlockNorm,
     SquaredBlockNorm,
 )
-from multikernel.solvers.incumbent import Expansion, Incumbent, incumbents
+from multikernel.solvers.best import Expansion
+from multikernel.solvers.incumbent import Incumbent, incumbents
 
 LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
@@ -278,7 +279,7 @@ class _Run:
         forms = np.maximum(forms, 0.0)
         weights = compiled(LOOPS, "slopes")(forms, 1.0, *self.penalty)
         f = share * np.tensordot(weights, self.images, axes=1).T
-        self.tracker.offer_model(rho, weights, forms, f.reshape(problem.y.shape))
+        self.tracker.best.offer_model(rho, weights, forms, f.reshape(problem.y.shape))
         self.tracker.offer_dual(rho, forms)
 
 

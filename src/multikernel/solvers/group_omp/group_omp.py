@@ -21,7 +21,7 @@ from multikernel.solvers.group_omp.path import GreedyPath
 from multikernel.solvers.group_omp.refit import refit_for
 from multikernel.solvers.group_omp.whitening import Whitening, whitening
 from multikernel.solvers.path import with_alpha
-from multikernel.solvers.recorder import metered
+from multikernel.solvers.progress import metered
 
 
 @dataclass(frozen=True)

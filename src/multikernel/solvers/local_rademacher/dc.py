@@ -14,7 +14,7 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.base import Solver, check_supported
 from multikernel.solvers.local_rademacher.conv import TailConv
-from multikernel.solvers.recorder import Recorder, metered
+from multikernel.solvers.progress import Recorder, metered
 from multikernel.solvers.scaled import (
     exponent_of,
     from_scaled,

@@ -6,7 +6,7 @@ import numpy as np
 
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import VariationalRegularizer
-from multikernel.solvers.incumbent import Expansion
+from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, reason_against_loss
@@ -90,7 +90,7 @@ class Alternating(WeightSolver):
         assert isinstance(regularizer, VariationalRegularizer)
         norms, share = np.ones(oracle.problem.gram.shape[0]), 1.0
         if init is not None and init.norms.any():
-            norms, oracle.last_rho = init.norms, tracker.certificate.dual
+            norms, oracle.last_rho = init.norms, tracker.proof.certificate.dual
         weights = regularizer.kernel_weights(norms)
 
         def step() -> None:

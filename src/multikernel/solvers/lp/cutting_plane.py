@@ -9,7 +9,8 @@ from multikernel._typing import Array
 from multikernel.certificates import TINY, check_forms, project_dual, relative_gap
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Expansion, Incumbent
+from multikernel.solvers.best import Expansion
+from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.central_master import Master, central_master
 from multikernel.solvers.lp.corner_weights import corner_weights
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
@@ -207,7 +208,7 @@ class _Search:
         slack = float(np.clip(DOUBT * error, LEAST_SLACK * most, most))
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         master = central_master(heights, slopes, self._regularizer, slack, self.master)
-        tracker.raise_bound(master.lower_bound)
+        tracker.proof.raise_bound(master.lower_bound)
         self.master = master
         return master
 

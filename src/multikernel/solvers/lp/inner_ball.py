@@ -17,7 +17,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Expansion
+from multikernel.solvers.best import Expansion
 
 
 @dataclass(frozen=True, eq=False)

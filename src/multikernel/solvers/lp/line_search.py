@@ -5,7 +5,7 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.problem import Problem
-from multikernel.solvers.incumbent import Expansion
+from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.inner_ball import InnerBall
 
 STEP_TOLERANCE = 1e-3

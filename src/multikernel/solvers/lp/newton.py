@@ -12,7 +12,8 @@ from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.incumbent import Expansion, Incumbent, expand, incumbents
+from multikernel.solvers.best import Expansion, expand
+from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.alternating import LEFT
 from multikernel.solvers.lp.inner_ball import InnerBall
 from multikernel.solvers.lp.line_search import best_share, between
@@ -294,7 +295,7 @@ class _Search:
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
         f = point.decision_values(scaled)
-        tracker.offer_model(point.rho, scaled, point.forms, f)
+        tracker.best.offer_model(point.rho, scaled, point.forms, f)
         if point.forms.any():
             norms = scaled * np.sqrt(point.forms)
             found = self.regularizer.kernel_weights(norms)
@@ -380,7 +381,7 @@ class _Search:
             if p == 1.0:
                 chosen = np.where(chosen > VANISHED * chosen.max(), chosen, 0.0)
             f = point.decision_values(chosen / alpha)
-            value = tracker.offer_model(point.rho, chosen / alpha, point.forms, f)
+            value = tracker.best.offer_model(point.rho, chosen / alpha, point.forms, f)
             if value < lowest:
                 best, lowest = candidate, value
         return best

@@ -33,7 +33,8 @@ from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.base import PathSolver
-from multikernel.solvers.incumbent import Incumbent, Model, incumbents
+from multikernel.solvers.best import Model
+from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.thinning import thin
 
 
@@ -233,7 +234,7 @@ class _Search:
         # At the largest strength the sum of norms may jump from zero to beyond what
         # belongs to it: then the mixture with the constant model is what is missing.
         nothing = np.empty((0, *incumbent.problem.y.shape))
-        null = incumbent.refreshed(np.empty(0, dtype=np.intp), nothing)
+        null = incumbent.best.refreshed(np.empty(0, dtype=np.intp), nothing)
         self.sides = {False: (null, null.objective)}
         incumbent.offer_dual(self.null, self.sizes**2)
         if last is not None:
@@ -274,7 +275,7 @@ class _Search:
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
             # The strength only bounds the dual norms; what is published has them exact.
-            rho = incumbent.over_factors.dual
+            rho = incumbent.proof.over_factors.dual
             incumbent.offer_dual(rho, factor_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, tol)
 
@@ -292,7 +293,7 @@ class _Search:
             weights=np.ones(found.active.size),
             expansions=found.coefs,
         )
-        incumbent.offer(model)
+        incumbent.best.offer(model)
         # No dual norm exceeds the strength.
         incumbent.offer_dual(found.dual, np.full(found.norms.size, strength**2))
         side = penalty.alpha * total >= strength
@@ -323,4 +324,4 @@ class _Search:
         for model, weight in ((small, 1.0 - share), (large, share)):
             places = np.searchsorted(kernels, model.kernels)
             coefs[places] += weight * model.expansions
-        self.incumbent.offer(self.incumbent.refreshed(kernels, coefs))
+        self.incumbent.best.offer(self.incumbent.best.refreshed(kernels, coefs))

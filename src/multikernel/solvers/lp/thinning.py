@@ -5,7 +5,8 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts, primal_value
 from multikernel.problem import Problem
-from multikernel.solvers.incumbent import Incumbent, Model
+from multikernel.solvers.best import Model
+from multikernel.solvers.incumbent import Incumbent
 
 EPS = 1e-12
 """What is below this share of the largest number is rounding in least squares."""
@@ -49,7 +50,9 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     rows = unit.reshape(active.size, -1)
     models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.
-    most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
+    most = incumbent.proof.certificate.value / (
+        1.0 - 0.5 * (incumbent.certified_gap + tol)
+    )
     low, high, found = 0, len(models), None
     while low < high:
         middle = (low + high) // 2
@@ -59,7 +62,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
         else:
             low = middle + 1
     if found is not None:
-        incumbent.offer(found)
+        incumbent.best.offer(found)
         incumbent.exchange(tol)
 
 

@@ -10,14 +10,11 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.incumbent import (
-    PATIENCE,
-    PROGRESS,
-    Expansion,
-    incumbents,
-)
+from multikernel.solvers.best import Expansion
+from multikernel.solvers.incumbent import incumbents
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against
+from multikernel.solvers.progress import Patience
 
 Step = Callable[[], Status | None]
 
@@ -43,10 +40,10 @@ class WeightSolver(ABC):
     sparse_only: ClassVar[bool] = False
     """Whether the method is for p = 1."""
 
-    patience: ClassVar[int] = PATIENCE
+    patience: ClassVar[int] = Patience.limit
     """Iterations without progress before giving up."""
 
-    progress: ClassVar[float] = PROGRESS
+    progress: ClassVar[float] = Patience.share
     """Share of the gap that counts as progress."""
 
     def unsupported(self, problem: Problem) -> str | None:

@@ -21,8 +21,9 @@ from multikernel.losses.coupled.domain import centre_of_simplices
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.base import check_supported
-from multikernel.solvers.incumbent import Incumbent, Model, evaluated
-from multikernel.solvers.recorder import Recorder, metered
+from multikernel.solvers.best import Model, evaluated
+from multikernel.solvers.incumbent import Incumbent
+from multikernel.solvers.progress import Patience, Recorder, metered
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -189,7 +190,8 @@ class SpicyMKL:
 
 def _incumbent(problem: Problem, recorder: Recorder) -> Incumbent:
     """Return what is known of a problem, which gives up where passes gain nothing."""
-    return Incumbent(problem, recorder, SETTINGS.patience, SETTINGS.progress)
+    patience = Patience(SETTINGS.patience, SETTINGS.progress)
+    return Incumbent(problem, recorder, patience)
 
 
 @dataclass
@@ -304,7 +306,7 @@ class WorkingSet:
 
         What the inner iteration updates step by step carries its rounding errors.
         """
-        model = self.incumbent.refreshed(kernels, coefs, self._part(kernels))
+        model = self.incumbent.best.refreshed(kernels, coefs, self._part(kernels))
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = self.bounds(self.rho, self._regularizer.threshold)
         self._offer(model, afresh)
@@ -312,7 +314,7 @@ class WorkingSet:
     def _offer(self, model: Model, afresh: bool = False) -> None:
         """Offer the working model and the dual point, and record."""
         self.working = model
-        self.incumbent.offer(model)
+        self.incumbent.best.offer(model)
         self.incumbent.offer_dual(self.rho, self.sizes**2)
         self.incumbent.record(afresh)
 

@@ -1,8 +1,10 @@
-"""What all solvers share around their loops: the clock, the meter, the history."""
+"""What all solvers share around their loops: clock, meter, history, and patience."""
 
 import math
 import time
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.problem import Callback, Problem, Progress
@@ -52,6 +54,41 @@ class Recorder:
         last = self.history.pop()
         line = self._line(objective, duality_gap, n_active)
         self.history.append(replace(line, iteration=last.iteration))
+
+
+@dataclass
+class Patience:
+    """Counts iterations that gain nothing.
+
+    A slow method goes on until the iteration limit; one that always takes large steps
+    may give up earlier.
+
+    Parameters
+    ----------
+    limit : int, default=10
+        Iterations without progress before giving up: a solver that is about to
+        converge gains in every one, and one that rounding holds gains in none.
+    share : float, default=1e-6
+        Share of the gap that counts as progress in that many iterations. Slow methods,
+        of closed-form weights for p near 1, gain some 1e-4; what rounding does is far
+        less.
+    """
+
+    limit: int = 10
+    share: float = 1e-6
+    _in_vain: int = -1
+    _milestone: float = np.inf
+
+    def note(self, gap: float, afresh: bool = False) -> None:
+        """Take note of the gap after an iteration; it may count as a first one."""
+        if afresh or not gap >= (1.0 - self.share) * self._milestone:
+            self._milestone, self._in_vain = gap, -1
+        self._in_vain += 1
+
+    @property
+    def exhausted(self) -> bool:
+        """Return whether it is time to give up."""
+        return self._in_vain >= self.limit
 
 
 def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:
