@@ -30,23 +30,33 @@ from multikernel.losses.weighted import WeightedLoss
 from multikernel.machines.base import MachineFit
 from multikernel.machines.checks import NOT_A_KERNEL, NOT_FINITE, check_problem
 
-FORCING = 0.3
-"""Conjugate gradients may leave this share of the violation: on 1000 samples and 10
-classes this took 600 products to 1e-9 where 0.03 took 960."""
 
-MOST_PRODUCTS = 1000
-"""Products of one Newton step."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes the method."""
 
-CONSTANT = 10.0
-"""The constant kernel that stands for intercepts is so many times the mean of the
-diagonal."""
+    forcing: float = 0.3
+    """Conjugate gradients may leave this share of the violation: on 1000 samples and 10
+    classes this took 600 products to 1e-9 where 0.03 took 960."""
 
-HALVINGS, ARMIJO = 50, 1e-4
-STALLED = 1e-6
-"""A violation below this that does not fall any more is at its rounding level."""
+    most_products: int = 1000
+    """Products of one Newton step."""
 
-SMALLEST = 1e-150
-"""A probability whose root still is a number."""
+    constant: float = 10.0
+    """The constant kernel that stands for intercepts is so many times the mean of the
+    diagonal."""
+
+    halvings: int = 50
+    armijo: float = 1e-4
+
+    stalled: float = 1e-6
+    """A violation below this that does not fall any more is at its rounding level."""
+
+    smallest: float = 1e-150
+    """A probability whose root still is a number."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
@@ -125,11 +135,11 @@ class Multinomial:
         point, steps = task.first(init), 0
         violation = task.violation(point)
         while steps < self.max_steps and violation > self.tol:
-            allowed = FORCING * min(violation, 1.0)
+            allowed = SETTINGS.forcing * min(violation, 1.0)
             point = task.searched(point, task.direction(point, allowed))
             steps += 1
             previous, violation = violation, task.violation(point)
-            if violation >= previous and violation <= STALLED:
+            if violation >= previous and violation <= SETTINGS.stalled:
                 break
         # A slope of the loss is in its domain; an expansion is not, but at the end.
         dual = task.slope(point)
@@ -194,7 +204,7 @@ class _Task:
     def violation(self, point: _Point) -> float:
         """Return how far the expansion is from what the loss asks for."""
         slope = self.slope(point)
-        largest = max(float(np.abs(slope).max()), SMALLEST)
+        largest = max(float(np.abs(slope).max()), SETTINGS.smallest)
         off = float(np.abs(slope - point.rho).max())
         if not np.isfinite(off):
             raise ValueError(NOT_FINITE)
@@ -210,7 +220,7 @@ class _Task:
         """
         w, slope = self.loss.masses(self.y)[:, None], self.slope(point)
         p = self.y - slope / w
-        constant = CONSTANT * float(np.abs(self.gram.diagonal()).mean())
+        constant = SETTINGS.constant * float(np.abs(self.gram.diagonal()).mean())
         constant = constant if self.fit_intercept else 0.0
 
         def bent(values: Array, sums: Array) -> Array:
@@ -223,7 +233,7 @@ class _Task:
         sums = np.zeros(p.shape[1])
         residual, rest = slope - point.rho, slope.sum(axis=0)
         way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
-        for k in range(MOST_PRODUCTS):
+        for k in range(SETTINGS.most_products):
             own = self.gram.matvec(residual)
             new = float(np.sum(residual * own) + constant * (rest @ rest))
             least = allowed**2 * new if k == 0 else least
@@ -262,11 +272,11 @@ class _Task:
         own = float(np.sum(point.rho * point.values))
         slope = inner - float(np.sum(self.slope(point) * way.f))
         length = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(SETTINGS.halvings):
             new = point.moved(length, way)
             losses = float(self.loss.value(self.y, new.f).sum())
             after = losses + 0.5 * own + length * inner + 0.5 * length**2 * form
-            if after <= before + ARMIJO * length * slope + 1e-14 * abs(before):
+            if after <= before + SETTINGS.armijo * length * slope + 1e-14 * abs(before):
                 return new
             length *= 0.5
         return point

@@ -19,17 +19,28 @@ from multikernel.machines.checks import (
     fit_outputs,
 )
 
-LARGEST_SHIFT = 1e12
-"""Where the loss is flatter than the inverse of this, relative to the flattest sample
-that matters, the sample has no say in a Newton step anyway."""
 
-HALVINGS = 50
-ARMIJO = 1e-4
-STALLED = 1e-6
-"""A violation below this that does not fall any more is at its rounding level."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes Newton's method."""
 
-OUTSIDE = 1e-13
-"""Relative distance of a dual variable from its domain that is rounding."""
+    largest_shift: float = 1e12
+    """Where the loss is flatter than the inverse of this, relative to the flattest
+    sample that matters, the sample has no say in a Newton step anyway."""
+
+    halvings: int = 50
+
+    armijo: float = 1e-4
+
+    stalled: float = 1e-6
+    """A violation below this that does not fall any more is at its rounding level."""
+
+    outside: float = 1e-13
+    """Relative distance of a dual variable from its domain that is rounding."""
+
+
+SETTINGS = Settings()
+
 
 TINY = float(np.finfo(np.float64).tiny)
 EPS = 16.0 * float(np.finfo(np.float64).eps)
@@ -143,7 +154,7 @@ class Newton:
             point = _line_search(task, point, _newton_direction(task, point))
             steps += 1
             previous, violation = violation, _violation(task, point)
-            if violation >= previous and violation <= STALLED:
+            if violation >= previous and violation <= SETTINGS.stalled:
                 break
         return _finished(task, point, steps, violation <= self.tol)
 
@@ -217,7 +228,7 @@ def _spilt(task: _Task, point: _Point) -> float:
     """
     lower, upper = task.loss.dual_bounds(task.y)
     move = np.clip(point.rho, -upper, -lower) - point.rho
-    if float(np.abs(move).max()) <= OUTSIDE * float(np.abs(point.rho).max()):
+    if float(np.abs(move).max()) <= SETTINGS.outside * float(np.abs(point.rho).max()):
         return 0.0
     clipped = point.moved(1.0, _Point(move, 0.0, task.gram.matvec(move)))
     before = _objective(task, point)
@@ -230,7 +241,7 @@ def _newton_direction(task: _Task, point: _Point) -> _Point:
     with np.errstate(divide="ignore", over="ignore"):
         hessian = task.loss.conjugate_hessian(task.y, gradient)
     # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
-    hessian = np.minimum(hessian, LARGEST_SHIFT * float(hessian.min()))
+    hessian = np.minimum(hessian, SETTINGS.largest_shift * float(hessian.min()))
     target = point.f - hessian * gradient
     try:
         solved = task.gram.solve(
@@ -257,11 +268,11 @@ def _line_search(task: _Task, point: _Point, direction: _Point) -> _Point:
     losses = float(task.loss.value(task.y, point.f).sum())
     slope = linear + float(task.loss.gradient(task.y, point.f) @ direction.f)
     step = 1.0
-    for _ in range(HALVINGS):
+    for _ in range(SETTINGS.halvings):
         value = float(task.loss.value(task.y, point.f + step * direction.f).sum())
         change = value - losses + step * linear + 0.5 * step * step * curvature
         # Near the optimum the change drowns in rounding, and the full step is right.
-        if change <= ARMIJO * step * slope + EPS * abs(losses):
+        if change <= SETTINGS.armijo * step * slope + EPS * abs(losses):
             break
         step *= 0.5
     return point.moved(step, direction)

@@ -37,14 +37,8 @@ from multikernel.machines.box_cost import BoxCost
 from multikernel.problem import Callback, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
-from multikernel.solvers.lp.central_master import Master, central_master
-from multikernel.solvers.lp.corner_weights import corner_weights
-from multikernel.solvers.lp.cutting_plane import (
-    CORNERS,
-    DOUBT,
-    LEAST_SLACK,
-    PROOF,
-)
+from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
+from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 from multikernel.solvers.progress import Recorder
 
@@ -286,14 +280,14 @@ class _Search:
         """
         size = max(abs(self.best.objective), self.floor)
         most = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
-        slack = float(np.clip(DOUBT * error, LEAST_SLACK * most, most))
+        slack = float(np.clip(PLANES.doubt * error, PLANES.least_slack * most, most))
         slopes = np.stack(self.slopes)
         heights = np.zeros(len(slopes))
         self.master = central_master(
             heights, slopes, self.regularizer, slack, self.master
         )
         gap = (self.best.objective - self.master.lower_bound) / size
-        if gap <= max(self.settings.tol, PROOF * self.gap):
+        if gap <= max(self.settings.tol, PLANES.proof * self.gap):
             mixed = self.master.multipliers @ np.stack(self.points)
             a = capped_simplex(mixed, self.caps)
             self._offer_dual(a, np.maximum(self.gram.quadratic_forms(a), 0.0))
@@ -305,7 +299,7 @@ class _Search:
         Weights in the middle are all positive; those that solve the linear program
         over the planes are a corner of the simplex.
         """
-        for _ in range(CORNERS if self.settings.p == 1.0 else 0):
+        for _ in range(PLANES.corners if self.settings.p == 1.0 else 0):
             corner = corner_weights(np.zeros(len(self.slopes)), np.stack(self.slopes))
             few = np.count_nonzero(self.best.theta)
             if corner is None or np.count_nonzero(corner) >= few:

@@ -19,9 +19,11 @@ from multikernel.solvers import (
     InterleavedNewton,
     SimpleMKL,
 )
-from multikernel.solvers.lp.barrier_ball import barrier_response
-from multikernel.solvers.lp.central_master import central_master
-from multikernel.solvers.lp.corner_weights import corner_weights
+from multikernel.solvers.lp.master import (
+    barrier_response,
+    central_master,
+    corner_weights,
+)
 from multikernel.testing import check_solution
 
 TOL = 1e-4

@@ -24,7 +24,8 @@ SHIFT = 1e-12
 factorisations."""
 
 MOST_FACES = 10
-"""Systems of one call: each but the last ends where masses vanish."""
+"""Linear systems of one call at most. Where masses vanish on the way, they are fixed at
+zero and a system without them follows."""
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step that are tried where it leads through walls."""

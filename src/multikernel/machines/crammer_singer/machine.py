@@ -34,27 +34,37 @@ from multikernel.machines.smo.rows import RowSource, row_source
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
-SWEEPS = 10
-"""Sweeps between two Newton steps on the face, each followed by a proof."""
 
-SMALL = 0.1
-"""Samples whose gap is below this share of the mean gap, and of what the tolerance
-allows one, are not worth a row of the Gram matrix."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes the sweeps and proofs."""
 
-PENALTY = 1.0
-"""What the classes sum to is penalised by so many times the mean of the diagonal. A
-larger one shortens the steps of samples, a smaller one those of the intercepts."""
+    sweeps: int = 10
+    """Sweeps between two Newton steps on the face, each followed by a proof."""
 
-MOST_TORN = 1500
-"""Samples of a Newton step on the face, whose system takes a tenth of a second."""
+    small: float = 0.1
+    """Samples whose gap is below this share of the mean gap, and of what the tolerance
+    allows one, are not worth a row of the Gram matrix."""
 
-PATIENCE = 20
-"""Proofs in a row that are no better, after which rounding is to blame."""
+    penalty: float = 1.0
+    """What the classes sum to is penalised by so many times the mean of the diagonal. A
+    larger one shortens the steps of samples, a smaller one those of the intercepts."""
 
-UNPROVED = 8
-"""Rounds without a proof at most, which takes a linear program."""
+    most_torn: int = 1500
+    """Samples of a Newton step on the face, whose system takes a tenth of a second."""
 
-ROUNDING = 1e-8
+    patience: int = 20
+    """Proofs in a row that are no better, after which rounding is to blame."""
+
+    unproved: int = 8
+    """Rounds without a proof at most, which takes a linear program."""
+
+    rounding: float = 1e-8
+
+
+SETTINGS = Settings()
+
+
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -148,7 +158,7 @@ class CrammerSinger:
             proof = search.proved()
             in_vain = 0 if proof.gap < 0.99 * best.gap else in_vain + 1
             best = best.joined(proof)
-            if in_vain >= PATIENCE:
+            if in_vain >= SETTINGS.patience:
                 break
         return MachineFit(
             dual=best.rho,
@@ -218,7 +228,7 @@ class _Search:
         self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)
         self.diagonal = task.gram.diagonal()
         mean = float(np.abs(self.diagonal).mean())
-        self.penalty = PENALTY * mean if task.fit_intercept else 0.0
+        self.penalty = SETTINGS.penalty * mean if task.fit_intercept else 0.0
         self.random = np.random.default_rng(0)
         self.mean_gap = 0.0
 
@@ -246,7 +256,7 @@ class _Search:
 
     def improve(self, allowed: float) -> None:
         """Go on until there seems to be little left."""
-        for _ in range(UNPROVED):
+        for _ in range(SETTINGS.unproved):
             reached = self._round(allowed)
             if reached or self.mean_gap * self.weights.size <= allowed:
                 break
@@ -258,10 +268,10 @@ class _Search:
         """
         self.rounds += 1
         n = self.weights.size
-        for _ in range(SWEEPS):
-            gap = self._sweep(SMALL * max(self.mean_gap, allowed / n))
+        for _ in range(SETTINGS.sweeps):
+            gap = self._sweep(SETTINGS.small * max(self.mean_gap, allowed / n))
             self.mean_gap = gap / n
-            if gap <= SMALL * allowed:
+            if gap <= SETTINGS.small * allowed:
                 break
         return self._face_step()
 
@@ -303,7 +313,7 @@ class _Search:
         Returns whether it was reached: until the face is nearly right it is far away.
         """
         torn = torn_samples(self.masses)
-        if not 0 < torn.size <= MOST_TORN:
+        if not 0 < torn.size <= SETTINGS.most_torn:
             return False
         rows = self.source.take(torn)
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
@@ -325,7 +335,7 @@ class _Search:
         size = float(np.sum(rho * rho)) * float(np.abs(self.diagonal).sum())
         if not np.isfinite(form):
             raise ValueError(NOT_FINITE)
-        if form < -ROUNDING * size:
+        if form < -SETTINGS.rounding * size:
             raise IndefiniteKernelError(NOT_A_KERNEL)
         b = np.zeros(y.shape[1])
         if task.fit_intercept:

@@ -17,7 +17,8 @@ SHIFT = 1e-14
 factorisation, and small enough that a second step makes up for it."""
 
 MOST_FACES = 10
-"""Systems of one call: each but the last ends at a bound of one sample more."""
+"""Linear systems of one call at most. Where a step meets a bound, the sample there is
+fixed and a system without it follows."""
 
 
 def free_samples(v: Array) -> Indices:

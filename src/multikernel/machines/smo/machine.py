@@ -205,7 +205,7 @@ class SMO:
         def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
             v = _first_state(cast(PolyhedralLoss, loss), targets, gram)
             if start is not None:
-                _begin(v, gram, start, fit_intercept)
+                _go_to_start(v, gram, start, fit_intercept)
             outcome = self._run(v, gram, fit_intercept)
             if outcome.code == STEPS_DONE and self.max_steps is None:
                 warnings.warn(BAD_SCALES, ConvergenceWarning, stacklevel=2)
@@ -283,7 +283,7 @@ def _first_state(loss: PolyhedralLoss, y: Array, gram: GramMatrix) -> Array:
     return v
 
 
-def _begin(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
+def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) -> None:
     """Go to a given start, after checking that it is one."""
     rho, b = start.dual, float(start.intercept[0])
     excess = float(np.max(np.maximum(rho - v[UPPER], v[LOWER] - rho)))

@@ -19,22 +19,31 @@ from multikernel.solvers.lp.weight_solver import (
     moved_weights,
 )
 
-ARMIJO = 1e-4
-"""Share of the fall that the slope promises which has to come: the customary one."""
 
-HALVINGS = 20
-"""A step is halved so often at most: a millionth of it changes nothing that the gap
-could show."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes HessianMKL."""
 
-QP_SHARE = 0.01
-"""Share of the tolerance that the quadratic program may leave of the gap."""
+    armijo: float = 1e-4
+    """Share of the fall that the slope promises which has to come: the customary
+    one."""
 
-QP_STEPS = 1_000_000
-"""SMO makes so many steps at most, for a program with one variable per kernel."""
+    halvings: int = 20
+    """A step is halved so often at most: a millionth of it changes nothing that the gap
+    could show."""
 
-RIDGE = 1e-10
-"""This share of the Hessian's mean diagonal is added to it, as kernels that tie leave
-it singular."""
+    qp_share: float = 0.01
+    """Share of the tolerance that the quadratic program may leave of the gap."""
+
+    qp_steps: int = 1_000_000
+    """SMO makes so many steps at most, for a program with one variable per kernel."""
+
+    ridge: float = 1e-10
+    """This share of the Hessian's mean diagonal is added to it, as kernels that tie
+    leave it singular."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class HessianMKL(WeightSolver):
 
     sparse_only: ClassVar[bool] = True
 
-    def _begin(
+    def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
@@ -87,13 +96,13 @@ class HessianMKL(WeightSolver):
         Returns the same point where none does: values are no more exact than that.
         """
         hessian = oracle.hessian(point)
-        direction = _newton_direction(point, hessian, QP_SHARE * self.tol)
+        direction = _newton_direction(point, hessian, SETTINGS.qp_share * self.tol)
         slope = float(point.gradient @ direction)
-        for halving in range(HALVINGS):
+        for halving in range(SETTINGS.halvings):
             step = 0.5**halving
             weights = moved_weights(point.weights, step * direction)
             moved = oracle.evaluate(weights, self.tol)
-            if moved.value <= point.value + ARMIJO * step * slope:
+            if moved.value <= point.value + SETTINGS.armijo * step * slope:
                 return moved
         return point
 
@@ -105,10 +114,10 @@ def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
     """
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
-    ridge = RIDGE * max(float(np.trace(hessian)) / weights.size, unit)
+    ridge = SETTINGS.ridge * max(float(np.trace(hessian)) / weights.size, unit)
     matrix = (hessian + ridge * np.eye(weights.size)) / unit
     program = BoxCost(-weights, np.ones_like(weights), gradient / unit)
-    machine = SMO(tol=tol, max_steps=QP_STEPS)
+    machine = SMO(tol=tol, max_steps=SETTINGS.qp_steps)
     fit = machine.fit(
         DenseMatrix(matrix), np.zeros_like(weights), program, fit_intercept=True
     )

@@ -18,28 +18,36 @@ from multikernel.solvers.lp.weight_solver import (
 )
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 
-FLAT = 0.3
-"""Share of its first slope at which a line search ends: with 0.1 the descent zigzags,
-and takes up to three times as many runs of the machine."""
 
-MOST_SECANTS = 30
-"""Points of a line search at most."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes SimpleMKL."""
 
-NARROW = 0.01
-"""Relative width of an interval in which a line search ends: where machines are not
-exact enough the slope does not tell more."""
+    flat: float = 0.3
+    """Share of its first slope at which a line search ends: with 0.1 the descent
+    zigzags, and takes up to three times as many runs of the machine."""
 
-NEAREST = 0.01
-"""Share of an interval that its next point keeps from either end."""
+    most_secants: int = 30
+    """Points of a line search at most."""
 
-PRECISION = 0.01
-"""Share of the gap to which values are compared at first."""
+    narrow: float = 0.01
+    """Relative width of an interval in which a line search ends: where machines are not
+    exact enough the slope does not tell more."""
 
-SHARPENING = 0.1
-"""The precision is multiplied by this where no step lowers the value."""
+    nearest: float = 0.01
+    """Share of an interval that its next point keeps from either end."""
 
-ROUNDING = 1e-13
-"""Relative fall of the value that is none."""
+    precision: float = 0.01
+    """Share of the gap to which values are compared at first."""
+
+    sharpening: float = 0.1
+    """The precision is multiplied by this where no step lowers the value."""
+
+    rounding: float = 1e-13
+    """Relative fall of the value that is none."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ class SimpleMKL(WeightSolver):
     # does not any more.
     patience: ClassVar[int] = sys.maxsize
 
-    def _begin(
+    def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
@@ -88,7 +96,7 @@ class _Search:
     oracle: WeightOracle
     tol: float
     first: Array
-    share: float = PRECISION
+    share: float = SETTINGS.precision
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
@@ -109,7 +117,7 @@ class _Search:
             direction[largest] -= direction.sum()
             point = end
         found = self._line_search(point, direction, longest, end)
-        if start.value - found.value <= ROUNDING * abs(start.value):
+        if start.value - found.value <= SETTINGS.rounding * abs(start.value):
             found = self._look_closer(found)
         self.point = found
         return Status.STALLED if self.precision < SMALLEST_GAP else None
@@ -119,7 +127,7 @@ class _Search:
 
         Values are found from below, so one that is not exact enough looks too good.
         """
-        self.share *= SHARPENING
+        self.share *= SETTINGS.sharpening
         return self.oracle.evaluate(point.weights, self.precision)
 
     @property
@@ -142,14 +150,19 @@ class _Search:
         best, low, high, last = start, 0.0, longest, np.nan
         first = falling = float(start.gradient @ direction)
         rising = float(end.gradient @ direction)
-        for _ in range(MOST_SECANTS if first < 0.0 < longest else 0):
+        for _ in range(SETTINGS.most_secants if first < 0.0 < longest else 0):
             share = falling / (falling - rising) if rising > 0.0 else 0.5
-            step = low + float(np.clip(share, NEAREST, 1.0 - NEAREST)) * (high - low)
+            step = low + float(
+                np.clip(share, SETTINGS.nearest, 1.0 - SETTINGS.nearest)
+            ) * (high - low)
             found = self._evaluate(start, direction, step)
             slope = float(found.gradient @ direction)
             if found.value < best.value:
                 best = found
-            flat = abs(slope) <= FLAT * abs(first) or high - low <= NARROW * high
+            flat = (
+                abs(slope) <= SETTINGS.flat * abs(first)
+                or high - low <= SETTINGS.narrow * high
+            )
             if flat and best is not start:
                 break
             # The slope of an end that stays for long is halved (the Illinois rule).

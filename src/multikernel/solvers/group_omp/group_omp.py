@@ -14,11 +14,14 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
-from multikernel.solvers.group_omp.bound_selection import BoundSelector
-from multikernel.solvers.group_omp.factor_selection import FactorSelector
-from multikernel.solvers.group_omp.improvement import Query, Selector
 from multikernel.solvers.group_omp.path import GreedyPath
 from multikernel.solvers.group_omp.refit import refit_for
+from multikernel.solvers.group_omp.selection import (
+    BoundSelector,
+    FactorSelector,
+    Query,
+    Selector,
+)
 from multikernel.solvers.group_omp.whitening import Whitening, whitening
 from multikernel.solvers.path import with_alpha
 from multikernel.solvers.progress import metered

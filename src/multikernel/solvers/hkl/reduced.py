@@ -17,26 +17,40 @@ from multikernel.solvers.hkl.certificate import (
     dual_point,
     primal_value,
 )
-from multikernel.solvers.hkl.norm import SmoothedNorm, smoothed_norm, squared_norms
 from multikernel.solvers.hkl.problem import HullProblem
-from multikernel.solvers.hkl.risk import Risk, is_quadratic, rounded
+from multikernel.solvers.hkl.smoothing import (
+    Risk,
+    SmoothedNorm,
+    is_quadratic,
+    rounded,
+    smoothed_norm,
+    squared_norms,
+)
 
-FIRST_SMOOTHING = 0.1
-"""Without a warm start smoothing starts at this share of the norm."""
 
-SHARPER = 0.2
-"""Factor between levels of smoothing: smaller ones took more Newton steps each than
-levels were saved."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes Newton's method on the active set."""
 
-LEAST_SMOOTHING = 1e-13
+    first_smoothing: float = 0.1
+    """Without a warm start smoothing starts at this share of the norm."""
 
-MAX_STEPS = 400
-"""Newton steps of one problem; some 15 are usual, and a hinge loss takes 60."""
+    sharper: float = 0.2
+    """Factor between levels of smoothing: smaller ones took more Newton steps each than
+    levels were saved."""
 
-ARMIJO = 1e-4
+    least_smoothing: float = 1e-13
 
-CAREFUL = 0.25
-"""Step length below which the next direction is a careful one."""
+    max_steps: int = 400
+    """Newton steps of one problem; some 15 are usual, and a hinge loss takes 60."""
+
+    armijo: float = 1e-4
+
+    careful: float = 0.25
+    """Step length below which the next direction is a careful one."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +155,7 @@ class _Level:
                 point.intercept + length * move,
                 point.f + length * change,
             )
-            if found.value <= point.value + ARMIJO * length * slope:
+            if found.value <= point.value + SETTINGS.armijo * length * slope:
                 return found, length
             length *= 0.5
         return None, 0.0
@@ -192,7 +206,7 @@ def solve_reduced(
     point : ReducedPoint
         The best point found.
     """
-    share, steps = FIRST_SMOOTHING, 0
+    share, steps = SETTINGS.first_smoothing, 0
     f = beta @ active.features + intercept
     best: ReducedPoint | None = None
     while True:
@@ -200,16 +214,21 @@ def solve_reduced(
         epsilon = share * scale / (active.weights * len(active))
         level = _Level(problem, active, epsilon, share)
         start = level.at(beta, intercept, f)
-        found, point, taken = _newton(level, start, tol, share, MAX_STEPS - steps)
+        found, point, taken = _newton(
+            level, start, tol, share, SETTINGS.max_steps - steps
+        )
         steps += taken
         beta, intercept, f = point.beta, point.intercept, point.f
         if best is None or found.gap < best.gap:
             best = found
         best = replace(best, steps=steps)
-        tired = steps >= MAX_STEPS or share * SHARPER < LEAST_SMOOTHING
+        tired = (
+            steps >= SETTINGS.max_steps
+            or share * SETTINGS.sharper < SETTINGS.least_smoothing
+        )
         if best.gap <= tol or tired:
             return best
-        share *= SHARPER
+        share *= SETTINGS.sharper
 
 
 def _newton(
@@ -230,7 +249,7 @@ def _newton(
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
         enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
         over = taken >= limit or (found is None and not careful)
-        careful = length < CAREFUL and not careful
+        careful = length < SETTINGS.careful and not careful
         if -0.5 * slope > enough and not over:
             continue
         result = evaluate(level, point)

@@ -21,45 +21,52 @@ from multikernel.losses.base import SmoothConjugateLoss, is_polyhedral
 from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import hidden_by_rounding, primal_value
-from multikernel.solvers.hkl.norm import squared_norms
 from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
 from multikernel.solvers.hkl.reduced import (
     ReducedPoint,
     solve_reduced,
 )
+from multikernel.solvers.hkl.smoothing import squared_norms
 
-NECESSARY = 10
-"""Nodes added a round whose own kernel violates the necessary condition; the author's
-published code takes as many, and so it does with the next two numbers."""
 
-SUFFICIENT = 40
-"""Nodes added a round whose descendants' sum violates the sufficient condition."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes the search over the graph."""
 
-INACTIVE = 80
-"""Nodes without a part in the model from which on only those that stand out join.
+    necessary: int = 10
+    """Nodes added a round whose own kernel violates the necessary condition; the
+    author's published code takes as many, and so it does with the next two numbers."""
 
-What counts is those that would join. To count all violators, as METHODS may be read,
-saves a fifth of the time and loses robustness: led to alpha = 1e-4 on 1024 samples of
-pumadyn-32nm, by strengths of another phase, a search ended at a test error of 8.4 and
-not of 6.1.
-"""
+    sufficient: int = 40
+    """Nodes added a round whose descendants' sum violates the sufficient condition."""
 
-EXHAUSTIVE = 600
-"""Nodes added a round where a proof is wanted whatever it costs."""
+    inactive: int = 80
+    """Nodes without a part in the model from which on only those that stand out join.
+    What counts is those that would join. To count all violators, as METHODS may be
+    read, saves a fifth of the time and loses robustness: led to alpha = 1e-4 on 1024
+    samples of pumadyn-32nm, by strengths of another phase, a search ended at a test
+    error of 8.4 and not of 6.1."""
 
-OUTSTANDING = 5.0
-"""Deviations from noise that stand out: true interactions had 8 to 74 (METHODS 4)."""
+    exhaustive: int = 600
+    """Nodes added a round where a proof is wanted whatever it costs."""
 
-COMPARABLE = 8
-"""Sources of a kind from which on they are compared among themselves."""
+    outstanding: float = 5.0
+    """Deviations from noise that stand out: true interactions had 8 to 74 (METHODS
+    4)."""
 
-STEP = 10.0**0.5
-"""Ratio of the strengths that lead to the first one of a path. Searches that start at a
-small strength take noise for structure: at alpha = 1e-4 on 1024 samples of
-pumadyn-32nm the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
+    comparable: int = 8
+    """Sources of a kind from which on they are compared among themselves."""
 
-SHARE = 0.125
-"""Share of the tolerance that the active set's own gap may use; pruning as much."""
+    step: float = 10.0**0.5
+    """Ratio of the strengths that lead to the first one of a path. Searches that start
+    at a small strength take noise for structure: at alpha = 1e-4 on 1024 samples of
+    pumadyn-32nm the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
+
+    share: float = 0.125
+    """Share of the tolerance that the active set's own gap may use; pruning as much."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ class HullSearch:
         alpha = run.first_strength()
         while alpha > alphas[0] and not run.stopped:
             run.solve(replace(problem, alpha=alpha))
-            alpha /= STEP
+            alpha /= SETTINGS.step
         for alpha in alphas:
             yield run.solve(replace(problem, alpha=alpha))
             if run.stopped:
@@ -203,7 +210,7 @@ class _Run:
         """Search for one strength, from where the last one ended."""
         self.history, self.steps, self.start = [], 0, perf_counter()
         while True:
-            point = self._reduced(problem, SHARE * self.settings.tol)
+            point = self._reduced(problem, SETTINGS.share * self.settings.tol)
             ceiling = self._ceiling(problem, point)
             chosen = self._necessary(problem, point, ceiling)
             status, gap, outside = None, np.nan, None
@@ -250,7 +257,9 @@ class _Run:
             (node for node, value in values.items() if value > ceiling),
             key=lambda node: -values[node],
         )
-        return worst[: EXHAUSTIVE if self.settings.certify else NECESSARY]
+        return worst[
+            : SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
+        ]
 
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
@@ -267,11 +276,11 @@ class _Run:
         z = standing_out(forms, noise, degrees)
         violators = violators[np.argsort(-z[violators], kind="stable")]
         if self.settings.certify:
-            return largest, [sources[k] for k in violators[:EXHAUSTIVE]]
+            return largest, [sources[k] for k in violators[: SETTINGS.exhaustive]]
         idle = int(np.count_nonzero(~self._used(problem, point)))
-        if idle + min(violators.size, SUFFICIENT) > INACTIVE:
-            violators = violators[z[violators] > OUTSTANDING]
-        return largest, [sources[k] for k in violators[:SUFFICIENT]]
+        if idle + min(violators.size, SETTINGS.sufficient) > SETTINGS.inactive:
+            violators = violators[z[violators] > SETTINGS.outstanding]
+        return largest, [sources[k] for k in violators[: SETTINGS.sufficient]]
 
     def _status(
         self, point: ReducedPoint, gap: float, chosen: list[Any]
@@ -283,7 +292,7 @@ class _Run:
             return HullStatus.MAX_KERNELS
         if chosen:
             return None
-        if point.gap > 2.0 * SHARE * self.settings.tol:
+        if point.gap > 2.0 * SETTINGS.share * self.settings.tol:
             return HullStatus.STALLED
         return HullStatus.NOISE_LIMITED
 
@@ -296,7 +305,7 @@ class _Run:
         active = self.active
         norms = active.weights * np.sqrt(squared_norms(active, point.beta))
         below = point.dual.value(problem, 0.0)
-        allowed = max(2.0 * SHARE * self.settings.tol, point.gap)
+        allowed = max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
         for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
             used = norms > share * norms.sum()
             # A node counts only with all its ancestors, and roots always do.
@@ -411,7 +420,7 @@ def standing_out(
     z = np.empty(len(ratios))
     everyone = np.arange(len(ratios))
     for members in kinds.values():
-        peers = np.array(members) if len(members) >= COMPARABLE else everyone
+        peers = np.array(members) if len(members) >= SETTINGS.comparable else everyone
         middle = float(np.median(ratios[peers]))
         spread = 1.4826 * float(np.median(np.abs(ratios[peers] - middle)))
         z[members] = (ratios[members] - middle) / max(spread, 1e-9 * middle, tiny)

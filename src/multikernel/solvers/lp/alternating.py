@@ -81,7 +81,7 @@ class Alternating(WeightSolver):
             )
         return reason_against_loss(problem)
 
-    def _begin(
+    def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin with the norms of a solution, or equal ones."""

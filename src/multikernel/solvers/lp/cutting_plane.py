@@ -11,25 +11,32 @@ from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.best import Expansion
 from multikernel.solvers.incumbent import Incumbent
-from multikernel.solvers.lp.central_master import Master, central_master
-from multikernel.solvers.lp.corner_weights import corner_weights
+from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 
-PROOF = 0.5
-"""Share of the gap: a lower one is worth the pass that proves it."""
 
-LEAST_SLACK = 0.03
-"""Share of the gap that masters leave open at least."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes cutting planes."""
 
-CORNERS = 10
-"""Linear programs at most, to find a sparse model that is as good: `thin` alone leaves
-400 of 400 kernels where they leave 15, as models on the central path have no gap to
-spare (150 rows of breast cancer, C = 100)."""
+    proof: float = 0.5
+    """Share of the gap: a lower one is worth the pass that proves it."""
 
-DOUBT = 3.0
-"""Slack of a master, in units of what its planes were wrong by at its weights."""
+    least_slack: float = 0.03
+    """Share of the gap that masters leave open at least."""
+
+    corners: int = 10
+    """Linear programs at most, to find a sparse model that is as good: `thin` alone
+    leaves 400 of 400 kernels where they leave 15, as models on the central path have no
+    gap to spare (150 rows of breast cancer, C = 100)."""
+
+    doubt: float = 3.0
+    """Slack of a master, in units of what its planes were wrong by at its weights."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class CuttingPlane(WeightSolver):
     # In single precision gaps fell by 0.04 % in so many planes, for 500 (10 s).
     progress: ClassVar[float] = 0.01
 
-    def _begin(
+    def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
@@ -205,7 +212,9 @@ class _Search:
         tracker = self.tracker
         gap = max(tracker.bounded_gap, self.tol, SMALLEST_GAP)
         most = gap * max(abs(tracker.model.objective), TINY)
-        slack = float(np.clip(DOUBT * error, LEAST_SLACK * most, most))
+        slack = float(
+            np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
+        )
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         master = central_master(heights, slopes, self._regularizer, slack, self.master)
         tracker.proof.raise_bound(master.lower_bound)
@@ -218,7 +227,7 @@ class _Search:
         Weights on the central path are positive. Those that solve the linear program
         are a corner of the simplex's face of minimisers.
         """
-        for _ in range(CORNERS):
+        for _ in range(SETTINGS.corners):
             weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
             few = self.tracker.model.active.size
             if weights is None or np.count_nonzero(weights) >= few:
@@ -235,7 +244,7 @@ class _Search:
         """
         tracker = self.tracker
         gap = relative_gap(tracker.model.objective, master.lower_bound)
-        if tracker.gap <= self.tol or gap > max(self.tol, PROOF * tracker.gap):
+        if tracker.gap <= self.tol or gap > max(self.tol, SETTINGS.proof * tracker.gap):
             return
         problem = tracker.problem
         rho = project_dual(problem, master.multipliers @ np.stack(self.points))

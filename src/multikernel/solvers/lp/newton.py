@@ -1,22 +1,21 @@
 """lp-norm multiple kernel learning by Newton steps, interleaved with a machine."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.gram.matrix import GramMatrix
-from multikernel.machines import SMO, MachineFit
+from multikernel.machines import MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.best import Expansion, expand
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.alternating import LEFT
-from multikernel.solvers.lp.inner_ball import InnerBall
-from multikernel.solvers.lp.line_search import best_share, between
+from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
@@ -27,43 +26,48 @@ from multikernel.solvers.lp.weighted_machine import (
     machine_within,
 )
 
-SMOOTHEST, SOFTEST, SHARPEST = 0.3, 1.0, 1e-9
-"""These are p - 1 of the first ball, where p is smaller, the largest p - 1 after
-failures, and the smallest."""
 
-SHARPENING, SOFTENING = (0.4, 0.3), 5.0
-"""The next p - 1 is the first share of the last one or the second of the gap, whichever
-is larger; where the quadratic model failed p - 1 grows by the third number. Softening
-by ten and sharpening to a fifth went to and fro between balls: on 155 samples and 70
-kernels, searches over nine C with p = 1 took 6.6 (liver) and 4.7 steps (wpbc) a solve,
-and take 5.5 and 4.0."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes balls and steps."""
 
-SHORT, LONG = 0.5, 0.9
-"""Steps shorter than the first share tell of a failure, and longer than the second of a
-success."""
+    smoothest: float = 0.3
+    softest: float = 1.0
+    sharpest: float = 1e-9
+    """These are p - 1 of the first ball, where p is smaller, the largest p - 1 after
+    failures, and the smallest."""
 
-FAST = 0.1
-"""A step that multiplies the gap by this, or less, needs no sharpening."""
+    sharpening: tuple[float, float] = (0.4, 0.3)
+    softening: float = 5.0
+    """The next p - 1 is the first share of the last one or the second of the gap,
+    whichever is larger; where the quadratic model failed p - 1 grows by the third
+    number. Softening by ten and sharpening to a fifth went to and fro between balls: on
+    155 samples and 70 kernels, searches over nine C with p = 1 took 6.6 (liver) and 4.7
+    steps (wpbc) a solve, and take 5.5 and 4.0."""
 
-MOST_STEPS = 500, 100, 200_000
-"""SMO on n samples makes 500 n or 100 n + 200 000 steps at most, whichever is less.
-With more the ball, or the scales, are to blame: 5.6 million steps of 27 samples (seed
-1768 of the attack) took 6.3 s and led no further than 0.4 million do."""
+    short: float = 0.5
+    long: float = 0.9
+    """Steps shorter than the first share tell of a failure, and longer than the second
+    of a success."""
 
-FLOOR = 1e-12
-"""Relative size of the smallest weight, so that a kernel can return."""
+    floor: float = 1e-12
+    """Relative size of the smallest weight, so that a kernel can return."""
 
-LIFT = 0.1
-"""Share of the gap that the return of dropped kernels may cost."""
+    lift: float = 0.1
+    """Share of the gap that the return of dropped kernels may cost."""
 
-VANISHED = 1e-10
-"""Relative size of weights that a step leaves out of its model."""
+    vanished: float = 1e-10
+    """Relative size of weights that a step leaves out of its model."""
 
-FAILURES, IN_VAIN = 2, 0.99
-"""Short steps without that factor of the gap, after which the model is left."""
+    failures: int = 2
+    in_vain: float = 0.99
+    """Short steps without that factor of the gap, after which the model is left."""
 
-QUICK = 0.5
-"""Factor of the gap in one step with which to stay without the model."""
+    quick: float = 0.5
+    """Factor of the gap in one step with which to stay without the model."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ class InterleavedNewton(WeightSolver):
     patience: ClassVar[int] = 20
     progress: ClassVar[float] = 0.01
 
-    def _begin(
+    def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at a solution, or at zero with equal weights."""
@@ -210,7 +214,7 @@ class _Search:
     settings: InterleavedNewton
     point: Expansion = field(init=False)
     center: Array = field(init=False)
-    excess: float = SMOOTHEST  # P - 1, where it is above p - 1
+    excess: float = SETTINGS.smoothest  # P - 1, where it is above p - 1
     solved: bool = True  # whether the machine has ended within its steps
     failed: int = 0  # short steps in vain, in a row
 
@@ -236,7 +240,7 @@ class _Search:
             expansion = Expansion(np.zeros_like(y), images, np.zeros(n_kernels))
         elif init is not None and init.kernel_weights.any():
             weights = init.kernel_weights
-            self.excess = min(self.excess, SHARPENING[1] * self.tracker.gap)
+            self.excess = min(self.excess, SETTINGS.sharpening[1] * self.tracker.gap)
         self.point = expansion
         self._center_at(weights)
 
@@ -252,15 +256,15 @@ class _Search:
             ball = InnerBall(self.regularizer, self.center, max(p, 1.0 + self.excess))
             self._offer([self.center, ball.respond(self.point.forms)])
         tracker.record()
-        self.excess = min(self.excess, SHARPENING[1] * tracker.gap)
+        self.excess = min(self.excess, SETTINGS.sharpening[1] * tracker.gap)
 
     def _center_at(self, weights: Array) -> None:
-        floored = np.maximum(weights, FLOOR * weights.max())
+        floored = np.maximum(weights, SETTINGS.floor * weights.max())
         self.center = floored / p_norm(floored, self.regularizer.p)
 
     def step(self) -> None:
         """Make one Newton step, and certify where it leads."""
-        if self.failed >= FAILURES:
+        if self.failed >= SETTINGS.failures:
             self._step_at_center()
             return
         tracker, old = self.tracker, self.point
@@ -274,16 +278,17 @@ class _Search:
         best = self._offer(self._candidates(ball, old, weights))
         # Away from the optimum over this ball the weights that it answers with are
         # extreme: such a step moves rho, and the ball stays.
-        if share >= SHORT:
+        if share >= SETTINGS.short:
             self._center_at(best)
         if ball.exponent > p:
-            self._let_return(LIFT * tracker.gap)
+            self._let_return(SETTINGS.lift * tracker.gap)
         tracker.offer_dual(self.point.rho, self.point.forms)
         if p == 1.0:
             thin(tracker, self.settings.tol)
         factor = tracker.gap / gap
-        self.failed = self.failed + 1 if share < SHORT and factor > IN_VAIN else 0
-        self._adapt(share, factor)
+        in_vain = share < SETTINGS.short and factor > SETTINGS.in_vain
+        self.failed = self.failed + 1 if in_vain else 0
+        self._adapt(share)
 
     def _step_at_center(self) -> None:
         """Run the machine for the center, which moves to the weights in closed form.
@@ -301,7 +306,7 @@ class _Search:
             found = self.regularizer.kernel_weights(norms)
             self._center_at(np.maximum(found, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
-        self.failed = FAILURES if tracker.gap <= QUICK * gap else 0
+        self.failed = SETTINGS.failures if tracker.gap <= SETTINGS.quick * gap else 0
 
     def _let_return(self, mass: float) -> None:
         """Give kernels that the dual point calls for a share of the weights.
@@ -316,16 +321,17 @@ class _Search:
             least = mass * float(center.sum()) / np.count_nonzero(called)
             self._center_at(np.where(called, np.maximum(center, least), center))
 
-    def _adapt(self, share: float, factor: float) -> None:
-        """Choose the next ball: smoother after a failure, sharper if it is slow.
+    def _adapt(self, share: float) -> None:
+        """Choose the next ball: smoother after a failure, sharper after a success.
 
         The machine fails where the ball's curvature makes its kernel too stiff.
         """
-        if share < SHORT or not self.solved:
-            self.excess = min(SOFTEST, SOFTENING * self.excess)
-        elif share > LONG and factor > FAST:
-            sharper = SHARPENING[0] * self.excess, SHARPENING[1] * self.tracker.gap
-            self.excess = min(self.excess, max(*sharper, SHARPEST))
+        if share < SETTINGS.short or not self.solved:
+            self.excess = min(SETTINGS.softest, SETTINGS.softening * self.excess)
+        elif share > SETTINGS.long:
+            of_last, of_gap = SETTINGS.sharpening
+            sharper = of_last * self.excess, of_gap * self.tracker.gap
+            self.excess = min(self.excess, max(*sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
         """Maximise the quadratic model of the dual, and expand its solution.
@@ -334,7 +340,7 @@ class _Search:
         """
         problem, tracker, point = self.problem, self.tracker, self.point
         # Kernels that all but vanish would cost a pass and change the model by nothing.
-        weights = np.where(weights > VANISHED * weights.max(), weights, 0.0)
+        weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
         alpha = self.regularizer.alpha
         matrix: GramMatrix = problem.gram.combine(weights / alpha)
         if ball is not None:
@@ -346,10 +352,6 @@ class _Search:
         gap = min(tracker.gap, FIRST_GAP)
         objective, cache_bytes = tracker.model.objective, self.settings.cache_bytes
         machine = machine_within(problem, gap, objective, cache_bytes)
-        if isinstance(machine, SMO):
-            few, many, fixed = MOST_STEPS
-            n = problem.y.size
-            machine = replace(machine, max_steps=min(few * n, many * n + fixed))
         fit = fit_machine(machine, problem, matrix, start)
         self.solved = fit.converged
         tracker.recorder.inner_steps += fit.n_steps
@@ -379,7 +381,8 @@ class _Search:
         for candidate in candidates:
             chosen = candidate / p_norm(candidate, p)
             if p == 1.0:
-                chosen = np.where(chosen > VANISHED * chosen.max(), chosen, 0.0)
+                least = SETTINGS.vanished * chosen.max()
+                chosen = np.where(chosen > least, chosen, 0.0)
             f = point.decision_values(chosen / alpha)
             value = tracker.best.offer_model(point.rho, chosen / alpha, point.forms, f)
             if value < lowest:

@@ -93,7 +93,7 @@ class SquaredForm:
     @property
     def stepping(self) -> PathSolver:
         """Return the solver that takes one outer step at a time."""
-        return self.solver(tol=INNER * self.tol, max_iter=1)
+        return self.solver(tol=SETTINGS.inner * self.tol, max_iter=1)
 
     def solve(
         self,
@@ -118,7 +118,7 @@ class SquaredForm:
         """
         search: _Search | None = None
         for incumbent in incumbents(
-            self, problem, regularizers, callback, PATIENCE, PROGRESS
+            self, problem, regularizers, callback, SETTINGS.patience, SETTINGS.progress
         ):
             first = search is None
             search = search or _Search(incumbent.problem, self, init)
@@ -129,19 +129,28 @@ class SquaredForm:
                 return
 
 
-FIRST = 0.5
-"""Share of the largest strength there can be at which a cold search begins: with half
-of it the first sum of norms was nearest to the last one on six data sets."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes the search for a strength."""
 
-PATIENCE, PROGRESS = 20, 0.01
-"""Steps in vain before giving up, and the share of the gap that is not in vain."""
+    first: float = 0.5
+    """Share of the largest strength there can be at which a cold search begins: with
+    half of it the first sum of norms was nearest to the last one on six data sets."""
 
-INNER = 0.3
-"""Share of the tolerance that is asked of the solver for a strength; the rest is for
-what the strength itself is wrong by."""
+    patience: int = 20
+    progress: float = 0.01
+    """Steps in vain before giving up, and the share of the gap that is not in vain."""
 
-REMEMBERED = 4
-"""Strengths to interpolate between: older sums of norms were those of rough models."""
+    inner: float = 0.3
+    """Share of the tolerance that is asked of the solver for a strength; the rest is
+    for what the strength itself is wrong by."""
+
+    remembered: int = 4
+    """Strengths to interpolate between: older sums of norms were those of rough
+    models."""
+
+
+SETTINGS = Settings()
 
 
 @dataclass
@@ -159,7 +168,7 @@ class _Strengths:
 
     def note(self, strength: float, total: float) -> None:
         """Remember the sum of norms for a strength."""
-        self.seen = [*self.seen, (strength, total)][-REMEMBERED:]
+        self.seen = [*self.seen, (strength, total)][-SETTINGS.remembered :]
 
     def next(self, alpha: float) -> float:
         """Return where alpha times the sum of norms should equal the strength.
@@ -249,12 +258,12 @@ class _Search:
         else:
             # Half the squared sum of norms costs at most what the null model does.
             most = np.sqrt(2.0 * alpha * abs(incumbent.model.objective))
-            self.strength = FIRST * min(most, self.strengths.largest)
+            self.strength = SETTINGS.first * min(most, self.strengths.largest)
         self._settle()
 
     def step(self) -> None:
         """Take one outer step, and move on where the strength is what is wrong."""
-        incumbent, tol = self.incumbent, INNER * self.settings.tol
+        incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         found = next(self.steps)
         # Steps at one strength have one history.
         known = self.last is not None and self.strength == self.of_last

@@ -1,6 +1,8 @@
 """Fewer kernels for a sparse model that is as good: ties are broken, remnants go."""
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts, primal_value
@@ -8,8 +10,8 @@ from multikernel.problem import Problem
 from multikernel.solvers.best import Model
 from multikernel.solvers.incumbent import Incumbent
 
-EPS = 1e-12
-"""What is below this share of the largest number is rounding in least squares."""
+ROUNDING = 1e-12
+"""A gain below this share of the largest number is rounding in least squares."""
 
 RIDGE = 1e-10
 """This share of the diagonal is added to it, as kernels that all but tie leave least
@@ -90,40 +92,30 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     aims = products @ (sizes * norms)
     found = np.zeros_like(norms)
     models: list[Array] = []
-    taken = np.zeros(norms.size, dtype=bool)
-    floor = EPS * float(aims.max())
+    floor = ROUNDING * float(aims.max())
     # More functions than samples are never independent.
     while len(models) < min(norms.size - 1, unit.shape[1]):
-        gains = np.where(taken, -np.inf, aims - products @ found)
+        gains = np.where(found > 0.0, -np.inf, aims - products @ found)
         best = int(np.argmax(gains))
         if gains[best] <= floor:
             break
-        taken[best] = True
-        found = _nonnegative(products, aims, found, taken)
+        taken = np.union1d(np.flatnonzero(found), best)
+        found = np.zeros_like(norms)
+        found[taken] = _nonnegative_solution(
+            products[np.ix_(taken, taken)], aims[taken]
+        )
         models.append(found / sizes)
     return models
 
 
-def _nonnegative(products: Array, aims: Array, found: Array, taken: Array) -> Array:
-    """Return least squares over the kernels taken; those that fall to zero leave."""
-    while True:
-        places = np.flatnonzero(taken)
-        block = products[np.ix_(places, places)]
-        block[np.diag_indices_from(block)] += RIDGE
-        solved = np.linalg.solve(block, aims[places])
-        if (solved > 0.0).all():
-            result = np.zeros_like(found)
-            result[places] = solved
-            return result
-        before = found[places]
-        falling = solved <= 0.0
-        share = float(np.min(before[falling] / (before[falling] - solved[falling])))
-        moved = before + share * (solved - before)
-        found = found.copy()
-        found[places] = np.where(falling & (moved <= EPS * moved.max()), 0.0, moved)
-        if not (found[places] == 0.0).any():
-            found[places[int(np.argmin(moved))]] = 0.0
-        taken[places[found[places] == 0.0]] = False
+def _nonnegative_solution(products: Array, aims: Array) -> Array:
+    """Return the x >= 0 that minimises x^T (P + ridge) x / 2 - x^T aims."""
+    products = products + RIDGE * np.eye(aims.size)
+    solved = np.linalg.solve(products, aims)
+    if solved.min() > 0.0:
+        return np.asarray(solved)
+    root = np.linalg.cholesky(products)
+    return np.asarray(nnls(root.T, solve_triangular(root, aims, lower=True))[0])
 
 
 def _with_norms(

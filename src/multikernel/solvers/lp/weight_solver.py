@@ -85,11 +85,11 @@ class WeightSolver(ABC):
         tracker = next(incumbents(self, problem, one, callback, *patience))
         expansion = tracker.start(init)
         oracle = WeightOracle(tracker, self.cache_bytes)
-        step = self._begin(oracle, init, expansion)
+        step = self._make_step(oracle, init, expansion)
         return tracker.run(step, self.tol, self.max_iter)
 
     @abstractmethod
-    def _begin(
+    def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Return the step of the method, which is yet to make the first one.

@@ -1,12 +1,16 @@
-"""Selection among kernels of full rank: exact winners, by certified bounds.
+r"""Which kernel improves the fit of a residual most.
 
-Every kernel gets a few Lanczos steps (`gram.quadrature`), most of them one, and only
-those that can still win are refined: kernel by kernel, so that the steps after the
-first find their matrix in the cache.
+The improvement that kernel m offers is
+
+.. math:: I_m = \tfrac12 \sum_k r_k^\top K_m (K_m + c I)^{-1} r_k
+
+over the outputs k, in the geometry of `whitening`: from the factors of kernels of low
+rank, and else by bounds that are refined where kernels may still win.
 """
 
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,25 +20,177 @@ from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
-from multikernel.solvers.group_omp.improvement import TIE, Choice, Query, choose
 from multikernel.solvers.group_omp.whitening import Whitening
 
+
+@dataclass(frozen=True)
+class Settings:
+    """What tunes the choice of a kernel."""
+
+    tie: float = 1e-10
+    """Relative difference below which improvements count as equal, besides rounding."""
+
+    coarse: float = 1e-2
+    medium: float = 1e-5
+    """Relative width to which bounds are refined before the contenders are compared."""
+
+    lanczos_rounds: int = 2
+    """Steps over the number of samples, after which bounds are as good as they get. In
+    exact arithmetic they meet after as many steps as there are samples; what is left
+    between them where rounding delays that is settled by their middle."""
+
+    chunk_numbers: int = 2**21
+    """Entries of the Gram matrices that a thread treats at once, to stay in its
+    cache."""
+
+
+SETTINGS = Settings()
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Residuals to be fitted, one group of rows for every path that is being grown.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_samples)
+        Whitened residuals; the outputs of one group are neighbors.
+    starts : ndarray of shape (n_groups,)
+        First row of every group.
+    shifts : ndarray of shape (n_groups,)
+        The ridge c of every group.
+    candidates : ndarray of shape (n_groups, n_kernels)
+        Kernels that may be chosen.
+    """
+
+    rows: Array
+    starts: Indices
+    shifts: Array
+    candidates: NDArray[np.bool_]
+
+    def row_shifts(self) -> Array:
+        """Return the ridge of every row."""
+        sizes = np.diff(np.append(self.starts, self.rows.shape[0]))
+        return np.repeat(self.shifts, sizes)
+
+    def by_group(self, values: Array) -> Array:
+        """Sum values of shape (..., n_rows) over the rows of every group."""
+        return np.add.reduceat(values, self.starts, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best kernel of every group.
+
+    Parameters
+    ----------
+    kernels : ndarray of shape (n_groups,)
+        Its index; of tied kernels the first in the dictionary.
+    improvements : ndarray of shape (n_groups,)
+        What it offers.
+    passes : float
+        Products with one Gram matrix and one row, over the number of kernels.
+    """
+
+    kernels: Indices
+    improvements: Array
+    passes: float
+
+
+class Selector(Protocol):
+    """Answers queries on one stack."""
+
+    @property
+    def prepared(self) -> float:
+        """Return the passes that were made before the first query."""
+        ...
+
+    def best(self, query: Query) -> Choice:
+        """Return the best candidate of every group."""
+        ...
+
+
+def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Choice:
+    """Pick the largest value of every group; ties go to the first kernel.
+
+    Parameters
+    ----------
+    query : Query
+        What was asked.
+    values : ndarray of shape (n_groups, n_kernels)
+        Twice the improvements.
+    ties : ndarray of shape (n_groups, n_kernels) or float
+        Relative difference up to which values are tied.
+    passes : float
+        What the answer cost per row.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    values = np.where(query.candidates, values, -np.inf)
+    largest = values.max(axis=1, keepdims=True)
+    # argmax of booleans is the first True: the tie goes to the dictionary's order.
+    kernels = np.argmax(query.candidates & (values * (1.0 + ties) >= largest), axis=1)
+    return Choice(kernels, 0.5 * values[np.arange(kernels.size), kernels], passes)
+
+
+class FactorSelector:
+    """Exact scores of kernels of low rank: one product with all factors.
+
+    Every factor is rotated once so that its columns are orthogonal in the whitened
+    geometry, with squared lengths s_i; then 2 I_m = sum_i (z_i^T r)^2 / (s_i + c).
+
+    Parameters
+    ----------
+    stack : LowRankStack
+        The factors.
+    whitening : Whitening
+        The geometry.
+    """
+
+    def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
+        self.stack, self.whitening, self.prepared = stack, whitening, 0.0
+        self.lengths = np.empty(stack.factors.shape[1])
+        self.rotations: list[tuple[Indices, Array]] = []
+        for rank in np.unique(stack.ranks):
+            self._diagonalize(int(rank))
+
+    def _diagonalize(self, rank: int) -> None:
+        """Find the principal axes of the factors of one rank, a block at a time."""
+        first = self.stack.offsets[:-1][self.stack.ranks == rank]
+        n_samples = self.stack.shape[1]
+        step = max(1, 2**20 // (n_samples * rank))
+        for start in range(0, first.size, step):
+            columns = first[start : start + step, None] + np.arange(rank)
+            part = self.stack.factors[:, columns.ravel()].T
+            part = self.whitening.project(np.array(self.whitening.scaled(part)))
+            if rank == 1:
+                self.lengths[columns[:, 0]] = np.einsum("kn,kn->k", part, part)
+                continue
+            blocks = part.reshape(-1, rank, n_samples)
+            lengths, axes = np.linalg.eigh(blocks @ blocks.transpose(0, 2, 1))
+            self.lengths[columns] = np.maximum(lengths, 0.0)
+            self.rotations.append((columns, axes.transpose(0, 2, 1)))
+
+    def best(self, query: Query) -> Choice:
+        """Return the best candidate of every group."""
+        products = self.whitening.scaled(query.rows) @ self.stack.factors
+        for columns, axes in self.rotations:
+            rotated = axes @ products.T[columns]
+            products.T[columns] = rotated
+        np.square(products, out=products)
+        forms = np.add.reduceat(products, query.starts, axis=0)
+        forms /= self.lengths + query.shifts[:, None]
+        if self.rotations:
+            forms = np.add.reduceat(forms, self.stack.offsets[:-1], axis=1)
+        return choose(query, forms, SETTINGS.tie, 1.0)
+
+
 EPS = float(np.finfo(np.float64).eps)
-
-COARSE, MEDIUM = 1e-2, 1e-5
-"""Relative width to which bounds are refined before the contenders are compared."""
-
-LANCZOS_ROUNDS = 2
-"""Steps over the number of samples, after which bounds are as good as they get.
-
-In exact arithmetic they meet after as many steps as there are samples; what is left
-between them where rounding delays that is settled by their middle.
-"""
-
-CHUNK_NUMBERS = 2**21
-"""Entries of the Gram matrices that a thread treats at once, to stay in its cache."""
 
 
 class BoundSelector:
@@ -58,7 +214,7 @@ class BoundSelector:
         """Return the best candidate of every group."""
         self._check_shift(query)
         race = _Race(self.stack, self.whitening, self.traces, query)
-        for level in (COARSE, MEDIUM, 0.0):
+        for level in (SETTINGS.coarse, SETTINGS.medium, 0.0):
             race.run(self.order[race.contenders()[self.order]], level)
         # Bounds order the next race: strong kernels first, so that others fall early.
         least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
@@ -122,7 +278,7 @@ class _Race:
         self.leader = np.zeros(self.query.shifts.size)
         # Pivots have errors of eps times the trace, against the ridge.
         relative = self.traces.whitened / self.query.shifts[:, None]
-        self.resolution = TIE + 8.0 * EPS * relative
+        self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
     def contenders(self) -> NDArray[np.bool_]:
         """Return which kernels can still win in some group."""
@@ -137,7 +293,7 @@ class _Race:
     def run(self, kernels: Indices, level: float) -> None:
         """Refine kernels until they are beaten or known to a relative width."""
         n_samples = self.stack.shape[1]
-        size = int(np.clip(CHUNK_NUMBERS // n_samples**2, 1, 64))
+        size = int(np.clip(SETTINGS.chunk_numbers // n_samples**2, 1, 64))
         chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
         run_blocks(lambda chunk: self._refine(chunk, level), chunks)
 
@@ -147,7 +303,7 @@ class _Race:
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )
         alive = np.arange(kernels.size)
-        for _ in range(LANCZOS_ROUNDS * (self.stack.shape[1] + 1)):
+        for _ in range(SETTINGS.lanczos_rounds * (self.stack.shape[1] + 1)):
             images = multiply(alive, self.whitening.scaled(bounds.basis))
             images = self.whitening.project(self.whitening.scaled(images))
             bounds.advance(images)

@@ -1,0 +1,421 @@
+r"""Master problems of cutting planes over kernel weights.
+
+Every dual point rho gives a plane below the optimal value as a function of the kernel
+weights, :math:`J(\theta) \ge h - \theta^\top s`. The master minimises the highest plane
+over the unit p-ball; its dual, with a multiplier per plane, is
+
+.. math:: \max_{\lambda \ge 0, \, 1^\top \lambda = 1} \; \lambda^\top h
+    - \bigl\| \textstyle\sum_j \lambda_j s_j \bigr\|_{p/(p-1)} .
+
+The norm, support function of the p-ball, has kinks for p = 1, and almost so for p near
+1. With a barrier of size mu > 0 that keeps weights off zero,
+
+.. math:: \sigma_\mu(u) = \max_{\|\theta\|_p \le 1} \; \theta^\top u
+    + \mu \sum_m \log \theta_m ,
+
+it is smooth for every p, and exceeds the kinked one by no more than the barrier's
+share: that is what interior point methods for linear programs do, for p = 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import xlogy
+
+from multikernel._typing import Array
+from multikernel.certificates import TINY
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What tunes masters and the responses of weights to barriers."""
+
+    shrink: float = 0.1
+    """Barriers are multiplied by this from one stage to the next."""
+
+    centered: float = 0.3
+    """Newton decrement, in units of the barriers, that ends a stage."""
+
+    longest: float = 0.95
+    """Share of the way to zero that a multiplier may go in one step."""
+
+    armijo: float = 0.1
+    """Share of the fall that the decrement promises which has to come."""
+
+    halvings: int = 30
+    """A step is halved so often at most: shorter ones change nothing but rounding."""
+
+    most_steps: int = 100
+    """Newton steps of a stage at most; any multipliers give a lower bound."""
+
+    accuracy: float = 1e-12
+    """Logarithms of weights, and of their norm, are found to this accuracy."""
+
+    steps: int = 100
+    """Newton steps on one equation at most; it takes four or so."""
+
+    block: int = 2**16
+    """Kernels at a time: bounds the memory for millions of them."""
+
+    tolerance: float = 1e-10
+    """HiGHS gets this absolute tolerance, in units of the largest slope: the least that
+    it accepts."""
+
+
+SETTINGS = Settings()
+
+
+@dataclass(frozen=True, eq=False)
+class Master:
+    """A solved master problem.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        Kernel weights of p-norm one.
+    multipliers : ndarray of shape (n_planes,)
+        Of the planes; positive, their sum is one.
+    lower_bound : float
+        A lower bound on the optimum over all weights, whatever the accuracy.
+    barrier : float
+        The size of the barriers at which it was solved.
+    """
+
+    weights: Array
+    multipliers: Array
+    lower_bound: float
+    barrier: float
+
+
+def central_master(
+    heights: Array,
+    slopes: Array,
+    regularizer: SquaredBlockNorm,
+    slack: float,
+    last: Master | None = None,
+) -> Master:
+    r"""Minimise the highest plane over the p-ball, up to a slack.
+
+    The exact minimiser is an extreme point of the model, often far from all weights
+    looked at so far, and no better: planes then pile up without any progress. Points on
+    the central path are in the middle of the weights that may still be optimal [1]_.
+    They solve the problem with logarithmic barriers of a size mu,
+
+    .. math:: \min_\lambda \; \sigma_\mu\bigl(\textstyle\sum_j \lambda_j s_j\bigr)
+        - \lambda^\top h - \mu \sum_j \log \lambda_j ,
+
+    by damped Newton steps, for falling mu, until the barriers are worth the slack. In
+    section 2.4.2 of [2]_ a master replaces the norm by its second-order expansion
+    around the last weights; here each Newton step does, around those of that step.
+
+    Parameters
+    ----------
+    heights : ndarray of shape (n_planes,)
+        The values h.
+    slopes : ndarray of shape (n_planes, n_kernels)
+        The slopes s, non-negative; a plane is ``heights - slopes @ weights``.
+    regularizer : SquaredBlockNorm
+        Gives p.
+    slack : float
+        How far from the optimum to stay, positive.
+    last : Master, optional
+        The master of the first planes: a start.
+
+    Returns
+    -------
+    master : Master
+
+    References
+    ----------
+    .. [1] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
+       column generation technique. EJOR 224, 41-51.
+    .. [2] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
+       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
+    """
+    n_planes, n_kernels = slopes.shape
+    program = _Program(heights - heights.max(), slopes, regularizer)
+    multipliers = np.full(n_planes, 1.0 / n_planes)
+    barrier = max(float(np.ptp(heights)), float(slopes.max())) / (n_planes + n_kernels)
+    if last is not None:
+        n_known = last.multipliers.size
+        multipliers[:n_known] *= n_known * last.multipliers
+        barrier = last.barrier
+    smallest = slack / (n_planes + n_kernels)
+    point = _centered(program, program.at(multipliers, max(barrier, smallest)))
+    while point.mu > smallest:
+        mu = max(SETTINGS.shrink * point.mu, smallest)
+        start = program.at(point.multipliers, mu, point.response.excess)
+        point = _centered(program, start)
+    step, _ = program.newton_step(point)
+    weights = point.response.followed((point.multipliers * step) @ slopes)
+    return Master(
+        weights=weights / p_norm(weights, regularizer.p),
+        multipliers=point.multipliers,
+        lower_bound=program.bound(point.multipliers) + float(heights.max()),
+        barrier=point.mu,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class BarrierResponse:
+    """The maximising weights, and how they move.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_kernels,)
+        Positive, of p-norm one.
+    value : float
+        sigma_mu(u).
+    excess : float
+        By how much the multiplier of the norm exceeds the largest u: a start for the
+        response to another u.
+    moves, normal : ndarray of shape (n_kernels,)
+        The derivative of the weights in u is diag(moves), less its part that would
+        change the norm, whose slope is `normal`.
+    """
+
+    weights: Array
+    value: float
+    excess: float
+    moves: Array
+    normal: Array
+
+    def followed(self, change: Array) -> Array:
+        """Return the weights, to first order, after a small change of u.
+
+        Evaluated at the new u they would lose digits: where mu is small, the last digit
+        of u decides about many of those of the weights.
+        """
+        along = self.moves * self.normal
+        mean = float(along @ change) / max(float(along @ self.normal), TINY)
+        moved = self.weights + self.moves * (change - mean * self.normal)
+        return np.asarray(np.maximum(moved, 0.0))
+
+    def curvature(self, slopes: Array) -> Array:
+        """Return the second derivatives of sigma_mu(slopes.T @ x) in x.
+
+        Parameters
+        ----------
+        slopes : ndarray of shape (n_planes, n_kernels)
+            The rows are the directions of u.
+
+        Returns
+        -------
+        curvature : ndarray of shape (n_planes, n_planes)
+        """
+        along = self.moves * self.normal
+        # Centred first, as a difference of two such matrices would drown in rounding.
+        means = slopes @ along / max(float(along @ self.normal), TINY)
+        curvature = np.zeros((slopes.shape[0], slopes.shape[0]))
+        for start in range(0, self.moves.size, SETTINGS.block):
+            part = slice(start, start + SETTINGS.block)
+            centred = slopes[:, part] - np.outer(means, self.normal[part])
+            curvature += (centred * self.moves[part]) @ centred.T
+        return curvature
+
+
+def barrier_response(
+    regularizer: SquaredBlockNorm, u: Array, mu: float, excess: float = np.inf
+) -> BarrierResponse:
+    r"""Maximise theta^T u plus the barrier over the p-ball.
+
+    With the multiplier nu of the norm, every weight solves an equation of its own,
+
+    .. math:: \nu \theta_m^{p-1} = u_m + \mu / \theta_m ,
+
+    and nu is found by Newton's method, in brackets, so that the p-norm is one.
+
+    Parameters
+    ----------
+    regularizer : SquaredBlockNorm
+        Gives p.
+    u : ndarray of shape (n_kernels,)
+        Non-negative.
+    mu : float
+        Size of the barrier, positive.
+    excess : float, optional
+        A start, from a response close by.
+
+    Returns
+    -------
+    response : BarrierResponse
+    """
+    p = regularizer.p
+    if np.isinf(p):
+        one, zero = np.ones_like(u), np.zeros_like(u)
+        return BarrierResponse(one, float(u.sum()), np.inf, zero, zero)
+    largest = float(u.max())
+    low = mu
+    high = p_norm(u, regularizer.conjugate_p) - largest + mu * u.size
+    excess = min(max(excess, low), high)
+    for _ in range(SETTINGS.steps):
+        logs = _log_weights(p, u, mu, excess)
+        weights = np.exp(logs)
+        powers = np.exp(p * logs)
+        # Derivatives of log(theta) in log(nu) are minus powers / stiffness.
+        stiffness = (p - 1.0) * u * weights + p * mu
+        total, nu = float(powers.sum()), largest + excess
+        if (
+            abs(total - 1.0) <= SETTINGS.accuracy
+            or high - low <= SETTINGS.accuracy * low
+        ):
+            break
+        low, high = (excess, high) if total > 1.0 else (low, excess)
+        # 1 / total is close to linear in nu.
+        fall = p * float(np.sum(powers * powers / stiffness))
+        new = excess + total * (total - 1.0) / fall
+        excess = new if low < new < high else 0.5 * (low + high)
+    # Of a feasible point near the maximum, the value is exact to second order.
+    weights = weights / total ** (1.0 / p)
+    return BarrierResponse(
+        weights=weights,
+        value=float(u @ weights + xlogy(mu, weights).sum()),
+        excess=nu - largest,
+        moves=weights * weights / stiffness,
+        normal=powers / weights,
+    )
+
+
+def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
+    """Return log(theta) for nu theta^(p - 1) = u + mu / theta, nu = max(u) + excess.
+
+    In logarithms both sides differ by an increasing concave function, so Newton's
+    method goes up to the root from any point below it. The roots are at most zero.
+    Differences to the largest u keep their digits, however small mu is.
+    """
+    largest = float(u.max())
+    nu, short = largest + excess, largest - u
+    logs = np.log(mu / (excess + short))
+    if p == 1.0:
+        return np.asarray(logs)
+    with np.errstate(divide="ignore"):
+        power = np.log(u / nu) / (p - 1.0)
+    logs = np.maximum(np.maximum(logs, power), np.log(mu / nu) / p)
+    for _ in range(SETTINGS.steps):
+        weights = np.exp(logs)
+        rise = nu * np.expm1((p - 1.0) * logs) + excess + short
+        size = u * weights + mu
+        step = -np.log1p((weights * rise - mu) / size) / (p - u * weights / size)
+        logs += step
+        if float(np.abs(step).max()) <= SETTINGS.accuracy:
+            break
+    return np.asarray(logs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Multipliers, and the program there."""
+
+    multipliers: Array
+    mu: float
+    response: BarrierResponse
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """What is minimised, for barriers of any size."""
+
+    heights: Array
+    slopes: Array
+    regularizer: SquaredBlockNorm
+
+    def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
+        """Evaluate at some multipliers; `excess` is that of a response close by."""
+        u = multipliers @ self.slopes
+        response = barrier_response(self.regularizer, u, mu, excess)
+        barrier = mu * float(np.log(multipliers).sum())
+        value = response.value - float(multipliers @ self.heights) - barrier
+        return _Point(multipliers, mu, response, value)
+
+    def bound(self, multipliers: Array) -> float:
+        """Return the value of the dual without barriers."""
+        u = multipliers @ self.slopes
+        norm = p_norm(u, self.regularizer.conjugate_p)
+        return float(multipliers @ self.heights) - norm
+
+    def newton_step(self, point: _Point) -> tuple[Array, float]:
+        """Return the Newton step of log(multipliers), and the decrease it promises.
+
+        Relative to the multipliers the barrier's curvature is that of a ball, and the
+        step keeps their sum.
+        """
+        multipliers, mu = point.multipliers, point.mu
+        slack = self.slopes @ point.response.weights - self.heights
+        gradient = multipliers * (slack - float(multipliers @ slack)) - mu
+        curvature = point.response.curvature(self.slopes)
+        hessian = np.outer(multipliers, multipliers) * curvature
+        hessian[np.diag_indices_from(hessian)] += mu
+        solved = np.linalg.solve(hessian, np.column_stack([-gradient, multipliers]))
+        pull = float(multipliers @ solved[:, 0]) / float(multipliers @ solved[:, 1])
+        step = solved[:, 0] - pull * solved[:, 1]
+        return step, max(-float(gradient @ step), 0.0)
+
+
+def _centered(program: _Program, point: _Point) -> _Point:
+    """Go to the minimum for the size of the barriers, by damped Newton steps."""
+    for _ in range(SETTINGS.most_steps):
+        step, decrease = program.newton_step(point)
+        moved = _line_search(program, point, step, decrease)
+        if moved is point or decrease <= SETTINGS.centered**2 * point.mu:
+            return moved
+        point = moved
+    return point
+
+
+def _line_search(
+    program: _Program, point: _Point, step: Array, decrease: float
+) -> _Point:
+    """Return the first point along halved steps that is lower; the same if none is."""
+    decrement = np.sqrt(decrease / point.mu)
+    # The step that self-concordance promises to be safe, once it is not the whole one.
+    size = 1.0 if decrement <= SETTINGS.centered else 1.0 / (1.0 + decrement)
+    size = min(size, SETTINGS.longest / max(-float(step.min()), SETTINGS.longest))
+    for _ in range(SETTINGS.halvings):
+        multipliers = point.multipliers * (1.0 + size * step)
+        moved = program.at(
+            multipliers / multipliers.sum(), point.mu, point.response.excess
+        )
+        if moved.value <= point.value - SETTINGS.armijo * size * decrease:
+            return moved
+        size *= 0.5
+    return point
+
+
+def corner_weights(heights: Array, slopes: Array) -> Array | None:
+    """Minimise the highest plane over the simplex, by a linear program (HiGHS).
+
+    Parameters
+    ----------
+    heights : ndarray of shape (n_planes,)
+        The values h.
+    slopes : ndarray of shape (n_planes, n_kernels)
+        The slopes s; a plane is ``heights - slopes @ weights``.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_kernels,) or None
+        At most as many as there are planes are not zero. None where HiGHS gives up.
+    """
+    n_planes, n_kernels = slopes.shape
+    # In units of the numbers at hand, for HiGHS works with absolute tolerances.
+    unit = max(float(np.abs(slopes).max()), float(np.ptp(heights)), 1e-300)
+    solved = linprog(
+        np.append(np.zeros(n_kernels), 1.0),
+        A_ub=np.hstack([-slopes / unit, -np.ones((n_planes, 1))]),
+        b_ub=(heights.max() - heights) / unit,
+        A_eq=np.append(np.ones(n_kernels), 0.0)[None],
+        b_eq=np.ones(1),
+        bounds=[(0.0, None)] * n_kernels + [(None, None)],
+        method="highs",
+        options={
+            "primal_feasibility_tolerance": SETTINGS.tolerance,
+            "dual_feasibility_tolerance": SETTINGS.tolerance,
+        },
+    )
+    if not solved.success or solved.x is None:
+        return None
+    weights = np.maximum(solved.x[:-1], 0.0)
+    return np.asarray(weights / weights.sum())
