@@ -1,6 +1,7 @@
 """What estimators do where nothing is said: their kernels, and the grid of C."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +15,15 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     UniformMKLRegressor,
 )
-from multikernel.estimators.lp.candidates import C_MULTIPLES
+from multikernel.estimators.lp.candidates import C_MULTIPLES, loss_unit
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary
+from multikernel.losses import (
+    EpsilonInsensitiveLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
@@ -125,3 +132,50 @@ def test_the_grid_of_c_follows_the_size_of_kernels(normalize):
     np.testing.assert_allclose(search.Cs_, expected)
     logistic = LpMKLClassifierCV(kernels, loss="log_loss", **settings).fit(X, labels)
     np.testing.assert_allclose(logistic.Cs_, 4.0 * expected)
+
+
+class HalfCurved:
+    """A quarter of the squared error: half the curvature of `SquaredLoss`."""
+
+    def value(self, y, f):
+        return 0.25 * (y - f) ** 2
+
+    def gradient(self, y, f):
+        return 0.5 * (f - y)
+
+    def conjugate(self, y, u):
+        return u * (u + y)
+
+    def conjugate_gradient(self, y, u):
+        return 2.0 * u + y
+
+    def conjugate_hessian(self, y, u):
+        return np.full_like(u, 2.0)
+
+    def dual_bounds(self, y):
+        return np.full_like(y, -np.inf), np.full_like(y, np.inf)
+
+
+class WrappedInsensitive:
+    """The epsilon-insensitive loss under another class."""
+
+    def __init__(self):
+        self.inner = EpsilonInsensitiveLoss(0.1)
+
+    def __getattr__(self, name):
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+def test_the_grid_of_c_is_in_units_of_a_loss_of_ones_own():
+    samples = SimpleNamespace(targets=Y[None], classes=None)
+    shares = np.full(Y.size, 1.0 / Y.size)
+    assert loss_unit(SquaredLoss(), samples, shares) == 1.0
+    assert loss_unit(HalfCurved(), samples, shares) == 2.0
+    spread = loss_unit(EpsilonInsensitiveLoss(0.1), samples, shares)
+    assert spread == pytest.approx(Y.std())
+    assert loss_unit(WrappedInsensitive(), samples, shares) == spread
+    classes = SimpleNamespace(targets=np.sign(Y)[None], classes=np.arange(2))
+    assert loss_unit(LogisticLoss(), classes, shares) == 4.0
+    assert loss_unit(HingeLoss(), classes, shares) == 1.0
