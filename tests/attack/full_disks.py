@@ -1,0 +1,247 @@
+"""Disks that fill up while something is written: nothing is lost, nothing is left.
+
+A limit on the size of files stands for a full disk: the system answers a write beyond
+it as it does one on a full disk, by an error and not by a signal. Each trial does some
+work that writes files, once without a limit and then under a random one: it succeeds,
+or fails in one sentence, and the folder is then what it was.
+"""
+
+import os
+import resource
+import signal
+import tempfile
+import warnings
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from attack.inputs import INTERNAL, described
+
+SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where trials write: in memory, as what is synchronised to a disk takes its time."""
+
+
+@contextmanager
+def files_up_to(n_bytes):
+    """Let no file grow beyond a size."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def contents(folder):
+    """Return the bytes of all files below a folder."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@cache
+def data():
+    """Return samples, targets, kernels, and a fitted model."""
+    from multikernel import SpicyMKLRegressor
+    from multikernel.kernels import GaussianKernel, LinearKernel
+
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y = X[:, 0]
+    kernels = [LinearKernel(), GaussianKernel(1.0), GaussianKernel(2.0)]
+    return X, y, kernels, SpicyMKLRegressor(kernels).fit(X, y)
+
+
+def saves(folder):
+    """Write a model over an older one."""
+    from multikernel import save
+
+    save(data()[-1], folder / "model.skops")
+
+
+def fits_in_files(folder, **settings):
+    """Fit with a storage of files."""
+    from multikernel import SpicyMKLRegressor
+
+    X, y, kernels, _ = data()
+    SpicyMKLRegressor(kernels, **settings).fit(X, y)
+
+
+def fits_mapped(folder):
+    """Fit on whole kernels in a folder."""
+    from multikernel.gram import MemoryMapped
+
+    fits_in_files(folder, storage=MemoryMapped(folder / "stack"))
+
+
+def fits_mapped_and_centred(folder):
+    """Fit on centred kernels in a folder, which holds means as well."""
+    from multikernel.gram import MemoryMapped
+
+    stored = MemoryMapped(folder / "stack", dtype="float32")
+    fits_in_files(folder, storage=stored, normalize=["center", "trace"])
+
+
+def fits_in_temporary_files(folder):
+    """Fit on whole kernels among temporary files."""
+    fits_in_files(folder, storage="memmap")
+
+
+def fits_on_factors(folder):
+    """Fit on factors in a folder."""
+    from multikernel.gram import LowRank
+
+    fits_in_files(folder, storage=LowRank(folder=folder / "factors"))
+
+
+def fits_on_batches(folder):
+    """Fit on batches, which are spooled into a file."""
+    from multikernel import SpicyMKLRegressor
+
+    X, y, kernels, _ = data()
+    batches = iter([(X[:15], y[:15]), (X[15:], y[15:])])
+    SpicyMKLRegressor(kernels).fit(batches, None)
+
+
+def maps_grams(folder):
+    """Copy matrices into a file."""
+    from multikernel import map_grams
+
+    X, _, kernels, _ = data()
+    map_grams([kernel(X) for kernel in kernels], folder / "grams")
+
+
+def reports(folder):
+    """Write a report over an older one."""
+    from multikernel import report
+
+    X, y, _, model = data()
+    report(model, X, y, path=folder / "report.html")
+
+
+def commands(*arguments):
+    """Return what runs a command in a folder; a refusal is an OSError with its text."""
+
+    def run(folder):
+        from typer.testing import CliRunner
+
+        from multikernel.cli.app import app
+
+        words = [
+            str(folder / word[1:]) if word[0] == "@" else word for word in arguments
+        ]
+        result = CliRunner().invoke(app, words)
+        if isinstance(result.exception, SystemExit) and result.exit_code:
+            raise OSError(result.stderr)
+        if result.exception is not None:
+            raise result.exception
+
+    run.__name__ = f"command {arguments[0]}"
+    return run
+
+
+DROP = ("--drop", "y")
+LINEAR = ("--kernels", "linear", "--target", "y")
+
+WORK = (
+    saves,
+    fits_mapped,
+    fits_mapped_and_centred,
+    fits_in_temporary_files,
+    fits_on_factors,
+    fits_on_batches,
+    maps_grams,
+    reports,
+    commands("fit", "@data.csv", *LINEAR, "--output", "@model.skops"),
+    commands("predict", "@old.skops", "@data.csv", *DROP, "--output", "@predicted.csv"),
+    commands("report", "@old.skops", "@data.csv", *DROP, "--output", "@page.html"),
+)
+
+
+OLDER = ("model.skops", "report.html", "predicted.csv", "page.html")
+
+
+def prepare(folder):
+    """Write the files that work reads, and older ones that it writes over."""
+    from multikernel import save
+
+    X, y, _, model = data()
+    rows = [",".join(map(repr, row)) for row in np.column_stack([X, y]).tolist()]
+    (folder / "data.csv").write_text("\n".join(["x0,x1,x2,y", *rows]))
+    save(model, folder / "old.skops")
+    for name in (
+        "model.skops",
+        "report.html",
+        "path.csv",
+        "predicted.csv",
+        "page.html",
+    ):
+        (folder / name).write_text("an older file")
+
+
+@cache
+def largest(number):
+    """Do some work without a limit; return the bytes of the largest file of it."""
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as place:
+        with temporary_files_in(Path(place)):
+            prepare(Path(place))
+            before = contents(Path(place))
+            WORK[number](Path(place))
+            after = contents(Path(place))
+        found = [len(b) for name, b in after.items() if before.get(name) != b]
+        # What is temporary is gone again.
+        return max(found, default=8 * 30 * 30 * 3)
+
+
+@contextmanager
+def temporary_files_in(folder):
+    old = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = old
+
+
+def run_one(seed):
+    """Return the findings of one full disk: (category, sentence) pairs."""
+    rng = np.random.default_rng([seed, 29])
+    number = int(rng.integers(len(WORK)))
+    work = WORK[number]
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=SCRATCH) as place:
+        warnings.simplefilter("ignore")
+        limit = int(rng.integers(0, 1.2 * largest(number)))
+        folder = Path(place)
+        with temporary_files_in(folder):
+            prepare(folder)
+            before = contents(folder)
+            try:
+                with files_up_to(limit):
+                    work(folder)
+            except OSError as error:
+                found = judge(error)
+            except Exception as error:
+                found = [("exceptions", described(error))]
+            else:
+                return []
+            after = contents(folder)
+            name = getattr(work, "__name__", "work")
+            for path in sorted(before.keys() | after.keys()):
+                if before.get(path) != after.get(path):
+                    state = "is left" if path not in before else "has changed"
+                    found.append(("inconsistent", f"{name}: {path} {state}"))
+            try:
+                work(folder)
+            except Exception as error:
+                found.append(("inconsistent", f"{name} again: {described(error)}"))
+    return found
+
+
+def judge(error):
+    """An error about a disk is a sentence that says what could not be written."""
+    text = str(error)
+    named = os.sep in text
+    if not named or len(text.split()) < 4 or INTERNAL.search(text):
+        return [("sentences", described(error))]
+    return []
