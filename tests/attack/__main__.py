@@ -112,6 +112,11 @@ def searches(n, seed):
     return run_trials("attack.searches:run_one", range(seed, seed + n))
 
 
+def disks(n, seed):
+    """Disks that are full while something is written."""
+    return run_trials("attack.full_disks:run_one", range(seed, seed + n))
+
+
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "offsets": (offsets, 2000, "problems with offsets"),
@@ -121,6 +126,7 @@ ATTACKS = {
     "shapes": (shapes, 4000, "model files with other shapes"),
     "ufo": (ufo, 2000, "problems of UFO-MKL"),
     "searches": (searches, 1000, "paths and folds"),
+    "disks": (disks, 1000, "full disks"),
 }
 
 

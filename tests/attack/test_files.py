@@ -1,7 +1,7 @@
 """A handful of the attacks on what is written to disks, and read from them."""
 
 import pytest
-from attack import hostile_shapes
+from attack import full_disks, hostile_shapes
 
 SHAPES = (42, 335, 867, 1414, 2800, 5180)
 """Model files that loaded and then failed while the check of shapes was made: numbers
@@ -11,3 +11,13 @@ that were text, levels of another graph, shares of fewer outputs, no landmarks."
 @pytest.mark.parametrize("seed", SHAPES)
 def test_arrays_of_other_shapes_are_refused(seed):
     assert hostile_shapes.run_one(seed) == []
+
+
+DISKS = (1, 49, 53)
+"""A memory map of centred kernels, batches in a file, and predictions that are written
+batch by batch."""
+
+
+@pytest.mark.parametrize("seed", DISKS)
+def test_full_disks_lose_and_leave_nothing(seed):
+    assert full_disks.run_one(seed) == []

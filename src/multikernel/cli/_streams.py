@@ -22,7 +22,7 @@ from multikernel.datasets.batches import BATCH_ROWS
 from multikernel.datasets.batches import FORMATS as READABLE
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.memory import available_bytes
-from multikernel.persistence import check_place
+from multikernel.persistence import check_place, written
 
 LARGE_SHARE = 8
 """A file is read by batches where the memory is not so many times its size: reading it
@@ -240,7 +240,7 @@ def _writer(path: Path | None) -> Iterator[_Write]:
     handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", target.parent)
     os.close(handle)
     try:
-        with (_csv if path.suffix == ".csv" else _parquet)(name) as write:
+        with (_csv if path.suffix == ".csv" else _parquet)(name, path) as write:
             yield write
         Path(name).replace(target)
     except BaseException:
@@ -249,13 +249,16 @@ def _writer(path: Path | None) -> Iterator[_Write]:
 
 
 @contextmanager
-def _csv(name: str) -> Iterator[_Write]:
-    with open(name, "w", encoding="utf-8", newline="") as file:
-        yield lambda frame, first: frame.to_csv(file, index=False, header=first)
+def _csv(name: str, path: Path) -> Iterator[_Write]:
+    def write(frame: pd.DataFrame, first: bool) -> None:
+        with written(path):
+            frame.to_csv(name, mode="a", index=False, header=first)
+
+    yield write
 
 
 @contextmanager
-def _parquet(name: str) -> Iterator[_Write]:
+def _parquet(name: str, path: Path) -> Iterator[_Write]:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -263,12 +266,14 @@ def _parquet(name: str) -> Iterator[_Write]:
 
     def write(frame: pd.DataFrame, first: bool) -> None:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-        if first:
-            writers.append(ParquetWriter(name, table.schema))
-        writers[0].write_table(table)
+        with written(path):
+            if first:
+                writers.append(ParquetWriter(name, table.schema))
+            writers[0].write_table(table)
 
     try:
         yield write
     finally:
-        for writer in writers:
-            writer.close()
+        with written(path):
+            for writer in writers:
+                writer.close()

@@ -177,11 +177,29 @@ def write_whole(path: PathLike, data: bytes) -> None:
     """
     target = check_place(path)
     _remove_strays(target)
-    try:
+    with written(target):
         _replace(target, data)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Let what a disk says while a file is written name this file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, as the user called it.
+
+    Raises
+    ------
+    OSError
+        In place of one that names no file, or one with a name of ours.
+    """
+    try:
+        yield
     except OSError as error:
-        error.filename, error.filename2 = str(target), None
-        raise
+        text = f"the file cannot be written ({error.strerror or error})"
+        raise OSError(error.errno, text, str(path)) from error
 
 
 def check_place(path: PathLike) -> Path:

@@ -5,6 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def _written(batches: Iterable[Any], column: str | None, path: Path) -> Spooled:
     """Write batches to a file one after another, and return it as a table."""
     n_rows, names, targets = 0, None, []
     width: int | None = None
-    with path.open("wb") as file:
+    with FileIO(path, "wb") as file:
         for number, batch in enumerate(batches):
             own, X, y = unpacked(batch, column, n_rows)
             if width is not None and (own, X.shape[1]) != (names, width):
@@ -95,7 +96,7 @@ def _written(batches: Iterable[Any], column: str | None, path: Path) -> Spooled:
                     f"{own or X.shape[1]} in place of {names or width}."
                 )
             names, width = own, X.shape[1]
-            X.tofile(file)
+            _append(file, X)
             n_rows += X.shape[0]
             targets += [] if y is None else [y]
     if not n_rows or not width:
@@ -103,6 +104,17 @@ def _written(batches: Iterable[Any], column: str | None, path: Path) -> Spooled:
     mapped = np.memmap(path, np.float64, "r+", shape=(n_rows, width))
     y = np.concatenate(targets) if targets else None
     return Spooled(np.asarray(mapped), y, names)
+
+
+def _append(file: FileIO, X: Array) -> None:
+    """Write rows at the end of a file without a buffer: all of them, or raise."""
+    left = X.reshape(-1).view(np.uint8)
+    try:
+        while left.size:
+            left = left[file.write(left.data) :]
+    except OSError as error:
+        text = f"the rows of the batches cannot be written ({error.strerror})"
+        raise OSError(error.errno, text, str(file.name)) from error
 
 
 def unpacked(
