@@ -117,6 +117,11 @@ def disks(n, seed):
     return run_trials("attack.full_disks:run_one", range(seed, seed + n))
 
 
+def partitions(n, seed):
+    """Collections of Dask, mutated, and workers that die."""
+    return run_trials("attack.partitions:run_one", range(seed, seed + n))
+
+
 ATTACKS = {
     "problems": (problems, 10_000, "random problems"),
     "offsets": (offsets, 2000, "problems with offsets"),
@@ -127,6 +132,7 @@ ATTACKS = {
     "ufo": (ufo, 2000, "problems of UFO-MKL"),
     "searches": (searches, 1000, "paths and folds"),
     "disks": (disks, 1000, "full disks"),
+    "partitions": (partitions, 2000, "collections of Dask"),
 }
 
 

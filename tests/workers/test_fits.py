@@ -8,6 +8,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from attack import partitions as attack
 from workers.problems import KERNELS, classifier, partitioned, regressor, table
 
 from multikernel.estimators import (
@@ -219,7 +220,8 @@ def test_empty_partitions_and_unknown_sizes():
     model = regressor(tol=1e-4).fit(values, target)
     np.testing.assert_allclose(model.predict(values).compute(), model.predict(kept))
     empty = da.concatenate([da.from_array(X), da.zeros((0, 3))])
-    regressor(tol=1e-4).fit(empty, y)
+    model = regressor(tol=1e-4).fit(empty, y)
+    np.testing.assert_allclose(model.predict(empty).compute(), model.predict(X))
 
 
 @pytest.mark.parametrize(
@@ -235,6 +237,13 @@ def test_bad_data(change, message):
     X, y = partitioned(*table())
     with pytest.raises(ValueError, match=message):
         regressor().fit(change(X), y)
+
+
+@pytest.mark.parametrize("seed", [58, 92, 100])
+def test_what_mutated_collections_showed(seed):
+    # A partition that is None, and data frames with columns that are others, or in
+    # another order, in one of their partitions: predicted, and learnt from.
+    assert attack.run_one(seed) == []
 
 
 def test_refusals():

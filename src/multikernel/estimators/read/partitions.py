@@ -1,6 +1,6 @@
 """Collections of Dask: their partitions as blocks of rows, and lazy answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import shown
 from multikernel.estimators.read.finite import (
     check_finite_table,
     check_finite_targets,
@@ -67,6 +68,7 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     owner = type(estimator).__name__
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    check_collection(X)
     refuse_frames(X, "X")
     kernels = settled_kernels(kernels)
     other = is_precomputed(kernels) or isinstance(kernels, Views)
@@ -101,34 +103,81 @@ def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
     columns : Columns
         Number and names of the columns.
     """
-    if len(X.shape) != 2:
-        raise ValueError(f"Expected 2D array, got an X of {len(X.shape)} dimensions.")
     engine, handles = started(partitions(X))
     numbers = list(range(len(handles)))
-    read = partial(_numbers, owner=owner)
+    names = names_of(X)
+    read = partial(_numbers, owner=owner, names=names)
     handles = engine.map(read, handles, numbers)
     sizes = np.array(engine.gather(engine.map(len, handles)), dtype=np.intp)
-    handles = [handle for handle, size in zip(handles, sizes, strict=True) if size]
-    if not handles:
+    kept = np.flatnonzero(sizes)
+    if not kept.size:
         raise ValueError(f"Found array with 0 sample(s) while {owner} needs two.")
-    sizes = sizes[sizes > 0]
+    handles, sizes = [handles[k] for k in kept], sizes[kept]
     blocks = RowBlocks(engine, tuple(handles), np.concatenate([[0], np.cumsum(sizes)]))
     columns = Columns()
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    sample = np.concatenate(
-        blocks.map(sampled, list(_shares(sizes)), numbers[: sizes.size])
-    )
+    samples = blocks.map(sampled, list(_shares(sizes)), numbers[: sizes.size])
+    widths = np.array([part.shape[1] for part in samples])
+    other = np.flatnonzero(widths != widths[0])
+    if other.size:
+        raise ValueError(
+            f"Partition {kept[other[0]]} of X has {widths[other[0]]} columns, and "
+            f"partition {kept[0]} has {widths[0]}: all must have the same ones."
+        )
+    sample = np.concatenate(samples)
     columns.n_features_in_ = sample.shape[1]
     if names is not None:
         columns.feature_names_in_ = np.array(names, dtype=object)
     return SampledRows(blocks, sample), columns
 
 
-def _numbers(part: Any, number: int, owner: str) -> Array:
+def check_collection(X: Any) -> None:
+    """Raise for collections of Dask that are no tables.
+
+    Raises
+    ------
+    ValueError
+        If X has no rows and columns, with what to make of it.
+    """
+    shape = getattr(X, "shape", None)
+    if not isinstance(shape, tuple):  # one of a delayed object would be delayed, too
+        raise ValueError(
+            f"X is a {type(X).__name__} of Dask, which says nothing of rows and "
+            "columns: make an array or a data frame of it, for example with "
+            "dask.array.from_delayed, or X.compute()."
+        )
+    if len(shape) != 2:
+        raise ValueError(f"Expected 2D array, got an X of {len(shape)} dimensions.")
+
+
+def names_of(X: Any) -> list[str] | None:
+    """Return what the columns of a collection, or of a partition, are called."""
+    return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+
+
+def check_part(part: Any, names: Sequence[str] | None) -> None:
+    """Raise unless a partition is a table with the columns of its collection.
+
+    Parameters
+    ----------
+    part : object
+        What a task has returned.
+    names : sequence of str or None
+        Names of the columns, where the collection has some.
+    """
+    shape = getattr(part, "shape", None)
+    if shape is None or len(shape) != 2:
+        raise ValueError(f"a table of rows and columns is needed, got {shown(part)}.")
+    found = names_of(part)
+    if found is not None and names is not None and found != names:
+        raise ValueError(f"its columns are {found} in place of {names}.")
+
+
+def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) -> Array:
     """Return a partition as finite numbers."""
-    if not len(part):
-        return np.empty((0, part.shape[1]))
     try:
+        check_part(part, names)
+        if not part.shape[0]:
+            return np.empty(part.shape)
         columns = Columns()
         numbers = read_numbers(columns, owner, part, False, reset=True)
         check_finite_table(numbers, vars(columns).get("feature_names_in_"))
@@ -159,17 +208,25 @@ def lazy(method: Method) -> Method:
         if not is_dask(X):
             return method(self, X)
         check_is_fitted(self)
+        check_collection(X)
         slim = copy(self)
         for name in PER_SAMPLE:
             vars(slim).pop(name, None)
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        return mapped(X, partial(_answer, slim, method.__name__), like)
+        given = slim, method.__name__, like[:0], names_of(X)
+        return mapped(X, partial(_answer, *given), like)
 
     return cast(Method, answer)
 
 
-def _answer(estimator: Any, method: str, part: Any) -> Any:
-    """Return what a method says of a partition."""
-    return getattr(estimator, method)(part)
+def _answer(
+    estimator: Any, method: str, empty: Array, names: Sequence[str] | None, part: Any
+) -> Any:
+    """Return what a method says of a partition, which may have no rows."""
+    try:
+        check_part(part, names)
+    except ValueError as error:
+        raise ValueError(f"A partition of X: {error}") from error
+    return getattr(estimator, method)(part) if part.shape[0] else empty

@@ -48,6 +48,7 @@ from multikernel.kernels.sequence.tables import (
     takes,
 )
 from multikernel.kernels.views import View, find_views
+from multikernel.linalg.tables import is_dask
 
 BY_DEFAULT = (
     f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
@@ -465,6 +466,11 @@ def _refuse_other_arrays(values: Any, name: str) -> None:
     """Raise for data that become other numbers when they are read as floats."""
     if values is None:
         raise ValueError(f"{name} is None: an array or a data frame is needed.")
+    if isinstance(values, list | tuple) and any(map(is_dask, values[:1])):
+        raise ValueError(
+            f"{name} is a list of objects of Dask: make one array or data frame of "
+            "them, for example with dask.array.concatenate."
+        )
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array with masked values: fill them, for example with "
