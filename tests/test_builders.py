@@ -1,17 +1,21 @@
 """Public functions below the estimators refuse nonsense in a sentence."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from attack.inputs import INTERNAL
 
 from multikernel.diagnostics import rademacher_bound, recovery_coefficient
-from multikernel.estimators import regularization_path
+from multikernel.estimators import regularization_path, stack_grams
 from multikernel.gram import DenseStack, build_low_rank, build_stack
 from multikernel.kernels import (
     LinearKernel,
     ListDictionary,
     median_dictionary,
     median_distance,
+    per_column,
+    spicy_dictionary,
 )
 
 X = np.random.default_rng(0).standard_normal((8, 2))
@@ -52,6 +56,19 @@ def test_nonsense_gets_a_sentence(function, right, more):
             assert len(text.split()) > 3
             assert "\n" not in text
             assert not INTERNAL.search(text), name
+
+
+@pytest.mark.parametrize("features", [None, 2.5, "age", b"age", {}, [], object()])
+def test_columns_are_a_number_or_names(features):
+    for build in (spicy_dictionary, partial(per_column, LinearKernel())):
+        with pytest.raises(ValueError, match="must be a number of columns, or a seq"):
+            build(features)
+
+
+@pytest.mark.parametrize("grams", [None, 3, object()])
+def test_matrices_are_a_sequence(grams):
+    with pytest.raises(ValueError, match="a sequence of matrices and paths, got"):
+        stack_grams(grams)
 
 
 def test_samples_of_no_weight_count_for_nothing():

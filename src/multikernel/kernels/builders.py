@@ -1,10 +1,10 @@
 """Ready-made dictionaries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from multikernel._validation import COUNT, InstanceOf, check_parameter
+from multikernel._validation import COUNT, InstanceOf, check_parameter, shown
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel, Columns
 from multikernel.kernels.dictionary import ALL_COLUMNS, ListDictionary, ParameterGrid
@@ -30,6 +30,11 @@ def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     Returns
     -------
     dictionary : ParameterGrid
+
+    Raises
+    ------
+    ValueError
+        If there is no column, or `features` is neither a number nor names.
 
     References
     ----------
@@ -62,6 +67,11 @@ def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
     Returns
     -------
     dictionary : ParameterGrid
+
+    Raises
+    ------
+    ValueError
+        If there is no column, or `features` is neither a number nor names.
 
     Examples
     --------
@@ -110,4 +120,12 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
     if isinstance(features, int | np.integer):
         check_parameter("A dictionary", "n_features", features, COUNT)
         return list(range(int(features)))
-    return list(features)
+    # A text would be taken for the names of its letters.
+    text_or_other = isinstance(features, str | bytes | Mapping)
+    names = [] if text_or_other or not isinstance(features, Iterable) else [*features]
+    if not names:
+        raise ValueError(
+            "A dictionary: features must be a number of columns, or a sequence of at "
+            f"least one name, got {shown(features)}."
+        )
+    return names

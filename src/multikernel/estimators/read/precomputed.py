@@ -1,11 +1,13 @@
 """Precomputed Gram matrices as samples, with the samples first."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import shown
 from multikernel.gram.files import PathLike, joined, open_stack, scratch
 from multikernel.linalg.tables import backing
 
@@ -102,6 +104,11 @@ def map_grams(grams: Any, folder: PathLike, *, name: str = "grams") -> Array:
 
 def _matrices(grams: Any) -> list[Array]:
     """Return matrices one by one, those in files without reading them."""
+    if not isinstance(grams, Iterable):
+        raise ValueError(
+            "Gram matrices are an array of three axes, a path, or a sequence of "
+            f"matrices and paths, got {shown(grams)}."
+        )
     matrices: list[Array] = []
     for gram in grams:
         if isinstance(gram, str | os.PathLike):
