@@ -121,8 +121,10 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
         check_parameter("A dictionary", "n_features", features, COUNT)
         return list(range(int(features)))
     # A text would be taken for the names of its letters.
-    text_or_other = isinstance(features, str | bytes | Mapping)
-    names = [] if text_or_other or not isinstance(features, Iterable) else [*features]
+    other = isinstance(features, str | bytes | Mapping)
+    names: list[Columns] = []
+    if isinstance(features, Iterable) and not other:
+        names = list(features)
     if not names:
         raise ValueError(
             "A dictionary: features must be a number of columns, or a sequence of at "
