@@ -29,6 +29,7 @@ from multikernel.losses import (
     weighted,
 )
 from multikernel.machines import SMO, MachineFit, machine_for, warm_start
+from multikernel.machines.smo import machine as module
 from multikernel.machines.smo.state import Outcome
 
 Array = NDArray[np.float64]
@@ -433,7 +434,8 @@ def test_a_tolerance_below_the_rounding_of_f_ends_there():
 
 
 def test_the_limit_of_steps_names_the_scales_of_the_kernels(monkeypatch):
-    monkeypatch.setattr("multikernel.machines.smo.machine.STEPS_PER_SAMPLE", 2)
+    few = replace(module.SETTINGS, steps_per_sample=2)
+    monkeypatch.setattr(module, "SETTINGS", few)
     K, y = badly_scaled(LOSSES[0], 1e8)
     with pytest.warns(ConvergenceWarning, match="scales of the kernels"):
         fit = SMO().fit(DenseMatrix(K), y, LOSSES[0], fit_intercept=True)
@@ -471,7 +473,8 @@ def test_interrupts_are_noticed_while_the_loop_runs(monkeypatch):
         return turn
 
     visits = 100 * len(y)
-    monkeypatch.setattr("multikernel.machines.smo.machine.VISITS", visits)
+    often = replace(module.SETTINGS, visits=visits)
+    monkeypatch.setattr(module, "SETTINGS", often)
     monkeypatch.setattr("multikernel.machines.smo.machine.compiled", counting)
     machine = SMO(tol=1e-9, shrinking=False)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

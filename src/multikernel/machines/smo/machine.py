@@ -60,43 +60,56 @@ PAIRS = "multikernel.machines.smo.pairs", "solve_pairs"
 SINGLES = "multikernel.machines.smo.singles", "solve_free"
 """The compiled loops with and without an intercept."""
 
-SHRINK_PERIOD = 1000
-"""Steps between two looks at who can be set aside, as in LIBSVM; fewer than that on
-fewer samples would take longer than the steps themselves."""
 
-VISITS = 10_000_000
-"""Samples looked at between two moments at which an interrupt is noticed: 30 ms, as a
-step takes 3 ns a sample where rows come from memory."""
+@dataclass(frozen=True)
+class Settings:
+    """What tunes the machine."""
 
-STEPS_PER_SAMPLE = 2000
-"""The default limit. Gaussian kernels on 1000 samples take up to 3 steps a sample with
-C = 1 and 390 with C = 1000, to a violation of 1e-6."""
+    shrink_period: int = 1000
+    """Steps between two looks at who can be set aside, as in LIBSVM; fewer than that on
+    fewer samples would take longer than the steps themselves."""
+
+    visits: int = 10_000_000
+    """Samples looked at between two moments at which an interrupt is noticed: 30 ms, as
+    a step takes 3 ns a sample where rows come from memory."""
+
+    steps_per_sample: int = 2000
+    """The default limit. Gaussian kernels on 1000 samples take up to 3 steps a sample
+    with C = 1 and 390 with C = 1000, to a violation of 1e-6."""
+
+    face_after: int = 10
+    """Steps for each sample before a Newton step on the free samples is tried, and
+    between two of them. Most fits end before the first; with epsilon-insensitive
+    losses, C = 1000 and 1000 samples it cuts 1990 steps a sample to 390, and 5.4 s to
+    1.2."""
+
+    face_visits: int = 50_000
+    """Visits of a sample that take as long as a Newton step on a few of them, 0.15
+    ms."""
+
+    most_free: int = 1500
+    """Free samples of a Newton step: its factorisation takes a tenth of a second."""
+
+    rounding: float = 1e-8
+    """Relative size of what is taken for rounding in a start or a quadratic form."""
+
+    other_matrix: float = 1e-5
+    """Relative error of a start's f above which it must come from another Gram matrix;
+    below, it may come from single precision."""
+
+
+SETTINGS = Settings()
+
 
 BAD_SCALES = (
-    f"SMO reached its limit of {STEPS_PER_SAMPLE} steps for each sample. The usual "
-    "cause is the scales of the kernels, which are too far apart from each other or "
-    'from 1 / C: bring them to one scale (normalize="trace" or "variance"), or lower C.'
+    f"SMO reached its limit of {SETTINGS.steps_per_sample} steps for each sample. The "
+    "usual cause is the scales of the kernels, which are too far apart from each other "
+    'or from 1 / C: bring them to one scale (normalize="trace" or "variance"), or '
+    "lower C."
 )
 
-FACE_AFTER = 10
-"""Steps for each sample before a Newton step on the free samples is tried, and between
-two of them. Most fits end before the first; with epsilon-insensitive losses, C = 1000
-and 1000 samples it cuts 1990 steps a sample to 390, and 5.4 s to 1.2."""
-
-FACE_VISITS = 50_000
-"""Visits of a sample that take as long as a Newton step on a few of them, 0.15 ms."""
-
-MOST_FREE = 1500
-"""Free samples of a Newton step: its factorisation takes a tenth of a second."""
 
 EPS = float(np.finfo(np.float64).eps)
-
-ROUNDING = 1e-8
-"""Relative size of what is taken for rounding in a start or a quadratic form."""
-
-OTHER_MATRIX = 1e-5
-"""Relative error of a start's f above which it must come from another Gram matrix;
-below, it may come from single precision."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +124,7 @@ class SMO:
         two samples that could move against each other, without one the largest
         derivative of a sample that could move. Loose values stop early.
     max_steps : int or None, default=None
-        Steps at most, `STEPS_PER_SAMPLE` for each sample if None; a fit that needs more
+        Steps at most, 2000 for each sample if None; a fit that needs more
         comes back with ``converged=False``.
     shrinking : bool, default=True
         Whether samples that stay at a bound are set aside for a while. The solution
@@ -217,14 +230,15 @@ class SMO:
         """Solve for `v` in place, fetching rows and setting samples aside between."""
         loop, n = compiled(*(PAIRS if paired else SINGLES)), v.shape[1]
         state = SMOState(gram, v, v, row_source(gram, self.cache_bytes), np.arange(n))
-        most = STEPS_PER_SAMPLE * n if self.max_steps is None else self.max_steps
-        period = SHRINK_PERIOD if self.shrinking else most
+        most = self.max_steps
+        most = SETTINGS.steps_per_sample * n if most is None else most
+        period = SETTINGS.shrink_period if self.shrinking else most
         lanes = np.empty((3, LANES))
         outcome = Outcome(STEPS_DONE, -1, 0, np.inf)
-        due, newton, stalled = period, FACE_AFTER * n, -1
+        due, newton, stalled = period, SETTINGS.face_after * n, -1
         while True:
             first = outcome.step
-            last = min(due, newton, most, first + max(1, VISITS // n))
+            last = min(due, newton, most, first + max(1, SETTINGS.visits // n))
             tol = max(self.tol, _rounding(state.v))
             rows = state.source.rows
             outcome = Outcome(*loop(state.v, *rows, lanes, tol, first, last))
@@ -236,7 +250,8 @@ class SMO:
                     state.shrink(*state.thresholds(outcome, paired))
                     due = step + period
             elif code in (STEPS_DONE, STALLED) and stalled < step < most:
-                newton = step + FACE_AFTER * n + self._newton_step(state, paired)
+                taken = self._newton_step(state, paired)
+                newton = step + SETTINGS.face_after * n + taken
                 stalled = step if code == STALLED else -1
             elif code == CONVERGED and state.aside:
                 state.widen()
@@ -247,12 +262,12 @@ class SMO:
     def _newton_step(self, state: SMOState, paired: bool) -> int:
         """Try one on the free samples; return how many pair steps take as long."""
         free, n = free_samples(state.v), state.v.shape[1]
-        if free.size > MOST_FREE or 8 * free.size * n > self.cache_bytes:
+        if free.size > SETTINGS.most_free or 8 * free.size * n > self.cache_bytes:
             return 0
         rows = state.source.take(free)
         systems = minimise_on_face(state.v, free, rows, paired)
         # A multiplication of a system takes a 50th of the visit of a sample.
-        return int((systems * free.size**3 / 50 + FACE_VISITS) // n)
+        return int((systems * free.size**3 / 50 + SETTINGS.face_visits) // n)
 
 
 def _rounding(v: Array) -> float:
@@ -287,14 +302,14 @@ def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) ->
     """Go to a given start, after checking that it is one."""
     rho, b = start.dual, float(start.intercept[0])
     excess = float(np.max(np.maximum(rho - v[UPPER], v[LOWER] - rho)))
-    if not excess <= ROUNDING * float(np.max(v[UPPER] - v[LOWER])):
+    if not excess <= SETTINGS.rounding * float(np.max(v[UPPER] - v[LOWER])):
         raise ValueError(
             f"The start is infeasible: a dual variable lies {excess:.3g} outside the "
             "box of its loss and weight. Clip or scale it."
         )
     total, size = float(rho.sum()), float(np.abs(rho).sum())
     # Small variables keep the rounding of steps between the ends of their boxes.
-    rounding = ROUNDING * size + EPS * float(np.sum(v[UPPER] - v[LOWER]))
+    rounding = SETTINGS.rounding * size + EPS * float(np.sum(v[UPPER] - v[LOWER]))
     if paired and abs(total) > rounding:
         raise ValueError(
             f"The start is infeasible: with an intercept its dual must sum to zero, "
@@ -304,7 +319,7 @@ def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) ->
     row = gram.columns(np.array([worst]))[:, 0]
     own, given = float(row @ rho), float(start.f[worst]) - b
     size = float(np.abs(row) @ np.abs(rho)) + abs(b)
-    if abs(own - given) > OTHER_MATRIX * size:
+    if abs(own - given) > SETTINGS.other_matrix * size:
         raise ValueError(
             f"The start's f is not that of this Gram matrix: at sample {worst} it is "
             f"{given:.6g} without the intercept, expected {own:.6g}. Make the start "
@@ -322,7 +337,7 @@ def _finished(
     rho = v[RHO]
     if not np.isfinite(v[F]).all():
         raise ValueError(NOT_FINITE)
-    least = -ROUNDING * float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
+    least = -SETTINGS.rounding * float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
     if float(rho @ v[F]) < least:
         # Steps add their roundings to f, and a start brings those of its intercept;
         # where rho is small they exceed the quadratic form. A product has none of it.

@@ -145,7 +145,7 @@ class ImageSpaces:
         """
         if v.ndim == 1:
             entries = np.flatnonzero(v)
-            if entries.size <= SETTINGS.few_in_step * v.size:
+            if entries.size <= SETTINGS.few * v.size:
                 return self.gram.sparse_matvec(entries, v[entries])
         return self.gram.matvec(v)
 

@@ -175,11 +175,10 @@ class DualNorms:
         """Return bounds on quadratic forms that leave few kernels in doubt."""
         forms = span.bounds(rho)
         doubtful = float(np.mean(forms > level**2))
-        entries = self._change(span, rho, level)
+        entries = np.flatnonzero(rho != self._last)
         share = entries.size / rho.size
-        if 0.0 < share <= SETTINGS.few_changed and doubtful > min(
-            SETTINGS.subset, share
-        ):
+        few = 0.0 < share <= SETTINGS.few
+        if few and doubtful > min(SETTINGS.subset, share):
             self._remember_change(span, rho, entries)
             forms = span.bounds(rho)
             doubtful = float(np.mean(forms > level**2))
@@ -188,14 +187,6 @@ class DualNorms:
             forms = span.bounds(rho)
             check_forms(self.gram, forms, rho)
         return forms
-
-    def _change(self, span: Span, rho: Array, level: float) -> Indices:
-        """Return the entries in which rho differs from the last vector by much."""
-        change = np.abs(rho - self._last)
-        order = np.argsort(change)
-        left_out = np.cumsum(change[order] ** 2) * span.spare.max()
-        entries: Indices = np.sort(order[left_out > SETTINGS.left_out * level**2])
-        return entries
 
     def _remember_change(self, span: Span, rho: Array, entries: Indices) -> None:
         """Look at the images of a change in few entries."""
