@@ -15,7 +15,7 @@ from output import HERE, commit, write
 from threadpoolctl import threadpool_limits
 
 from multikernel.estimators import SpicyMKLClassifier, stack_grams
-from multikernel.estimators.fit import base as fit_sequence
+from multikernel.estimators.grams import method as fit_sequence
 from multikernel.gram import DenseStack
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from multikernel.estimators import (
     EasyMKLClassifier,
     UniformMKLRegressor,
 )
-from multikernel.estimators.heuristic import weights as rules
+from multikernel.estimators.heuristic import rules
 from multikernel.estimators.heuristic.rules import (
     alignment_weights,
     easy_weights,

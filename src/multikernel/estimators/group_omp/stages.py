@@ -90,30 +90,30 @@ class StagedModel:
     def __post_init__(self) -> None:
         widths = self.grams.widths
         check_shapes(
-            "StagedModel",
+            "Models of a greedy path",
             intercepts=(self.intercepts, ("n_models", "n_outputs")),
             coefs=(self.coefs, ("n_models", "n_kept", "n_outputs")),
         )
         n_models, n_kept, n_outputs = self.coefs.shape
         if not n_models - 1 <= len(widths):
             raise ValueError(
-                f"StagedModel: {n_models} models need {n_models - 1} kernels, got "
-                f"{len(widths)}."
+                f"Models of a greedy path: {n_models} models need {n_models - 1} "
+                f"kernels, got {len(widths)}."
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    f"StagedModel: coefs are of {n_kept} samples, and the kernels "
-                    f"have {widths} columns."
+                    f"Models of a greedy path: coefs are of {n_kept} samples, and the "
+                    f"kernels have {widths} columns."
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
             given = {"own coefficients": (values, ("n_all", width, n_outputs))}
-            check_shapes("StagedModel", **given)
+            check_shapes("Models of a greedy path", **given)
             if len(values) < n_models:
                 raise ValueError(
-                    f"StagedModel: {len(values)} own coefficients of a kernel for "
-                    f"{n_models} models."
+                    f"Models of a greedy path: {len(values)} own coefficients of a "
+                    f"kernel for {n_models} models."
                 )
 
     def of_kernel(self, position: int) -> Array:

@@ -86,7 +86,7 @@ class HullNames(KernelNames):
     def __post_init__(self) -> None:
         if len(self.names) != self.n_kernels:
             raise ValueError(
-                f"HullNames: {len(self.names)} names for {self.n_kernels} nodes."
+                f"Names of a hull: {len(self.names)} names for {self.n_kernels} nodes."
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
@@ -231,20 +231,21 @@ class HullModel:
     intercept: Array
 
     def __post_init__(self) -> None:
-        check_shapes("HullModel", intercept=(self.intercept, ("n_outputs",)))
-        check_places("HullModel", "active", self.active, len(self.nodes))
+        check_shapes("A model on a hull", intercept=(self.intercept, ("n_outputs",)))
+        check_places("A model on a hull", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                f"HullModel: a graph over {self.graph.n_features} inputs, and "
+                f"A model on a hull: a graph over {self.graph.n_features} inputs, and "
                 f"{self.scaler.mean.size} columns are scaled."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"HullModel: {len(self.nodes)} nodes, and {len(self.bases)} bases."
+                f"A model on a hull: {len(self.nodes)} nodes, and "
+                f"{len(self.bases)} bases."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(
-                "HullModel",
+                "A model on a hull",
                 mean=(mean, ("n_columns",)),
                 coefs=(coefs, ("n_columns", self.n_outputs)),
             )
@@ -261,11 +262,11 @@ class HullModel:
 
     def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
         """Raise unless nodes have their features on a sample of such data."""
-        check_shapes("HullModel", mean=(self.scaler.mean, (n_features,)))
+        check_shapes("A model on a hull", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
             found = sample.features(self.nodes[k], self.bases[k])
-            check_shapes("HullModel", features=(found, (1, self.means[k].size)))
+            check_shapes("A model on a hull", features=(found, (1, self.means[k].size)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:

@@ -170,16 +170,16 @@ class LandmarkGrams:
 
     def __post_init__(self) -> None:
         n_active = len(self.kernels)
-        check_shapes("LandmarkGrams", scales=(self.scales, (n_active,)))
+        check_shapes("Kernels at landmarks", scales=(self.scales, (n_active,)))
         parts = zip(self.columns, self.landmarks, self.ranks, strict=True)
         for columns, landmarks, rank in parts:
             width = len(columns) if isinstance(columns, tuple) else "n_columns"
             n_rows = rank if np.size(landmarks) else 0
             given = {"landmarks of a kernel": (landmarks, (n_rows, width))}
-            check_shapes("LandmarkGrams", **given)
+            check_shapes("Kernels at landmarks", **given)
         if len(self.ranks) != n_active:
             raise ValueError(
-                f"LandmarkGrams: {len(self.ranks)} ranks for {n_active} kernels."
+                f"Kernels at landmarks: {len(self.ranks)} ranks for {n_active} kernels."
             )
 
     @property
@@ -197,7 +197,7 @@ class LandmarkGrams:
                 sample = np.zeros((1, landmarks.shape[1]))
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
-                        f"LandmarkGrams: {kernel_name(kernel)} has no landmarks."
+                        f"Kernels at landmarks: {kernel_name(kernel)} has no landmarks."
                     )
 
     def columns_of(self, position: int) -> Columns | None:

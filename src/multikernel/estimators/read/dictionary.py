@@ -67,8 +67,8 @@ class KernelNames:
         dictionary = self.dictionary
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
-                f"KernelNames: {self.n_kernels} kernels have names, and the dictionary "
-                f"has {len(dictionary)}."
+                f"Names of kernels: {self.n_kernels} kernels have names, and the "
+                f"dictionary has {len(dictionary)}."
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
