@@ -73,7 +73,10 @@ class Corners:
 
 
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
-    """Return the corners of a loss, of which a sample has a piece a side or none."""
+    """Return the corners of a loss.
+
+    For every sample its conjugate has at most one linear piece on either side of zero.
+    """
     slopes, costs, sizes = loss.dual_pieces(y)
     signs = -slopes  # rho = -u
     up, down = signs > 0.0, signs < 0.0
