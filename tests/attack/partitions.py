@@ -210,7 +210,7 @@ STORAGES = (
 OTHERS = (
     "LpMKLRegressor", "HKLRegressor", "UniformMKLRegressor", "GroupOMPRegressor",
     "SpicyMKLRegressorCV", "LpMKLRegressorCV", "OneClassMKL", "MKLRegressor",
-    "SingleKernelRegressor", "AlignmentMKLRegressor", "SpicyMKLClassifierCV",
+    "SingleKernelRegressorCV", "AlignmentMKLRegressor", "SpicyMKLClassifierCV",
 )  # fmt: skip
 
 

@@ -53,24 +53,24 @@ def test_odd_inputs_get_a_sentence(seed):
 
 
 def test_hostile_problems():
-    outcome = share("attack.problems:run_one", 10_000, 40)
+    outcome = share("attack.problems:run_one", 10_000, 25)
     assert outcome.findings == []
-    assert outcome.trials == 40
+    assert outcome.trials == 25
 
 
 def test_problems_with_offsets():
-    outcome = share("attack.problems:run_offsets", 10_000, 60)
+    outcome = share("attack.problems:run_offsets", 10_000, 30)
     assert outcome.findings == []
-    assert outcome.trials == 60
+    assert outcome.trials == 30
 
 
 def test_mutated_inputs():
-    outcome = share("attack.inputs:run_one", 20_000, 80)
+    outcome = share("attack.inputs:run_one", 20_000, 50)
     assert outcome.findings == []
-    assert outcome.trials == 80
+    assert outcome.trials == 50
 
 
-@pytest.mark.parametrize(("attack", "n"), [("ufo", 60), ("searches", 6)])
+@pytest.mark.parametrize(("attack", "n"), [("ufo", 30), ("searches", 4)])
 def test_rivals_and_searches(attack, n):
     outcome = share(f"attack.{attack}:run_one", 10_000, n)
     assert outcome.findings == []

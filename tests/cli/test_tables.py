@@ -220,7 +220,7 @@ def test_predictions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, endi
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("multikernel.persistence.os.fsync", full)
-    with pytest.raises(OSError, match=f"No space left on device: .*{path.name}"):
+    with pytest.raises(OSError, match=rf"No space left on device\): .*{path.name}"):
         write_table(pd.DataFrame({"a": [2.0]}), path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]

@@ -79,11 +79,13 @@ def test_which_kernels_are_looked_at():
     array = np.stack([np.eye(4), np.eye(4) - 0.8, np.eye(4)])
     stack = DenseStack(array)
     check_definite(stack, None, np.array([0, 2]))
-    check_definite(stack, None, np.array([0, 1]), False)
+    check_definite(stack, None, np.array([0, 1]), "none")
     for active, how in (([1], "active"), ([], "all"), ([0], "all")):
         with pytest.raises(IndefiniteKernelError, match="repair_gram") as error:
             check_definite(stack, None, np.array(active, dtype=int), how)
         assert error.value.kernel == 1
+    with pytest.raises(ValueError, match="how"):
+        check_definite(stack, None, np.array([0, 1]), False)
 
 
 @pytest.mark.parametrize("dense_bytes", [0, 2**28])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_symmetric
+from multikernel._validation import OneOf, check_parameter, check_symmetric
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
@@ -115,6 +115,7 @@ semidefinite: it has an eigenvalue of -0.5, where its trace is 2. So it is no ke
 and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shift' or \
 'flip', leave it out, or pass check_psd='none' to do without the proof.
     """
+    check_parameter("check_definite", "how", how, OneOf(CHOICES))
     if how == "none":
         return
     looked_at = np.arange(stack.shape[0]) if how == "all" else active

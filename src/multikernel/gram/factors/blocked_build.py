@@ -356,8 +356,7 @@ def build_blocked(
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.gram.factors.engine import InProcess
-    from multikernel.gram.factors.engine import RowBlocks
+    >>> from multikernel.gram.factors.engine import InProcess, RowBlocks
     >>> from multikernel.gram.factors.blocked_build import SampledRows, build_blocked
     >>> from multikernel.kernels import LinearKernel, ParameterGrid
     >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
