@@ -242,8 +242,9 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     >>> import numpy as np
     >>> from multikernel.estimators import UniformMKLRegressorCV
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 2])
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = UniformMKLRegressorCV(kernels, Cs=[0.1, 1.0, 9.0], cv=3).fit(X, y)
     >>> model.best_params_["C"] == model.C_, model.Cs_.size
