@@ -6,6 +6,7 @@ public methods. What is accepted must give finite predictions; what is refused m
 refused by one of `DOCUMENTED`, in words.
 """
 
+import inspect
 import re
 import warnings
 from decimal import Decimal
@@ -388,7 +389,7 @@ def base(random):
 
 def _other_loss(kind, random):
     """One of the losses that an estimator names in its docstring."""
-    listed = re.search(r"    loss : (.*?)\n    \w+ : ", kind.__doc__, re.DOTALL)
+    listed = re.search(r"(?ms)^loss : (.*?)\n\w+ : ", inspect.cleandoc(kind.__doc__))
     names = re.findall(r'"(\w+)"', listed[1])
     if not names:
         return kind().loss  # any loss object, which no docstring lists

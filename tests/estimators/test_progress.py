@@ -16,6 +16,7 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
+from multikernel.estimators.progress import Watch
 from multikernel.kernels import GaussianKernel, per_column
 from multikernel.problem import Progress
 
@@ -128,3 +129,10 @@ def test_verbose_searches_write_percentages(capsys):
     text = capsys.readouterr().err
     assert "SpicyMKLRegressorCV: 0%, iteration 0" in text
     assert "67%, iteration" in text
+
+
+def test_a_stop_is_not_taken_back_by_another_thread():
+    # What one thread is told while a second one asks its callbacks.
+    watch = Watch([lambda line: bool(watch.stop())])
+    assert watch(Progress(1, 0.0, 1.0, math.nan, 7))
+    assert watch.stopped

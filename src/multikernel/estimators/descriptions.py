@@ -7,6 +7,7 @@ described here stands there by its name alone, and `documented` writes the rest.
 import re
 from collections.abc import Iterator
 from functools import cache
+from inspect import cleandoc
 from itertools import pairwise
 from typing import TypeVar
 
@@ -269,24 +270,24 @@ def documented(estimator: Estimator) -> Estimator:
     described = _entries(OF_ALL) | _entries(
         OF_CLASSIFIERS if classifies else OF_REGRESSORS
     )
-    estimator.__doc__ = "\n".join(_written_out(estimator.__doc__, described))
+    lines = _written_out(cleandoc(estimator.__doc__), described)
+    estimator.__doc__ = "\n".join([*lines, ""])
     return estimator
 
 
 @cache
 def _entries(text: str) -> dict[str, str]:
-    """Return the entries of a section by name, indented as in a class."""
+    """Return the entries of a section by name."""
     found = re.split(r"\n(?=\S)", text.strip())
-    indented = ["    " + entry.replace("\n", "\n    ") for entry in found]
-    return {entry.strip().partition(" :")[0]: entry for entry in indented}
+    return {entry.partition(" :")[0]: entry for entry in found}
 
 
 def _written_out(docstring: str, described: dict[str, str]) -> Iterator[str]:
     """Yield the lines of a docstring, a bare name as the whole entry."""
     lines, listed = docstring.split("\n"), False
     for line, below in pairwise([*lines, ""]):
-        heading = below.startswith("    ---")
+        heading = below.startswith("---")
         if heading:
-            listed = line.strip() in ("Parameters", "Attributes")
-        bare = re.fullmatch(r"    \w[\w, ]*", line) and not heading
-        yield described[line.strip()] if listed and bare else line
+            listed = line in ("Parameters", "Attributes")
+        bare = re.fullmatch(r"\w[\w, ]*", line) and not heading
+        yield described[line] if listed and bare else line

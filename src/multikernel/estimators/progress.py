@@ -191,7 +191,9 @@ class Watch:
                 line = replace(line, done=self._share(line))
             self._last = line
             answers = [callback(line) for callback in self.callbacks]
-            self.stopped = any(answers)
+            # Never taken back: another thread may have been told to stop meanwhile.
+            if any(answers):
+                self.stopped = True
         return self.stopped
 
     def finish(self) -> None:
