@@ -85,7 +85,9 @@ class _WeightedSmoothConjugate(WeightedLoss):
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of w l*(y, u / w)."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        return loss.conjugate_hessian(y, self._slopes(y, u)) / self._like(y)
+        # At the ends curvatures may be infinite: u / w is not brought back to them.
+        w = self._like(y)
+        return loss.conjugate_hessian(y, u / w) / w
 
 
 class _WeightedPolyhedral(WeightedLoss):
