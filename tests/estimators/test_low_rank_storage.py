@@ -17,7 +17,7 @@ from multikernel.estimators import (
     UniformMKLRegressor,
     regularization_path,
 )
-from multikernel.estimators.grams.solve import fitted_attributes
+from multikernel.estimators.grams.method import fitted_attributes
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank
 from multikernel.kernels import (

@@ -16,7 +16,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
 )
-from multikernel.estimators.losses import find_loss
+from multikernel.estimators.parameters import find_loss
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.factors import file_engine as blocked_files
 from multikernel.kernels import GaussianKernel, ParameterGrid

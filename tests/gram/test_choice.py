@@ -78,7 +78,7 @@ def test_fits_say_what_they_chose(capsys):
 
 
 def test_a_long_fit_says_so_first(monkeypatch):
-    monkeypatch.setattr("multikernel.estimators.grams.storage.LONG", 0.0)
+    monkeypatch.setattr("multikernel.estimators.grams.source.LONG", 0.0)
     X = samples(60)
     message = (
         r"4 kernels on 60 samples, with storage 'dense'.* kB.* \"Memory and storage\""

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_parameter
-from multikernel.estimators.fit import fitted
+from multikernel.estimators.fit import fitted, publish
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.publish.combined import CombinedKernel
-from multikernel.estimators.publish.fitted import FittedModel, check_fitted, publish
+from multikernel.estimators.publish.fitted import FittedModel, check_fitted
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.summary import (
     data_frame,

@@ -6,16 +6,20 @@ from dataclasses import replace
 from types import NoneType
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
-from multikernel._validation import InstanceOf, check_parameter
-from multikernel.estimators.losses import (
-    find_link,
+from multikernel._validation import (
+    InstanceOf,
+    check_parameter,
+)
+from multikernel.estimators.method import D, Data, Method, P, S, Source
+from multikernel.estimators.parameters import (
+    find_joint_loss,
+    find_loss,
     is_likelihood,
     shares_selection,
 )
-from multikernel.estimators.method import D, Data, Method, P, S, Source
 from multikernel.estimators.progress import Watch, report, tell_building
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import check_partitions
@@ -159,6 +163,47 @@ def named(
     classes = {} if samples.classes is None else {"classes_": samples.classes}
     columns = vars(samples.table.columns)
     return own | classes | dict(data.stored) | columns | {"_state": state}
+
+
+def find_link(loss: Any, samples: Samples) -> str:
+    """Return what the decision values of a classifier stand for.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        Its ``loss``.
+    samples : Samples
+        What it is fitted on.
+
+    Returns
+    -------
+    link : str
+        "labels" where each column is a label of its own, "joint" where a loss takes
+        all classes at once, otherwise "one_vs_rest".
+    """
+    if samples.several:
+        return "labels"
+    many = samples.shared and samples.classes is not None and samples.classes.size > 2
+    joint = many and find_joint_loss(find_loss(loss)) is not None
+    return "joint" if joint else "one_vs_rest"
+
+
+def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
+    """Replace what an earlier fit left by the attributes of this one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Changed in place; its parameters are not.
+    attributes : mapping
+        All fitted attributes by name.
+    """
+    parameters = estimator.get_params(deep=False)
+    for name in set(vars(estimator)) - set(parameters) - set(attributes):
+        if name.endswith("_") and not name.startswith("_"):
+            delattr(estimator, name)
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
 
 
 def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:

@@ -12,14 +12,13 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit import fitted
-from multikernel.estimators.grams.method import GramSource, gram_source
-from multikernel.estimators.grams.solve import fitted_attributes, warn_unfinished
+from multikernel.estimators.fit import fitted, publish
+from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
+from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.solvers import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import publish
 from multikernel.estimators.read.batches import is_stream, spool
 from multikernel.estimators.read.mixed import refuse_frames
 from multikernel.gram import Storage

@@ -6,10 +6,10 @@ from typing import Any
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.grams.method import GramMethod, gram_source
+from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.losses import loss_of
-from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.parameters import NORMALIZE, loss_of
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps

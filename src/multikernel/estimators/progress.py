@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: progress lines, and the history it leaves."""
+"""What a fit tells while it runs: lines of progress, and a bar."""
 
 import html
 import importlib
@@ -7,67 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TextIO
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TextIO
 
 from multikernel.problem import Callback, Progress
-
-HISTORY_DTYPE = np.dtype(
-    [
-        ("output", np.intp),
-        ("iteration", np.intp),
-        ("seconds", np.float64),
-        ("objective", np.float64),
-        ("duality_gap", np.float64),
-        ("n_active", np.intp),
-        ("passes", np.float64),
-        ("inner_steps", np.intp),
-    ]
-)
-
-
-class Told(Protocol):
-    """What remembers its iterations."""
-
-    @property
-    def history(self) -> tuple[Progress, ...]:
-        """Return one line per iteration."""
-        ...
-
-
-def history_array(solutions: Sequence[Told], scale: float) -> NDArray[np.void]:
-    """Return the histories of the problems of one fit as one structured array.
-
-    Parameters
-    ----------
-    solutions : sequence of Solution or HullSolution
-        One per output (one-vs-rest has several).
-    scale : float
-        What turns an objective of `Problem` into that of the estimator.
-
-    Returns
-    -------
-    history : structured ndarray of shape (n_lines,)
-        Fields ``output`` (index of the problem), ``iteration``, ``seconds``,
-        ``objective``, ``duality_gap``, ``n_active``, ``passes``, ``inner_steps``.
-    """
-    lines = [
-        (
-            output,
-            line.iteration,
-            line.seconds,
-            line.objective * scale,
-            line.duality_gap,
-            line.n_active,
-            line.passes,
-            line.inner_steps,
-        )
-        for output, solution in enumerate(solutions)
-        for line in solution.history
-    ]
-    return np.array(lines, dtype=HISTORY_DTYPE)
 
 
 def report(owner: str, scale: float) -> Callback:

@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.grams.solve import (
+from multikernel.estimators.grams.method import (
     fitted_attributes,
     solve_outputs,
     solved,

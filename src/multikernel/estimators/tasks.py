@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.losses import (
+from multikernel.estimators.parameters import (
     CLASSIFIER_LOSSES,
     REGRESSOR_LOSSES,
     LossChoice,

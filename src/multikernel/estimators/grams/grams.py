@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.precomputed import precomputed_stack
-from multikernel.estimators.grams.storage import GramOptions
-from multikernel.estimators.publish.expansion import Expansion
+from multikernel.estimators.publish.attributes import Expansion
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
     CrossGrams,
@@ -17,6 +16,7 @@ from multikernel.estimators.publish.predict import (
     PrecomputedGrams,
 )
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram import (
     BuiltStack,
@@ -30,13 +30,49 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.factors.file_engine import rows_for_files
 from multikernel.gram.factors.growth import on_its_columns
-from multikernel.gram.normalization import check_steps
+from multikernel.gram.files import Storage
+from multikernel.gram.normalization import Steps, check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import (
     ColumnKernel,
     KernelDictionary,
 )
 from multikernel.problem import Solution
+
+
+@dataclass(frozen=True)
+class GramOptions:
+    """How the Gram matrices of an estimator are made.
+
+    Parameters
+    ----------
+    normalize : str, sequence of str, or None
+        Steps, as in `build_stack`.
+    storage : str, LowRank or MemoryMapped
+        Storage, as in `build_stack`.
+    max_bytes : int or None
+        Limit on the bytes, as in `build_stack`.
+    random_state : int, RandomState or None
+        Draws the vectors that show whether matrices are symmetric.
+    check_psd : {"active", "all", "none"}
+        Which kernels of a fitted model are looked at, as in `check_definite`.
+    tell : callable or None, default=None
+        Called with the share of the kernels that has been built, where that is long.
+    """
+
+    normalize: Steps
+    storage: Storage
+    max_bytes: int | None
+    random_state: Any = None
+    check_psd: str = "active"
+    tell: Callable[[float], None] | None = None
+
+    def with_all_landmarks(self) -> "GramOptions":
+        """Return options by which factors are at once as fine as they may be."""
+        storage = LowRank() if self.storage == "low_rank" else self.storage
+        if not isinstance(storage, LowRank):
+            return self
+        return replace(self, storage=replace(storage, first=storage.max_rank))
 
 
 @dataclass(eq=False)
@@ -376,7 +412,14 @@ def _build(
     weights: Array | None,
 ) -> BuiltStack:
     if dictionary is None:
-        return precomputed_stack(X, weights, options)
+        return precomputed_stack(
+            X,
+            weights,
+            options.normalize,
+            options.storage,
+            options.max_bytes,
+            options.random_state,
+        )
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None
     if rows is None and thin is not None and thin.folder is not None:

@@ -1,133 +1,36 @@
 """Methods that learn from Gram matrices: what they prepare, solve and publish."""
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from functools import partial
+from itertools import zip_longest
+from typing import Any, ClassVar, Protocol
 
-from multikernel.estimators.grams.grams import build_grams, build_raw_grams
-from multikernel.estimators.grams.solve import (
-    fitted_attributes,
-    solve_outputs,
-    warn_unfinished,
-)
-from multikernel.estimators.grams.storage import GramOptions, settle_storage
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import check_combination
+from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
+from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.read.dictionary import choose_dictionary
-from multikernel.estimators.read.samples import Samples, distinct, in_order
-from multikernel.gram.factors.engine import SampledRows
+from multikernel.estimators.publish.attributes import (
+    FINISHED,
+    described_terms,
+    history_array,
+    merge,
+    single,
+    told,
+    worst_status,
+)
+from multikernel.estimators.publish.predict import AdditiveModel
+from multikernel.exceptions import ConvergenceWarning
 from multikernel.losses import Loss
-from multikernel.problem import Solution
-
-
-@dataclass(frozen=True, eq=False)
-class GramSource:
-    """Gram matrices of kernels: what most methods learn from.
-
-    Parameters
-    ----------
-    owner : str
-        What messages call the estimator.
-    kernels : object
-        Its ``kernels``.
-    options : GramOptions
-        How matrices are made.
-    fit_intercept : bool
-        Whether models have an intercept.
-    verbose : bool
-        Whether the choice of a storage is written to standard error.
-    merges_copies : bool, default=True
-        Whether samples with the same data and label become one, with their weights.
-        Machines with corners depend on how many share a dual variable.
-    refines : bool, default=True
-        Whether factors of low rank are refined where a certificate asks for it;
-        otherwise they are at once as fine as they may be.
-    partitions : bool, default=False
-        Whether samples may be in partitions, as collections of Dask.
-    parts : bool, default=False
-        Whether parts are to be cut from the matrices, which are not normalised then.
-    """
-
-    owner: str
-    kernels: Any
-    options: GramOptions
-    fit_intercept: bool
-    verbose: bool
-    merges_copies: bool = True
-    refines: bool = True
-    partitions: bool = False
-    parts: bool = False
-
-    def for_parts(self) -> Self:
-        """Return what prepares matrices that parts are cut from."""
-        return replace(self, parts=True, partitions=False)
-
-    def arranged(self, samples: Samples) -> Samples:
-        """Return the samples in an order of their own; folds may tell copies apart."""
-        if not self.merges_copies or isinstance(samples.X, SampledRows):
-            return samples
-        return in_order(samples) if self.parts else distinct(samples)
-
-    def prepare(
-        self, samples: Samples, tell: Callable[[float], None] | None = None
-    ) -> Training:
-        """Choose the kernels and their storage, and compute the Gram matrices."""
-        dictionary = choose_dictionary(samples)
-        options, stored = settle_storage(
-            self.owner,
-            dictionary,
-            samples,
-            replace(self.options, tell=tell),
-            self.verbose,
-        )
-        if not self.refines:
-            options = options.with_all_landmarks()
-        if self.parts:
-            grams = build_raw_grams(dictionary, samples, options)
-        else:
-            grams = build_grams(dictionary, samples, options)
-            warn_degenerate(self.owner, grams)
-        warn_dictionary(self.owner, grams, samples, self.kernels is None)
-        return Training(
-            samples,
-            grams,
-            self.fit_intercept,
-            owner=self.owner,
-            merges_copies=self.merges_copies,
-            stored=stored,
-        )
-
-
-def gram_source(model: Any, **differs: Any) -> GramSource:
-    """Return what an estimator learns from, by its parameters.
-
-    Parameters
-    ----------
-    model : BaseMKL
-        With the parameters that are about Gram matrices.
-    **differs
-        Fields of a `GramSource` that its method wants otherwise.
-
-    Returns
-    -------
-    source : GramSource
-    """
-    options = GramOptions(
-        model.normalize,
-        model.storage,
-        model.max_bytes,
-        model.random_state,
-        model.check_psd,
-    )
-    given: dict[str, Any] = {
-        "kernels": model.kernels,
-        "options": options,
-        "fit_intercept": getattr(model, "fit_intercept", True),
-        "verbose": bool(model.verbose),
-    }
-    return GramSource(type(model).__name__, **(given | differs))
+from multikernel.problem import Solution, Status
+from multikernel.solvers.path import solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,3 +65,216 @@ class GramMethod(ABC):
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
         return fitted_attributes(problem, data, solution)
+
+
+def solve_outputs(
+    recipe: Recipe, training: Training, watch: Watch | None
+) -> list[Solution]:
+    """Return the solutions of all problems.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The method.
+    training : Training
+        The data; its matrices are refined where the tolerance asks for it.
+    watch : Watch or None
+        The callback.
+
+    Returns
+    -------
+    solutions : list of Solution
+        All over the same matrices, those that `training` holds in the end.
+    """
+    known: list[Solution | None] = []
+
+    def solve() -> list[list[Solution]]:
+        problems = training.problems(recipe)
+        known.extend([None] * (len(problems) - len(known)))
+        starts = [k or s for k, s in zip_longest(known, training.starts)]
+        pairs = list(zip(problems, starts, strict=True))
+        found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
+        found = [continued(*pair) for pair in zip(known, found, strict=True)]
+        known[:] = found
+        return [[solution] for solution in found]
+
+    return [path[0] for path in on_finest(training.grams, solve)]
+
+
+def solve_strengths(
+    recipe: Recipe, training: Training, strengths: Array, watch: Watch | None
+) -> list[list[Solution]]:
+    """Return the solutions of all problems for strengths in turn.
+
+    Parameters
+    ----------
+    recipe, training, watch
+        As in `solve_outputs`.
+    strengths : ndarray of shape (n_strengths,)
+        Strengths in the summed scale of `Problem`, best in descending order.
+
+    Returns
+    -------
+    paths : list of list of Solution
+        One per output; a callback may have ended them early.
+    """
+
+    def solve() -> list[list[Solution]]:
+        problems = training.problems(recipe)
+        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+
+    return on_finest(training.grams, solve)
+
+
+def on_finest(
+    grams: Grams, solve: Callable[[], list[list[Solution]]]
+) -> list[list[Solution]]:
+    """Return the solutions of the last call, once matrices are as fine as they ask."""
+    while True:
+        paths = solve()
+        if not grams.refine([s for path in paths for s in path]):
+            return paths
+
+
+def continued(before: Solution | None, after: Solution) -> Solution:
+    """Return a solution with the history of the one that it started from."""
+    if before is None:
+        return after
+    last = before.history[-1]
+    lines = [
+        replace(
+            line,
+            iteration=last.iteration + line.iteration,
+            seconds=last.seconds + line.seconds,
+            passes=last.passes + line.passes,
+            inner_steps=last.inner_steps + line.inner_steps,
+        )
+        for line in after.history[1:]
+    ]
+    history = (*before.history, *lines)
+    return replace(after, history=history, n_iter=len(history) - 1)
+
+
+class Scales(Protocol):
+    """What turns the numbers of a problem into those of its estimator."""
+
+    @property
+    def objective_scale(self) -> float:
+        """Return the factor of objectives."""
+        ...
+
+    @property
+    def dual_scale(self) -> float:
+        """Return the factor of dual points."""
+        ...
+
+
+def fitted_attributes(
+    recipe: Scales, training: Training, solutions: Sequence[Solution]
+) -> dict[str, Any]:
+    """Return what a fit publishes; attributes of one problem lose their first axis.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Gives the scales.
+    training : Training
+        What it was fitted on.
+    solutions : sequence of Solution
+        One per output, or one of all.
+
+    Returns
+    -------
+    attributes : dict
+        With the model that predicts as ``_model``.
+    """
+    samples, scale = training.samples, recipe.objective_scale
+    expansion = merge(solutions)
+    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    in_use = expansion.coefs.any(axis=(0, 2))
+    if in_use.size != dual.shape[1]:
+        # Functions over columns of factors are sums of dual points on the way.
+        in_use = dual.any(axis=0) & bool(expansion.active.size)
+    training.grams.check_active(expansion.active)
+    model: AdditiveModel = training.grams.model(expansion)
+    described = described_terms(
+        training.stack, expansion.active, expansion.coefs, samples.sample_weight
+    )
+    return described | {
+        "kernel_weights_": single([s.kernel_weights for s in solutions]),
+        "active_kernels_": expansion.active,
+        "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
+        "intercept_": expansion.intercept,
+        "support_": samples.rows_of(np.flatnonzero(in_use)),
+        "objective_": single([scale * s.objective for s in solutions]),
+        "duality_gap_": single([s.duality_gap for s in solutions]),
+        "n_iter_": single([s.n_iter for s in solutions]),
+        "history_": history_array(solutions, scale),
+        **told(worst_status(solutions)),
+        "_model": model,
+    }
+
+
+def solved(
+    place: int, recipe: Recipe, training: Training, found: Sequence[Solution]
+) -> Solved:
+    """Return the solutions of all outputs as the model of a candidate.
+
+    Parameters
+    ----------
+    place : int
+        The candidate.
+    recipe : Recipe
+        The method.
+    training : Training
+        The fold's training samples.
+    found : sequence of Solution
+        One per output.
+
+    Returns
+    -------
+    solved : Solved
+    """
+    expansion = merge(found)
+    return Solved(
+        [place],
+        expansion,
+        expansion.active.size,
+        expansion.coefs.nbytes,
+        np.array([solution.duality_gap for solution in found]),
+        partial(fitted_attributes, recipe, training, found),
+    )
+
+
+def warn_unfinished(
+    owner: str, training: Training, solutions: Sequence[Solution]
+) -> None:
+    """Say so where a solver stopped above the tolerance.
+
+    A kernel that a solver is stuck on is searched for and named.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    training : Training
+        The data.
+    solutions : sequence of Solution
+        One per output.
+
+    Warns
+    -----
+    ConvergenceWarning
+        With the gap and the reason.
+    """
+    for solution in solutions:
+        if solution.status is Status.STALLED:
+            check_combination(training.stack, solution.kernel_weights)
+    status = worst_status(solutions)
+    gap = max(solution.duality_gap for solution in solutions)
+    if status not in FINISHED:
+        warnings.warn(
+            f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

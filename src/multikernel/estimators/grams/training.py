@@ -11,11 +11,9 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.useless import warn_degenerate
-from multikernel.estimators.losses import find_joint_loss
 from multikernel.estimators.method import Fold
-from multikernel.estimators.publish.expansion import (
-    Expansion,
-)
+from multikernel.estimators.parameters import find_joint_loss
+from multikernel.estimators.publish.attributes import Expansion
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError

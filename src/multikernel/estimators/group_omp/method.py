@@ -12,14 +12,13 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
-from multikernel.estimators.grams.method import GramSource, gram_source
+from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.group_omp.stages import make_stages
-from multikernel.estimators.losses import loss_of
 from multikernel.estimators.method import Refit, Solved
-from multikernel.estimators.parameters import POSITIVE_SEQUENCE
+from multikernel.estimators.parameters import POSITIVE_SEQUENCE, loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.expansion import FINISHED, Expansion
+from multikernel.estimators.publish.attributes import FINISHED, Expansion
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.losses import Loss, weighted

@@ -10,15 +10,20 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.progress import HISTORY_DTYPE, history_array
-from multikernel.estimators.publish.expansion import single, told
+from multikernel.estimators.publish.attributes import (
+    HISTORY_DTYPE,
+    history_array,
+    shares_of,
+    single,
+    spread_terms,
+    told,
+)
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
     CrossGrams,
     Rows,
     row_chunks,
 )
-from multikernel.estimators.publish.shares import shares_of, spread_terms
 from multikernel.kernels.columns import Columns
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.estimators.grams.method import gram_source
+from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.losses import loss_of
 from multikernel.estimators.lp.method import MarginMethod
 from multikernel.estimators.lp.solvers import lp_solver
+from multikernel.estimators.parameters import loss_of
 from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
 

@@ -19,7 +19,7 @@ from multikernel.estimators.hkl.method import (
 )
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.expansion import single
+from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.search.search import Search
 from multikernel.solvers.hkl import HullSolution, HullStatus
 

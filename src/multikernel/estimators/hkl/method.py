@@ -16,10 +16,15 @@ from multikernel.estimators.hkl.data import (
     HullSource,
     hull_model,
 )
-from multikernel.estimators.losses import loss_of
-from multikernel.estimators.progress import Watch, history_array
-from multikernel.estimators.publish.expansion import single, told
-from multikernel.estimators.publish.shares import spread_terms, variance_shares
+from multikernel.estimators.parameters import loss_of
+from multikernel.estimators.progress import Watch
+from multikernel.estimators.publish.attributes import (
+    history_array,
+    single,
+    spread_terms,
+    told,
+    variance_shares,
+)
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.losses import Loss, weighted

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, Check, Number, OneOf
-from multikernel.estimators.grams.solve import (
+from multikernel.estimators.grams.method import (
     fitted_attributes,
     solve_outputs,
     solved,
@@ -27,7 +27,7 @@ from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.expansion import single
+from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums

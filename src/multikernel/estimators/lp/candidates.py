@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.grams.solve import fitted_attributes, solved
+from multikernel.estimators.grams.method import fitted_attributes, solved
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.expansion import single
+from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search

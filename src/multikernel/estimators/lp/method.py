@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, OneOf
-from multikernel.estimators.grams.method import GramMethod, gram_source
+from multikernel.estimators.grams.method import GramMethod
+from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.losses import loss_of
 from multikernel.estimators.lp.solvers import check_solver, exponent, lp_solver
-from multikernel.estimators.parameters import SequenceOf
+from multikernel.estimators.parameters import SequenceOf, loss_of
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import LP_SOLVERS, Solver
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, check_parameter, check_places, check_shapes
-from multikernel.estimators.progress import HISTORY_DTYPE
+from multikernel.estimators.publish.attributes import HISTORY_DTYPE
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.dictionary import KernelNames
 
@@ -49,24 +49,6 @@ class FittedModel:
     link: str = "one_vs_rest"
     outputs: tuple[str, ...] = ()
     known: tuple[Any, Array] | None = None
-
-
-def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
-    """Replace what an earlier fit left by the attributes of this one.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Changed in place; its parameters are not.
-    attributes : mapping
-        All fitted attributes by name.
-    """
-    parameters = estimator.get_params(deep=False)
-    for name in set(vars(estimator)) - set(parameters) - set(attributes):
-        if name.endswith("_") and not name.startswith("_"):
-            delattr(estimator, name)
-    for name, value in attributes.items():
-        setattr(estimator, name, value)
 
 
 TEXT_FEATURES = ("sequence_features_", "category_features_")

@@ -12,10 +12,9 @@ from scipy.stats import rankdata
 
 from multikernel._typing import Array
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import named
-from multikernel.estimators.losses import is_likelihood
+from multikernel.estimators.fit import named, publish
 from multikernel.estimators.method import Data, Fold
-from multikernel.estimators.publish.fitted import publish
+from multikernel.estimators.parameters import is_likelihood
 
 Scorer = Callable[..., float]
 

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fitted
+from multikernel.estimators.fit import fitted, publish
 from multikernel.estimators.method import (
     Candidates,
     D,
@@ -25,7 +25,6 @@ from multikernel.estimators.method import (
     Source,
 )
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import publish
 from multikernel.estimators.search.folds import Split, make_splits
 from multikernel.estimators.search.scores import (
     FoldScorer,

@@ -9,17 +9,18 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import UNIT_INTERVAL, Check
-from multikernel.estimators.grams.method import GramMethod, gram_source
-from multikernel.estimators.grams.solve import (
+from multikernel.estimators.grams.method import (
+    GramMethod,
     fitted_attributes,
     solve_strengths,
     solved,
 )
+from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.losses import loss_of
 from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.expansion import single
+from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.search import Search
 from multikernel.problem import Solution, Status

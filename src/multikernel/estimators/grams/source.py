@@ -1,0 +1,217 @@
+"""What methods on Gram matrices learn from: kernels, their storage, the matrices."""
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from multikernel.estimators.grams.grams import GramOptions, build_grams, build_raw_grams
+from multikernel.estimators.grams.training import Training
+from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
+from multikernel.estimators.read.dictionary import choose_dictionary
+from multikernel.estimators.read.samples import Samples, distinct, in_order
+from multikernel.exceptions import (
+    LongFitWarning,
+)
+from multikernel.gram import LowRank
+from multikernel.gram.choice import LONG, choose_storage, readable_seconds
+from multikernel.gram.factors.engine import SampledRows
+from multikernel.gram.memory import readable_bytes
+from multikernel.kernels import (
+    KernelDictionary,
+)
+from multikernel.linalg.tables import backing
+
+
+@dataclass(frozen=True, eq=False)
+class GramSource:
+    """Gram matrices of kernels: what most methods learn from.
+
+    Parameters
+    ----------
+    owner : str
+        What messages call the estimator.
+    kernels : object
+        Its ``kernels``.
+    options : GramOptions
+        How matrices are made.
+    fit_intercept : bool
+        Whether models have an intercept.
+    verbose : bool
+        Whether the choice of a storage is written to standard error.
+    merges_copies : bool, default=True
+        Whether samples with the same data and label become one, with their weights.
+        Machines with corners depend on how many share a dual variable.
+    refines : bool, default=True
+        Whether factors of low rank are refined where a certificate asks for it;
+        otherwise they are at once as fine as they may be.
+    partitions : bool, default=False
+        Whether samples may be in partitions, as collections of Dask.
+    parts : bool, default=False
+        Whether parts are to be cut from the matrices, which are not normalised then.
+    """
+
+    owner: str
+    kernels: Any
+    options: GramOptions
+    fit_intercept: bool
+    verbose: bool
+    merges_copies: bool = True
+    refines: bool = True
+    partitions: bool = False
+    parts: bool = False
+
+    def for_parts(self) -> Self:
+        """Return what prepares matrices that parts are cut from."""
+        return replace(self, parts=True, partitions=False)
+
+    def arranged(self, samples: Samples) -> Samples:
+        """Return the samples in an order of their own; folds may tell copies apart."""
+        if not self.merges_copies or isinstance(samples.X, SampledRows):
+            return samples
+        return in_order(samples) if self.parts else distinct(samples)
+
+    def prepare(
+        self, samples: Samples, tell: Callable[[float], None] | None = None
+    ) -> Training:
+        """Choose the kernels and their storage, and compute the Gram matrices."""
+        dictionary = choose_dictionary(samples)
+        options, stored = settle_storage(
+            self.owner,
+            dictionary,
+            samples,
+            replace(self.options, tell=tell),
+            self.verbose,
+        )
+        if not self.refines:
+            options = options.with_all_landmarks()
+        if self.parts:
+            grams = build_raw_grams(dictionary, samples, options)
+        else:
+            grams = build_grams(dictionary, samples, options)
+            warn_degenerate(self.owner, grams)
+        warn_dictionary(self.owner, grams, samples, self.kernels is None)
+        return Training(
+            samples,
+            grams,
+            self.fit_intercept,
+            owner=self.owner,
+            merges_copies=self.merges_copies,
+            stored=stored,
+        )
+
+
+def gram_source(model: Any, **differs: Any) -> GramSource:
+    """Return what an estimator learns from, by its parameters.
+
+    Parameters
+    ----------
+    model : BaseMKL
+        With the parameters that are about Gram matrices.
+    **differs
+        Fields of a `GramSource` that its method wants otherwise.
+
+    Returns
+    -------
+    source : GramSource
+    """
+    options = GramOptions(
+        model.normalize,
+        model.storage,
+        model.max_bytes,
+        model.random_state,
+        model.check_psd,
+    )
+    given: dict[str, Any] = {
+        "kernels": model.kernels,
+        "options": options,
+        "fit_intercept": getattr(model, "fit_intercept", True),
+        "verbose": bool(model.verbose),
+    }
+    return GramSource(type(model).__name__, **(given | differs))
+
+
+def settle_storage(
+    owner: str,
+    dictionary: KernelDictionary | None,
+    samples: Samples,
+    options: GramOptions,
+    verbose: bool,
+) -> tuple[GramOptions, dict[str, str]]:
+    """Choose the storage, and say what is to be expected of it.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator.
+    dictionary : KernelDictionary or None
+        From `choose_dictionary`; None for precomputed kernels.
+    samples : Samples
+        The training samples.
+    options : GramOptions
+        Normalisation, storage and limits.
+    verbose : bool
+        Whether the choice is written to standard error.
+
+    Returns
+    -------
+    options : GramOptions
+        With a storage other than "auto".
+    attributes : dict
+        ``storage_`` and ``storage_reason_``.
+
+    Warns
+    -----
+    LongFitWarning
+        If the fit may take minutes.
+    """
+    if dictionary is None:
+        given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}
+        return options, given
+    if isinstance(samples.X, SampledRows):
+        return _in_blocks(owner, samples.X, options)
+    choice = choose_storage(
+        dictionary, samples.X, options.normalize, options.storage, options.max_bytes
+    )
+    if (
+        choice.name == "lazy"
+        and options.storage == "auto"
+        and backing(samples.X) is not None
+    ):
+        # A table in a file has more rows than kernels can be computed anew for.
+        there = LowRank(folder=tempfile.gettempdir())
+        choice = replace(choice, storage=there, reason=f"{choice.reason}, in files")
+    if verbose:
+        sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
+    if choice.seconds > LONG:
+        warnings.warn(
+            f"{owner} learns from {choice.n_kernels} kernels on {samples.X.shape[0]} "
+            f"samples, with storage {choice.name!r}, as {choice.reason}: that may take "
+            f"{readable_seconds(choice.seconds)} and {readable_bytes(choice.n_bytes)}. "
+            'The page "Memory and storage" of the documentation says what is quicker '
+            "when; verbose=1 shows progress.",
+            LongFitWarning,
+            stacklevel=5,
+        )
+    attributes = {"storage_": choice.name, "storage_reason_": choice.reason}
+    return replace(options, storage=choice.storage), attributes
+
+
+def _in_blocks(
+    owner: str, rows: SampledRows, options: GramOptions
+) -> tuple[GramOptions, dict[str, str]]:
+    """Return the storage of rows that are in partitions: factors."""
+    storage = options.storage
+    if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
+        raise ValueError(
+            f"{owner} holds kernels of a collection of Dask as factors: storage must "
+            f"be 'auto', 'low_rank' or a LowRank, got {storage!r}."
+        )
+    reason = f"its samples are in {len(rows.blocks.handles)} partitions"
+    own = storage if isinstance(storage, LowRank) else LowRank()
+    return replace(options, storage=own), {
+        "storage_": "low_rank",
+        "storage_reason_": reason,
+    }

@@ -1,0 +1,278 @@
+"""What a fit publishes of its solutions: expansions, shares, endings, histories."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
+from multikernel.linalg.weighted import covariances_with_sum
+from multikernel.problem import Progress, Solution, Status
+
+FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
+"""Ends that a solver was asked for; any other one deserves a warning."""
+
+
+# From best to worst: the worst of several problems is what a fit reports.
+_SEVERITY = (
+    *FINISHED,
+    Status.LIMITED,
+    Status.STOPPED,
+    Status.MAX_ITER,
+    Status.STALLED,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """The block functions of all outputs over the training samples.
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_active,)
+        Kernels with a non-zero norm in at least one output, ascending.
+    coefs : ndarray of shape (n_active, n_samples, n_outputs)
+        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]; or of another
+        length, as `GramStack.expansion_length` has it.
+    intercept : ndarray of shape (n_outputs,)
+        The intercepts.
+    """
+
+    active: Indices
+    coefs: Array
+    intercept: Array
+
+
+def merge(solutions: Sequence[Solution]) -> Expansion:
+    """Return the expansions of several solutions over the union of their kernels.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        On the same stack, one per output, or each with several outputs.
+
+    Returns
+    -------
+    expansion : Expansion
+    """
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
+    intercept = np.concatenate([solution.intercept for solution in solutions])
+    lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
+    length = lengths.pop() if lengths else solutions[0].dual.shape[0]
+    coefs = np.zeros((active.size, length, intercept.size))
+    first = 0
+    for solution in solutions:
+        last = first + solution.intercept.size
+        shape = (solution.active.size, length, last - first)
+        places = np.searchsorted(active, solution.active)
+        coefs[places, :, first:last] = solution.coefs.reshape(shape)
+        first = last
+    return Expansion(active.astype(np.intp), coefs, intercept)
+
+
+def told(status: Enum) -> dict[str, str]:
+    """Return why a solver stopped, as a short code and as a sentence.
+
+    Parameters
+    ----------
+    status : Enum
+        Its name is the code, its value the sentence.
+
+    Returns
+    -------
+    attributes : dict
+        ``status_`` and ``status_message_``.
+    """
+    return {"status_": status.name.lower(), "status_message_": str(status.value)}
+
+
+def worst_status(solutions: Sequence[Solution]) -> Status:
+    """Return the status of the solution that went worst."""
+    return max((solution.status for solution in solutions), key=_SEVERITY.index)
+
+
+def single(values: Any) -> Any:
+    """Return values per output as an array, or the value of a single output.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_outputs, ...)
+        The values.
+
+    Returns
+    -------
+    values : ndarray of shape (n_outputs, ...), or its only entry
+    """
+    values = np.asarray(values)
+    return values[0] if values.shape[0] == 1 else values
+
+
+def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    r"""Return the share of each term in the variance of their sum.
+
+    With :math:`f = \sum_m f_m` the share of term m is
+
+    .. math:: \operatorname{Cov}(f_m, f) / \operatorname{Var}(f)
+
+    over the samples. Shares sum to one. A negative one belongs to a term that works
+    against the others. Unlike kernel weights they do not depend on how a method scales
+    its kernels, and so compare models of different methods.
+
+    Parameters
+    ----------
+    terms : array-like of shape (n_samples, n_active)
+        The terms of a model, as `contributions` of an estimator returns them; of
+        several outputs of shape (n_samples, n_outputs, n_active).
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_active,) or (n_outputs, n_active)
+        Zeros where the sum is constant.
+
+    Examples
+    --------
+    >>> from multikernel.estimators import variance_shares
+    >>> variance_shares([[0.0, 1.0], [3.0, 1.0], [0.0, 2.0], [3.0, 2.0]])
+    array([0.9, 0.1])
+    """
+    values = np.asarray(terms, dtype=np.float64)
+    weights = np.ones(values.shape[0])
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    return shares_of(covariances_with_sum(values, weights))
+
+
+def shares_of(products: Array) -> Array:
+    """Return products with the sum of all terms over their own sum.
+
+    Parameters
+    ----------
+    products : ndarray of shape (..., n_terms)
+        The products.
+
+    Returns
+    -------
+    shares : ndarray of shape (..., n_terms)
+        Zeros where their sum is none.
+    """
+    totals = products.sum(axis=-1, keepdims=True)
+    shares = np.zeros(products.shape)
+    np.divide(products, totals, out=shares, where=totals > 0.0)
+    return shares
+
+
+def described_terms(
+    stack: GramStack, active: Indices, coefs: Array, sample_weight: Array | None
+) -> dict[str, Array]:
+    """Return what a fit publishes about the terms of its model.
+
+    Parameters
+    ----------
+    stack : GramStack
+        The kernels on the training samples.
+    active : ndarray of shape (n_active,)
+        Those of the model.
+    coefs : ndarray of shape (n_active, n_samples, n_outputs)
+        Their expansions.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the samples.
+
+    Returns
+    -------
+    attributes : dict
+        ``block_norms_`` and ``variance_shares_``, both of shape (n_outputs,
+        n_kernels).
+    """
+    weights = np.ones(stack.shape[1]) if sample_weight is None else sample_weight
+    squares, products = stack.term_covariances(active, coefs, weights)
+    norms = np.sqrt(np.maximum(squares, 0.0))
+    return spread_terms(norms, shares_of(products), active, stack.shape[0])
+
+
+def spread_terms(
+    norms: Array, shares: Array, active: Indices, n_kernels: int
+) -> dict[str, Any]:
+    """Return norms and shares of the terms of a model as those of all kernels.
+
+    Parameters
+    ----------
+    norms, shares : ndarray of shape (n_outputs, n_active)
+        Of the terms.
+    active : ndarray of shape (n_active,)
+        Their kernels.
+    n_kernels : int
+        How many kernels there are.
+
+    Returns
+    -------
+    attributes : dict
+        ``block_norms_`` and ``variance_shares_``; for one output of shape
+        (n_kernels,), otherwise (n_outputs, n_kernels).
+    """
+    named = {"block_norms_": norms, "variance_shares_": shares}
+    full = {name: np.zeros((len(norms), n_kernels)) for name in named}
+    for name, values in named.items():
+        full[name][:, active] = values
+    return {name: single(array) for name, array in full.items()}
+
+
+HISTORY_DTYPE = np.dtype(
+    [
+        ("output", np.intp),
+        ("iteration", np.intp),
+        ("seconds", np.float64),
+        ("objective", np.float64),
+        ("duality_gap", np.float64),
+        ("n_active", np.intp),
+        ("passes", np.float64),
+        ("inner_steps", np.intp),
+    ]
+)
+
+
+class Told(Protocol):
+    """What remembers its iterations."""
+
+    @property
+    def history(self) -> tuple[Progress, ...]:
+        """Return one line per iteration."""
+        ...
+
+
+def history_array(solutions: Sequence[Told], scale: float) -> NDArray[np.void]:
+    """Return the histories of the problems of one fit as one structured array.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution or HullSolution
+        One per output (one-vs-rest has several).
+    scale : float
+        What turns an objective of `Problem` into that of the estimator.
+
+    Returns
+    -------
+    history : structured ndarray of shape (n_lines,)
+        Fields ``output`` (index of the problem), ``iteration``, ``seconds``,
+        ``objective``, ``duality_gap``, ``n_active``, ``passes``, ``inner_steps``.
+    """
+    lines = [
+        (
+            output,
+            line.iteration,
+            line.seconds,
+            line.objective * scale,
+            line.duality_gap,
+            line.n_active,
+            line.passes,
+            line.inner_steps,
+        )
+        for output, solution in enumerate(solutions)
+        for line in solution.history
+    ]
+    return np.array(lines, dtype=HISTORY_DTYPE)
