@@ -39,7 +39,7 @@ from multikernel.kernels import (
     ListDictionary,
     median_dictionary,
 )
-from multikernel.kernels.memorising import off_diagonal_ratio
+from multikernel.kernels.base import off_diagonal_ratio
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent

@@ -26,7 +26,7 @@ from multikernel.kernels.sequence import (
     WeightedDegreeKernel,
     motif_dictionary,
 )
-from multikernel.kernels.sequence.reading import pack, read_sequences
+from multikernel.kernels.sequence.letters import pack, read_sequences
 
 HERE = Path(__file__).parent
 AMINO_ACIDS = Alphabet("protein", unknown="skip")

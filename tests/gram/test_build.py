@@ -30,8 +30,7 @@ from multikernel.kernels import (
     random_subset_gaussians,
     spicy_dictionary,
 )
-from multikernel.kernels.base import checked_values
-from multikernel.kernels.memorising import MEMORISES
+from multikernel.kernels.base import MEMORISES, checked_values
 
 
 @pytest.fixture(name="X")

@@ -19,7 +19,7 @@ from multikernel.kernels import (
     resolve_columns,
     spicy_dictionary,
 )
-from multikernel.kernels.memorising import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.base import MEMORISES, off_diagonal_ratio
 
 X = np.random.default_rng(0).standard_normal((60, 4)) * [1.0, 5.0, 1.0, 30.0]
 

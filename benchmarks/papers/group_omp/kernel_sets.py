@@ -12,7 +12,7 @@ from multikernel.datasets import load
 from multikernel.gram import build_stack
 from multikernel.kernels import ListDictionary
 from multikernel.kernels.sequence import Alphabet, SpectrumKernel, motif_dictionary
-from multikernel.kernels.sequence.reading import pack, read_sequences
+from multikernel.kernels.sequence.letters import pack, read_sequences
 
 Array = NDArray[np.float64]
 

@@ -41,7 +41,7 @@ from multikernel.estimators import (
 from multikernel.gram import DenseStack, build_stack, tail_sums
 from multikernel.kernels import ListDictionary
 from multikernel.kernels.sequence import Alphabet, SpectrumKernel, motif_dictionary
-from multikernel.kernels.sequence.reading import pack, read_sequences
+from multikernel.kernels.sequence.letters import pack, read_sequences
 
 HERE = Path(__file__).parent
 CS = (0.1, 1.0, 10.0, 100.0)

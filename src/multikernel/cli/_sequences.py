@@ -19,7 +19,7 @@ from multikernel.kernels.sequence import (
     dna_dictionary,
     motif_dictionary,
 )
-from multikernel.kernels.sequence.alphabet import KNOWN
+from multikernel.kernels.sequence.letters import KNOWN
 
 COLUMN = "sequence"
 """What the letters of a FASTA file are called as a column."""

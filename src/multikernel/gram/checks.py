@@ -13,9 +13,8 @@ from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import COLUMN_NUMBERS, GramMatrix
 from multikernel.gram.scaled import ScaledStack
-from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.base import KernelDictionary, off_diagonal_ratio
 from multikernel.kernels.built_in import is_built_in
-from multikernel.kernels.memorising import off_diagonal_ratio
 from multikernel.linalg.extremes import lowest_direction
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import run_blocks

@@ -1,7 +1,13 @@
 """Kernels, and ordered families of them."""
 
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
-from multikernel.kernels.builders import per_column, per_group, spicy_dictionary
+from multikernel.kernels.builders import (
+    RandomSubsetGaussians,
+    per_column,
+    per_group,
+    random_subset_gaussians,
+    spicy_dictionary,
+)
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import (
@@ -12,17 +18,11 @@ from multikernel.kernels.dictionary import (
 )
 from multikernel.kernels.function import FunctionKernel
 from multikernel.kernels.gaussian import GaussianKernel
-from multikernel.kernels.linear import LinearKernel
 from multikernel.kernels.median import median_dictionary, median_distance
-from multikernel.kernels.optional import OptionalKernel
-from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.precomputed import PrecomputedKernel
-from multikernel.kernels.random_subsets import (
-    RandomSubsetGaussians,
-    random_subset_gaussians,
-)
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
-from multikernel.kernels.views import Views
+from multikernel.kernels.views import OptionalKernel, Views
 
 __all__ = [
     "CategoryKernel",

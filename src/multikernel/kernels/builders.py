@@ -1,14 +1,24 @@
 """Ready-made dictionaries."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
+from multikernel._typing import Array
 from multikernel._validation import COUNT, InstanceOf, check_parameter, shown
-from multikernel.kernels.base import Kernel
-from multikernel.kernels.columns import ColumnKernel, Columns
-from multikernel.kernels.dictionary import ALL_COLUMNS, ListDictionary, ParameterGrid
-from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.base import Kernel, KernelDictionary
+from multikernel.kernels.columns import ColumnKernel, Columns, Features, label_of
+from multikernel.kernels.dictionary import (
+    ALL_COLUMNS,
+    ListDictionary,
+    ParameterGrid,
+    names_of,
+    resolved,
+)
+from multikernel.kernels.gaussian import GaussianKernel, RadialTable
 from multikernel.kernels.polynomial import PolynomialKernel
 
 SPICY_WIDTHS = (0.1, 0.25, 0.5, 0.75, *(float(width) for width in range(1, 21)))
@@ -130,4 +140,132 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
             "A dictionary: features must be a number of columns, or a sequence of at "
             f"least one name, got {shown(features)}."
         )
+    return names
+
+
+CHUNK_BITS = 2**22
+"""Bits that are unpacked at a time, 4 MB. The time hardly depends on it: 24 ms to draw
+200 000 kernels on 20 columns with 2^20 bits as with 2^24."""
+
+
+def random_subset_gaussians(
+    n_kernels: int, n_features: int, random_state: int | np.random.Generator
+) -> "RandomSubsetGaussians":
+    r"""Return Gaussian kernels on random feature subsets, with random widths.
+
+    Each subset is uniform over all that are not empty, and the width is
+    :math:`\sigma = 5 \chi^2_2 + 0.1`, as in section 5.2 of [1]_. A kernel is built
+    when it is asked for; a million of them on 20 features take 11 MB.
+
+    Parameters
+    ----------
+    n_kernels : int
+        How many.
+    n_features : int
+        Number of columns.
+    random_state : int or numpy.random.Generator
+        Seed or generator.
+
+    Returns
+    -------
+    dictionary : RandomSubsetGaussians
+
+    References
+    ----------
+    .. [1] Suzuki, T. and Tomioka, R. (2011). SpicyMKL: a fast algorithm for multiple
+       kernel learning with thousands of kernels. Machine Learning 85, 77-108.
+       https://doi.org/10.1007/s10994-011-5252-9
+
+    Examples
+    --------
+    >>> from multikernel.kernels import random_subset_gaussians
+    >>> dictionary = random_subset_gaussians(1_000_000, 20, random_state=0)
+    >>> len(dictionary)
+    1000000
+    """
+    check_parameter("random_subset_gaussians", "n_kernels", n_kernels, COUNT)
+    check_parameter("random_subset_gaussians", "n_features", n_features, COUNT)
+    rng = np.random.default_rng(random_state)
+    width = -(-n_features // 8)
+    packed = np.empty((n_kernels, width), dtype=np.uint8)
+    step = max(1, CHUNK_BITS // n_features)
+    for start in range(0, n_kernels, step):
+        chosen = rng.random((min(step, n_kernels - start), n_features)) < 0.5
+        empty = ~chosen.any(axis=1)
+        while empty.any():
+            chosen[empty] = rng.random((int(empty.sum()), n_features)) < 0.5
+            empty = ~chosen.any(axis=1)
+        packed[start : start + step] = np.packbits(chosen, axis=1)
+    sigmas = 5.0 * rng.chisquare(2, n_kernels) + 0.1
+    return RandomSubsetGaussians(packed, sigmas, n_features)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomSubsetGaussians:
+    """Gaussian kernels on feature subsets, held as bits and built on demand.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (n_kernels, ceil(n_features / 8)), uint8
+        The subsets, by `numpy.packbits`.
+    sigmas : ndarray of shape (n_kernels,)
+        The widths.
+    n_features : int
+        Number of columns.
+    feature_names : tuple of str, optional
+        Their names, for the names of the kernels.
+    """
+
+    packed: NDArray[np.uint8]
+    sigmas: Array
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return int(self.sigmas.size)
+
+    def __getitem__(self, index: int, /) -> Kernel:
+        bits = np.unpackbits(self.packed[index], count=self.n_features)
+        columns = tuple(np.flatnonzero(bits).tolist())
+        label = None
+        if self.feature_names is not None:
+            label = label_of(columns, self.feature_names)
+        return ColumnKernel(GaussianKernel(float(self.sigmas[index])), columns, label)
+
+    def radial_table(self) -> RadialTable:
+        """Return all kernels in three arrays, without building them."""
+        sizes = np.empty(len(self), dtype=np.intp)
+        parts = [np.empty(0, dtype=np.int32)]
+        step = max(1, CHUNK_BITS // self.n_features)
+        for start in range(0, len(self), step):
+            chosen = slice(start, start + step)
+            bits = np.unpackbits(self.packed[chosen], axis=1, count=self.n_features)
+            sizes[chosen] = bits.sum(axis=1)
+            parts.append(np.nonzero(bits)[1].astype(np.int32))
+        return RadialTable(
+            -0.5 / self.sigmas**2,
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate(parts),
+        )
+
+
+@resolved.register
+def _(dictionary: RandomSubsetGaussians, features: Features) -> KernelDictionary:
+    if dictionary.n_features != features.number:
+        raise ValueError(
+            f"The kernels are on random subsets of {dictionary.n_features} columns, "
+            f"but the data has {features.number}."
+        )
+    return replace(dictionary, feature_names=features.names)
+
+
+@names_of.register
+def _(dictionary: RandomSubsetGaussians, chosen: Sequence[int]) -> list[str]:
+    packed, sigmas = dictionary.packed[chosen], dictionary.sigmas[chosen]
+    table = replace(dictionary, packed=packed, sigmas=sigmas).radial_table()
+    starts, columns = table.column_starts.tolist(), table.columns.tolist()
+    names = []
+    for sigma, (first, last) in zip(sigmas.tolist(), pairwise(starts), strict=True):
+        label = label_of(columns[first:last], dictionary.feature_names)
+        names.append(f"{GaussianKernel(sigma).name}[{label}]")
     return names

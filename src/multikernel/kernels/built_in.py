@@ -4,9 +4,7 @@ from multikernel.kernels.base import Kernel
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.gaussian import GaussianKernel
-from multikernel.kernels.linear import LinearKernel
-from multikernel.kernels.optional import OptionalKernel
-from multikernel.kernels.polynomial import PolynomialKernel
+from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import (
     MotifKernel,
@@ -15,6 +13,7 @@ from multikernel.kernels.sequence import (
     WeightedDegreeKernel,
     WindowKernel,
 )
+from multikernel.kernels.views import OptionalKernel
 
 NUMBERS = (
     CategoryKernel,

@@ -13,12 +13,11 @@ from multikernel.kernels.dictionary import (
     kernel_names,
     told_apart,
 )
-from multikernel.kernels.gaussian import MEDIAN, GaussianKernel
-from multikernel.kernels.linear import LinearKernel
+from multikernel.kernels.gaussian import MEDIAN, GaussianKernel, RadialDictionary
 from multikernel.kernels.median import distinct_rows, median_between
-from multikernel.kernels.optional import OptionalKernel, present_rows
-from multikernel.kernels.radial import RadialDictionary
+from multikernel.kernels.polynomial import LinearKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
+from multikernel.kernels.views import OptionalKernel, present_rows
 
 
 @dataclass(frozen=True, eq=False)

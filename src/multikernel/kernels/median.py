@@ -17,12 +17,11 @@ from multikernel._validation import (
     check_weights,
 )
 from multikernel.exceptions import DictionaryWarning
-from multikernel.kernels.base import Kernel
+from multikernel.kernels.base import MEMORISES, Kernel, off_diagonal_ratio
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.gaussian import GaussianKernel
-from multikernel.kernels.linear import LinearKernel
-from multikernel.kernels.memorising import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.polynomial import LinearKernel
 
 MULTIPLES = (0.5, 1.0, 2.0)
 """Widths on all columns together, in medians."""

@@ -1,4 +1,4 @@
-"""The polynomial kernel."""
+"""Kernels of inner products: the linear and the polynomial kernel."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,66 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, NON_NEGATIVE, POSITIVE, check_parameter
-from multikernel.kernels.distances import inner_products
+
+
+def inner_products(X: Array, Y: Array | None = None) -> Array:
+    r"""Return :math:`\langle x_i, y_j \rangle` for all pairs of rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples_X, n_features)
+        Rows.
+    Y : ndarray of shape (n_samples_Y, n_features), optional
+        Rows of the second set; `X` itself when left out, and then the result is
+        exactly symmetric.
+
+    Returns
+    -------
+    products : ndarray of shape (n_samples_X, n_samples_Y)
+    """
+    A = np.ascontiguousarray(X)
+    # NumPy computes A @ A.T by a symmetric rank-k update: half the work, and exactly
+    # symmetric. It needs contiguous rows for that.
+    return np.asarray(A @ (A if Y is None else Y).T)
+
+
+@dataclass(frozen=True)
+class LinearKernel:
+    r"""The linear kernel :math:`k(x, x') = \langle x, x' \rangle`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import LinearKernel
+    >>> LinearKernel()(np.array([[1.0], [2.0]]))
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    @property
+    def name(self) -> str:
+        """Return the readable name."""
+        return "linear()"
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples_X, n_features)
+            Rows.
+        Y : ndarray of shape (n_samples_Y, n_features), optional
+            Rows of the second set, `X` when left out.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+        """
+        return inner_products(X, Y)
+
+    def diag(self, X: Array) -> Array:
+        """Return the squared norm of every row, shape (n_samples,)."""
+        return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 @dataclass(frozen=True)

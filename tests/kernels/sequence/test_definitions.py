@@ -19,8 +19,8 @@ from multikernel.kernels.sequence import (
     motif_patterns,
     per_window,
 )
+from multikernel.kernels.sequence.letters import pack, read_sequences
 from multikernel.kernels.sequence.profile import PROPERTIES
-from multikernel.kernels.sequence.reading import pack, read_sequences
 
 SKIP = Alphabet("dna", unknown="skip")
 # Few letters, so that words meet; N is in no alphabet. Over 64 letters take two words

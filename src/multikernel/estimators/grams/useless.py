@@ -26,8 +26,8 @@ from multikernel.kernels import (
     ParameterGrid,
     PolynomialKernel,
 )
-from multikernel.kernels.memorising import MEMORISES
-from multikernel.kernels.radial import RadialDictionary
+from multikernel.kernels.base import MEMORISES
+from multikernel.kernels.gaussian import RadialDictionary
 
 NEARLY_CONSTANT = 1e-3
 """A kernel is nearly constant where its entries beside the diagonal differ from those

@@ -28,10 +28,9 @@ from multikernel.kernels import (
 from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.learnt import learnt_dictionary
-from multikernel.kernels.optional import present_rows
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import Layout
-from multikernel.kernels.views import ViewDictionary
+from multikernel.kernels.views import ViewDictionary, present_rows
 from multikernel.linalg.tables import backing
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4

@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel.kernels.columns import Features
-from multikernel.kernels.sequence.default import why_no_sequences
-from multikernel.kernels.sequence.reading import from_texts
+from multikernel.kernels.sequence.builders import why_no_sequences
+from multikernel.kernels.sequence.letters import from_texts
 from multikernel.kernels.sequence.tables import Layout
 
 UNKNOWN = -1.0

@@ -39,7 +39,7 @@ from multikernel.estimators.read.precomputed import opened
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels
-from multikernel.kernels.sequence.default import LEAST_LETTERS
+from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,

@@ -9,7 +9,7 @@ from multikernel._typing import Array, Indices
 from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
-from multikernel.kernels.radial import radial_form
+from multikernel.kernels.gaussian import radial_form
 from multikernel.linalg.interrupts import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"

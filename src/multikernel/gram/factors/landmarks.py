@@ -36,9 +36,8 @@ from multikernel.kernels.base import (
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.linear import LinearKernel
-from multikernel.kernels.polynomial import PolynomialKernel
-from multikernel.kernels.radial import radial_form
+from multikernel.kernels.gaussian import radial_form
+from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
 

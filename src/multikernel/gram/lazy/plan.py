@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.kernels.base import KernelDictionary, overrides
-from multikernel.kernels.radial import RadialDictionary, radial_form
+from multikernel.kernels.gaussian import RadialDictionary, radial_form
 
 
 @dataclass(frozen=True, eq=False)

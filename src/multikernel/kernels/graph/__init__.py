@@ -1,6 +1,5 @@
 """Directed acyclic graphs of kernels (HKL)."""
 
-from multikernel.kernels.graph.anova import AnovaGrid
 from multikernel.kernels.graph.base import (
     FittedGraph,
     GraphSamples,
@@ -10,11 +9,14 @@ from multikernel.kernels.graph.base import (
     frontier,
     hull,
 )
-from multikernel.kernels.graph.empirical import EmpiricalGrid
 from multikernel.kernels.graph.explicit import DictionaryGraph
 from multikernel.kernels.graph.grid import DirectedGrid
-from multikernel.kernels.graph.hermite import HermiteGrid
-from multikernel.kernels.graph.polynomial import PolynomialGrid
+from multikernel.kernels.graph.grids import (
+    AnovaGrid,
+    EmpiricalGrid,
+    HermiteGrid,
+    PolynomialGrid,
+)
 
 __all__ = [
     "AnovaGrid",

@@ -1,18 +1,17 @@
 """Kernels on strings: DNA, RNA, proteins, or letters of any other alphabet."""
 
-from multikernel.kernels.sequence.alphabet import Alphabet
-from multikernel.kernels.sequence.base import SequenceKernel
+from multikernel.kernels.sequence.base import SequenceKernel, WindowKernel
 from multikernel.kernels.sequence.builders import (
     dna_dictionary,
     motif_dictionary,
     per_window,
+    sequence_dictionary,
 )
-from multikernel.kernels.sequence.default import sequence_dictionary
+from multikernel.kernels.sequence.letters import Alphabet
 from multikernel.kernels.sequence.motif import MotifKernel, motif_patterns
 from multikernel.kernels.sequence.profile import ProfileKernel
 from multikernel.kernels.sequence.spectrum import SpectrumKernel
 from multikernel.kernels.sequence.weighted_degree import WeightedDegreeKernel
-from multikernel.kernels.sequence.window import WindowKernel
 
 __all__ = [
     "Alphabet",

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.sequence.reading import Bits, Letters
+from multikernel.kernels.sequence.letters import Bits, Letters
 
 LINEAR, INTERSECTION, JENSEN_SHANNON = 0, 1, 2
 """How the values of two sequences at a common word are compared."""

@@ -7,14 +7,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, OneOf, check_parameter
-from multikernel.kernels.sequence.alphabet import Alphabet, find_alphabet
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
     check_kernel_options,
     unit_scales,
 )
-from multikernel.kernels.sequence.reading import Sequences
-from multikernel.kernels.sequence.words import (
+from multikernel.kernels.sequence.letters import Alphabet, Sequences, find_alphabet
+from multikernel.kernels.sequence.spectrum import (
     Words,
     check_words,
     compare_words,

@@ -8,13 +8,18 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, OneOf, check_parameter
-from multikernel.kernels.sequence.alphabet import KNOWN, Alphabet, find_alphabet
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
     check_kernel_options,
     unit_scales,
 )
-from multikernel.kernels.sequence.reading import Sequences, read_sequences
+from multikernel.kernels.sequence.letters import (
+    KNOWN,
+    Alphabet,
+    Sequences,
+    find_alphabet,
+    read_sequences,
+)
 
 # AA, AC, AG, AT, CA and so on; complementary dinucleotides, read on the other strand,
 # have the same value.

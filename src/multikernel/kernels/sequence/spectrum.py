@@ -1,26 +1,176 @@
-"""The spectrum kernel: how often every word of k letters is there."""
+"""Words of sequences, and the spectrum kernel: how often each is there."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter
-from multikernel.kernels.sequence.alphabet import Alphabet, find_alphabet
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
     check_kernel_options,
+    fill_rows,
     unit_scales,
 )
-from multikernel.kernels.sequence.reading import Sequences, read_sequences
-from multikernel.kernels.sequence.words import (
-    Words,
-    check_words,
-    compare_words,
-    count_words,
+from multikernel.kernels.sequence.letters import (
+    Alphabet,
+    Sequences,
+    find_alphabet,
+    read_sequences,
 )
+from multikernel.linalg.interrupts import compiled
+
+LOOPS = "multikernel.kernels.sequence.loops"
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A value for every word of every sequence.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_sequences + 1,)
+        Where the words of each sequence start.
+    columns, values : ndarray of shape (n_entries,)
+        The words of each, ascending, and their values.
+    n_words : int
+        How many words there could be.
+    """
+
+    starts: Indices
+    columns: Indices
+    values: Array
+    n_words: int
+
+    @property
+    def number(self) -> int:
+        """Return the number of sequences."""
+        return self.starts.size - 1
+
+    @cached_property
+    def owners(self) -> Indices:
+        """Return the sequence of every entry."""
+        return np.repeat(np.arange(self.number), np.diff(self.starts))
+
+    @property
+    def sparse(self) -> csr_array:
+        """Return the values as a sparse matrix of shape (n_sequences, n_words)."""
+        shape = self.number, self.n_words
+        return csr_array((self.values, self.columns, self.starts), shape=shape)
+
+    def sums(self, values: Array) -> Array:
+        """Return one value per entry, summed over the words of each sequence."""
+        sums = np.bincount(self.owners, values, minlength=self.number)
+        return np.asarray(sums, dtype=np.float64)
+
+    def scaled(self, scales: Array) -> "Words":
+        """Return the values times a number per sequence."""
+        values = self.values * scales[self.owners]
+        return Words(self.starts, self.columns, values, self.n_words)
+
+
+def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
+    """Raise if the words of an alphabet are more than there are machine integers."""
+    size = find_alphabet(alphabet).size
+    if size**length >= 2**62:
+        raise ValueError(
+            f"{owner}: there are {size}^{length} words of {length} letters, and at "
+            "most 2^62 can be told apart: choose shorter words or a smaller alphabet."
+        )
+
+
+def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
+    """Count the words of sequences.
+
+    Parameters
+    ----------
+    codes : Sequences
+        Codes of letters; words with an unknown letter do not count.
+    offsets : ndarray of shape (n_letters,)
+        Places of a word's letters, the first at 0, ascending.
+    size : int
+        Letters of the alphabet.
+
+    Returns
+    -------
+    words : Words
+    """
+    found = np.empty(codes.letters.size, dtype=np.int64)
+    ends = compiled(LOOPS, "word_codes")(
+        codes.letters, codes.starts, offsets, size, found
+    )
+    columns, values = np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1])
+    starts = compiled(LOOPS, "count_equal")(found, ends, columns, values)
+    used = int(starts[-1])
+    # Copies, not views: what is cut off would stay in memory.
+    return Words(
+        starts, columns[:used].copy(), values[:used].copy(), size**offsets.size
+    )
+
+
+def compare_words(rows: Words, cols: Words, mode: int) -> Array:
+    """Sum over the words that two sequences share.
+
+    Parameters
+    ----------
+    rows, cols : Words
+        The words; the same object where the matrix is symmetric.
+    mode : int
+        How values are compared, see `loops.common_sums`.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_rows, n_cols)
+    """
+    symmetric = rows is cols
+    used, numbers = np.unique(cols.columns, return_inverse=True)
+    # Sequences that hold a word: a stable sort by word leaves them ascending.
+    order = np.argsort(numbers, kind="stable")
+    postings, values = cols.owners[order], cols.values[order]
+    posting_starts = np.concatenate(
+        [[0], np.cumsum(np.bincount(numbers, minlength=used.size))]
+    ).astype(np.int64)
+    mine = rows
+    if symmetric:
+        columns = numbers.astype(np.int64)
+    else:
+        mine, columns = _known_words(rows, used)
+    # Values are above zero: what is not there has no entry.
+    logs = values * np.log(values)
+    loop = compiled(LOOPS, "common_sums")
+
+    def work(first: int, out: Array) -> None:
+        loop(
+            mine.starts,
+            columns,
+            mine.values,
+            posting_starts,
+            postings,
+            values,
+            logs,
+            first,
+            symmetric,
+            mode,
+            out,
+        )
+
+    return fill_rows(np.zeros((rows.number, cols.number)), symmetric, work)
+
+
+def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
+    """Return the entries whose word is among the known ones, and their numbers."""
+    if not used.size:
+        used = np.array([-1], dtype=np.int64)
+    places = np.minimum(np.searchsorted(used, rows.columns), used.size - 1)
+    known = used[places] == rows.columns
+    counts = np.bincount(rows.owners[known], minlength=rows.number)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    kept = Words(starts, rows.columns[known], rows.values[known], rows.n_words)
+    return kept, places[known].astype(np.int64)
+
 
 MOST_WORDS = 4**6
 """Words that are written out as factors at most: 33 kB a sequence. Kernels of longer

@@ -23,9 +23,9 @@ from multikernel.kernels.columns import (
     select_columns,
 )
 from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
-from multikernel.kernels.optional import OptionalKernel
 from multikernel.kernels.sequence.base import SequenceKernel
-from multikernel.kernels.sequence.reading import from_texts, pack, unpack
+from multikernel.kernels.sequence.letters import from_texts, pack, unpack
+from multikernel.kernels.views import OptionalKernel
 
 SEQUENCES, CATEGORIES, NUMBERS = "sequences", "categories", "numbers"
 """What kernels take, and columns hold."""

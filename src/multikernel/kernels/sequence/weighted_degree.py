@@ -8,14 +8,18 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, Number, OneOf, check_parameter
-from multikernel.kernels.sequence.alphabet import Alphabet, find_alphabet
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
     check_kernel_options,
     fill_rows,
 )
-from multikernel.kernels.sequence.reading import Bits, Sequences
-from multikernel.kernels.sequence.words import LOOPS
+from multikernel.kernels.sequence.letters import (
+    Alphabet,
+    Bits,
+    Sequences,
+    find_alphabet,
+)
+from multikernel.kernels.sequence.spectrum import LOOPS
 from multikernel.linalg.interrupts import compiled
 
 ADVICE = (

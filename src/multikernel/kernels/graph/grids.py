@@ -1,0 +1,203 @@
+"""The grids: powers, Hermite functions, subsets and principal components of inputs."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel._validation import POSITIVE, Number, OneOf, check_parameter
+from multikernel.kernels.base import check_kernel
+from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.graph.grid import DirectedGrid
+from multikernel.kernels.graph.levels import (
+    FactorLevels,
+    HermiteLevels,
+    HermiteRest,
+    Levels,
+    PolynomialLevels,
+    known_by_landmarks,
+)
+
+
+@dataclass(frozen=True)
+class PolynomialGrid(DirectedGrid):
+    r"""Monomials: the kernel :math:`\prod_i (1 + x_i x'_i)^q`, one node per monomial.
+
+    Parameters
+    ----------
+    degree : int, default=4
+        Largest power q of an input.
+    weight_base : float, default=4.0
+        Factor of the weight of a node per degree.
+    root_weight : float, default=0.1
+        Weight of the constant.
+    extrapolation : {"continue", "constant"}, default="continue"
+        What holds for inputs beyond those that the grid was bound to: the monomials
+        go on, or stay as they are at the smallest and largest value of every input.
+        Powers of a value that lies far out make a prediction of any size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels.graph import PolynomialGrid
+    >>> grid = PolynomialGrid(degree=4).bind(np.zeros((1, 32)))
+    >>> grid.n_nodes == 5**32
+    True
+    >>> grid.name(((2, 2), (6, 1)))
+    'x3^2 * x7'
+
+    Beyond the values that were seen the monomials may stay as they are:
+
+    >>> seen = np.array([[-1.0], [2.0]])
+    >>> grid = PolynomialGrid(2, extrapolation="constant").bind(seen)
+    >>> grid.features(((0, 2),), np.array([[2.0], [100.0]])).ravel().tolist()
+    [4.0, 4.0]
+    """
+
+    degree: int = 4
+    extrapolation: str = field(default="continue", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_parameter(
+            "PolynomialGrid", "degree", self.degree, Number(1, 20, integer=True)
+        )
+        ways = OneOf(("continue", "constant"))
+        check_parameter("PolynomialGrid", "extrapolation", self.extrapolation, ways)
+
+    def _levels(self, x: Array) -> Levels:
+        if self.extrapolation == "continue" or not x.size:
+            return PolynomialLevels(self.degree)
+        return PolynomialLevels(self.degree, float(x.min()), float(x.max()))
+
+    def _style(self) -> str:
+        return "{name}^{level}"
+
+
+@dataclass(frozen=True)
+class HermiteGrid(DirectedGrid):
+    r"""Hermite functions: the kernel :math:`e^{-b \|x - x'\|^2}`, and what they leave.
+
+    The first levels of an input are one function each; the last is the rest of its
+    Gaussian kernel, so that the sum over all levels is the kernel itself.
+
+    Parameters
+    ----------
+    n_components : int, default=9
+        Levels of an input, the rest included.
+    sigma : float, default=1.0
+        Standard deviation of the inputs.
+    bandwidth : float, default=0.05
+        The factor b.
+    weight_base : float, default=0.5
+        Factor of the weight of a node per level.
+    root_weight : float, default=0.1
+        Weight of the root.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels.graph import HermiteGrid
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> grid = HermiteGrid(5, bandwidth=0.3).bind(X)
+    >>> full = grid.full_kernel()(X[:2])
+    >>> bool(np.isclose(full[0, 1], np.exp(-0.3 * np.sum((X[0] - X[1]) ** 2))))
+    True
+    """
+
+    n_components: int = 9
+    sigma: float = 1.0
+    bandwidth: float = 0.05
+    weight_base: float = field(default=0.5, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = Number(2, 50, integer=True)
+        check_parameter("HermiteGrid", "n_components", self.n_components, whole)
+        check_parameter("HermiteGrid", "sigma", self.sigma, POSITIVE)
+        check_parameter("HermiteGrid", "bandwidth", self.bandwidth, POSITIVE)
+
+    def _levels(self, x: Array) -> Levels:
+        rest = HermiteRest(self.n_components - 1, self.sigma, self.bandwidth)
+        _, landmarks, mixing = known_by_landmarks(rest, x[:, None], scale=1.0)
+        return HermiteLevels(
+            self.n_components, self.sigma, self.bandwidth, landmarks, mixing
+        )
+
+
+@dataclass(frozen=True)
+class AnovaGrid(DirectedGrid):
+    r"""All subsets of inputs: the kernel :math:`\prod_i (1 + k(x_i, x'_i))`.
+
+    Parameters
+    ----------
+    kernel : Kernel or None, default=None
+        Of one input; None stands for a Gaussian of width one.
+    weight_base : float, default=4.0
+        Factor of the weight of a node per input.
+    root_weight : float, default=0.1
+        Weight of the constant.
+    """
+
+    kernel: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kernel is not None:
+            check_kernel(self.kernel, "AnovaGrid: kernel")
+
+    def _levels(self, x: Array) -> Levels:
+        kernel = GaussianKernel(1.0) if self.kernel is None else self.kernel
+        _, landmarks, mixing = known_by_landmarks(kernel, x[:, None])
+        return FactorLevels(kernel, landmarks, mixing, (mixing.shape[1],), True)
+
+    def _style(self) -> str:
+        return "{name}"
+
+
+@dataclass(frozen=True)
+class EmpiricalGrid(DirectedGrid):
+    """Kernel principal components of each input, and what they leave.
+
+    In place of functions that are principal for Gaussian inputs, as those of
+    `HermiteGrid`, the levels are those of the samples themselves: eigenvectors of the
+    kernel matrix of each input, the largest first, and the rest.
+
+    Parameters
+    ----------
+    kernel : Kernel or None, default=None
+        Of one input; None stands for ``exp(-0.05 (x - x')^2)``.
+    n_components : int, default=9
+        Levels of an input, the rest included.
+    weight_base : float, default=0.5
+        Factor of the weight of a node per level.
+    root_weight : float, default=0.1
+        Weight of the root.
+    """
+
+    kernel: Any = None
+    n_components: int = 9
+    weight_base: float = field(default=0.5, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = Number(2, 50, integer=True)
+        check_parameter("EmpiricalGrid", "n_components", self.n_components, whole)
+        if self.kernel is not None:
+            check_kernel(self.kernel, "EmpiricalGrid: kernel")
+
+    def _levels(self, x: Array) -> Levels:
+        kernel = GaussianKernel(np.sqrt(10.0)) if self.kernel is None else self.kernel
+        factor, landmarks, mixing = known_by_landmarks(kernel, x[:, None])
+        sizes, directions = np.linalg.eigh(factor.T @ factor)
+        order = np.argsort(-sizes, kind="stable")
+        directions = directions[:, order]
+        features = factor @ directions
+        # A sign of its own choice would make two fits differ.
+        rows = np.abs(features).argmax(axis=0)
+        directions = directions * np.sign(features[rows, np.arange(rows.size)])
+        single = min(self.n_components - 1, max(1, order.size))
+        rest = order.size - single
+        blocks = (1,) * single + ((rest,) if rest > 0 else ())
+        return FactorLevels(kernel, landmarks, mixing @ directions, blocks, False)
