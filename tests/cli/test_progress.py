@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from multikernel.cli._progress import LiveFit, _share_done
+from multikernel.cli._console import LiveFit, _share_done
 from multikernel.problem import Progress
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from multikernel.cli._progress import LiveShare
-from multikernel.cli._streams import by_batches
+from multikernel.cli._console import LiveShare
+from multikernel.cli._large import by_batches
 from multikernel.persistence import load
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -46,7 +46,7 @@ def test_kernels_in_a_folder_are_used_again(run, csv, tmp_path):
 def test_predictions_are_written_batch_by_batch(
     run, csv, frame, tmp_path, monkeypatch, suffix
 ):
-    monkeypatch.setattr("multikernel.datasets.batches.BATCH_ROWS", 25)
+    monkeypatch.setattr("multikernel.datasets.files.BATCH_ROWS", 25)
     model, out = tmp_path / "model.skops", tmp_path / f"out.{suffix}"
     assert run("fit", csv, *FIT, "--alpha", 0.02, "--stream", "-o", model).stderr == ""
     data = tmp_path / "rows.parquet"
@@ -105,7 +105,7 @@ def test_wrong_options_are_one_sentence(run, csv, arguments, message):
 
 def test_large_files_are_read_by_batches(csv, monkeypatch):
     assert not by_batches(csv, None)
-    monkeypatch.setattr("multikernel.cli._streams.available_bytes", lambda: 1000)
+    monkeypatch.setattr("multikernel.cli._large.available_bytes", lambda: 1000)
     assert by_batches(csv, None)
     assert not by_batches(csv, False)
 

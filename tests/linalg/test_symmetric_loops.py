@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multikernel.linalg.symmetric_loops import write_symmetric_product
+from multikernel.linalg.loops import write_symmetric_product
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 63, 101])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import multikernel.linalg.weighted as module
-from multikernel.linalg.weighted import gathered, weighted_gram
+import multikernel.linalg.tall as module
+from multikernel.linalg.tall import gathered, weighted_gram
 
 CHOICES = {
     "all": np.arange(12),

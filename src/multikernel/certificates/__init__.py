@@ -5,7 +5,6 @@ from multikernel.certificates.centring import (
     centred_targets,
     published_intercept,
 )
-from multikernel.certificates.curvature import check_combination
 from multikernel.certificates.evaluation import (
     ORDINARY,
     Terms,
@@ -19,7 +18,13 @@ from multikernel.certificates.evaluation import (
     safely_feasible,
     with_rounding,
 )
-from multikernel.certificates.forms import TINY, check_forms, dual_norms, factor_norms
+from multikernel.certificates.forms import (
+    TINY,
+    check_combination,
+    check_forms,
+    dual_norms,
+    factor_norms,
+)
 from multikernel.certificates.full_kernels import FullProof, prove_over_full_kernels
 from multikernel.certificates.gap import (
     DualCertificate,

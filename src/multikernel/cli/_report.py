@@ -1,9 +1,11 @@
-"""What is told about a fitted model: as a table for people, as JSON for machines."""
+"""What is told of a fitted model: tables for people, JSON for machines, pictures."""
 
+import io
 import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,10 @@ from rich.table import Table
 from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel.cli._console import console, say
+from multikernel.display._style import pyplot
 from multikernel.display.fitted import final_estimator
 from multikernel.estimators.publish.summary import facts, output_labels, summary_columns
+from multikernel.persistence import write_whole
 
 MOST_ROWS = 20
 
@@ -231,3 +235,34 @@ def _readable(value: Any) -> str:
     if isinstance(value, np.ndarray | list | tuple):
         return ", ".join(_readable(item) for item in value)
     return str(value)
+
+
+def off_screen() -> Any:
+    """Return pyplot, drawing into files only: the command line opens no windows.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed; the message says how to install it.
+    """
+    plt = pyplot()
+    plt.switch_backend("Agg")
+    return plt
+
+
+def save_plot(display: Any, path: Path) -> None:
+    """Draw a display into a file.
+
+    Parameters
+    ----------
+    display : display of `multikernel.display`
+        What to draw.
+    path : Path
+        Its ending decides the format: PNG, PDF, SVG.
+    """
+    plt = off_screen()
+    figure = display.plot().figure_
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
+    plt.close(figure)
+    write_whole(path, picture.getvalue())

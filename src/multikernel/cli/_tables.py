@@ -14,9 +14,14 @@ import numpy as np
 import pandas as pd
 from pandas.errors import ParserWarning
 
-from multikernel.cli._sequences import COLUMN, read_fasta_frame
-from multikernel.cli._views import PLAIN, ColumnChoice, say_ignored
-from multikernel.datasets.fasta import SUFFIXES as FASTA
+from multikernel.cli._columns import (
+    COLUMN,
+    PLAIN,
+    ColumnChoice,
+    read_fasta_frame,
+    say_ignored,
+)
+from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.estimators import stack_grams
 from multikernel.persistence import write_whole
 

@@ -11,7 +11,14 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel.cli._console import check_choice
+from multikernel.cli._columns import (
+    SPECTRA,
+    Chosen,
+    SequenceChoice,
+    kernels_on,
+    view_kernels,
+)
+from multikernel.cli._console import LiveFit, check_choice
 from multikernel.cli._methods import (
     METHODS,
     TASKS,
@@ -20,10 +27,7 @@ from multikernel.cli._methods import (
     label_keys,
     parse_settings,
 )
-from multikernel.cli._progress import LiveFit
-from multikernel.cli._sequences import SPECTRA, SequenceChoice
 from multikernel.cli._tables import Table
-from multikernel.cli._views import Chosen, kernels_on, view_kernels
 from multikernel.gram import LowRank, MemoryMapped, Storage
 from multikernel.kernels import (
     CategoryKernel,

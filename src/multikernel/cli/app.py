@@ -5,10 +5,8 @@ import typer
 from multikernel import __version__
 from multikernel.cli.demo import demo
 from multikernel.cli.fit import fit
-from multikernel.cli.inspect import inspect
 from multikernel.cli.path import path
-from multikernel.cli.predict import predict
-from multikernel.cli.report import report
+from multikernel.cli.saved import inspect, predict, report
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)

@@ -10,9 +10,8 @@ from sklearn.model_selection import train_test_split
 
 from multikernel.cli import _options as options
 from multikernel.cli import _report
-from multikernel.cli._console import say, user_errors
-from multikernel.cli._plots import off_screen, save_plot
-from multikernel.cli._progress import LiveFit
+from multikernel.cli._console import LiveFit, say, user_errors
+from multikernel.cli._report import off_screen, save_plot
 from multikernel.cli._tables import Table
 from multikernel.cli._training import fit_live, scaled, with_scaling
 from multikernel.display import (

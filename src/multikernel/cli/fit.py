@@ -12,25 +12,21 @@ from sklearn.pipeline import Pipeline
 
 from multikernel.cli import _options as options
 from multikernel.cli import _report
-from multikernel.cli._console import say, user_errors
-from multikernel.cli._dask import (
+from multikernel.cli._columns import PLAIN, SequenceChoice, parse_columns
+from multikernel.cli._console import LiveFit, say, user_errors
+from multikernel.cli._large import (
     PartitionedTable,
-    fitted_partitions,
-    on_cluster,
-    read_partitions,
-)
-from multikernel.cli._methods import Method, find_method, needed_targets
-from multikernel.cli._progress import LiveFit
-from multikernel.cli._sequences import SequenceChoice
-from multikernel.cli._streams import (
     SpooledTable,
     by_batches,
+    fitted_partitions,
     fitted_stream,
+    on_cluster,
+    read_partitions,
     read_spooled,
 )
+from multikernel.cli._methods import Method, find_method, needed_targets
 from multikernel.cli._tables import Table, one_target, read_table
 from multikernel.cli._training import Training, fit_arguments, with_scaling
-from multikernel.cli._views import PLAIN, parse_columns
 from multikernel.persistence import check_place, save
 
 TRAINING_SCORES: Mapping[str, str] = {

@@ -10,15 +10,12 @@ import typer
 from rich.table import Table as RichTable
 
 from multikernel.cli import _options as options
-from multikernel.cli._console import console, say, user_errors
+from multikernel.cli._columns import SequenceChoice, parse_columns
+from multikernel.cli._console import LiveFit, console, say, user_errors
 from multikernel.cli._methods import find_method, needed_targets
-from multikernel.cli._plots import off_screen, save_plot
-from multikernel.cli._progress import LiveFit
-from multikernel.cli._report import print_json
-from multikernel.cli._sequences import SequenceChoice
+from multikernel.cli._report import off_screen, print_json, save_plot
 from multikernel.cli._tables import read_table
 from multikernel.cli._training import Training, scaled
-from multikernel.cli._views import parse_columns
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 

@@ -1,7 +1,6 @@
 """Generators of the papers' settings, and loaders of real data sets."""
 
-from multikernel.datasets.batches import read_batches
-from multikernel.datasets.fasta import Fasta, read_fasta
+from multikernel.datasets.files import Fasta, read_batches, read_fasta
 from multikernel.datasets.generators import (
     make_additive_regression,
     make_ringnorm,

@@ -21,8 +21,7 @@ from multikernel.gram.matrix import (
     padded_to,
 )
 from multikernel.gram.terms import ImageProducts, TermProducts
-from multikernel.linalg.tall import TallMatrix
-from multikernel.linalg.weighted import covariances_with_sum
+from multikernel.linalg.tall import TallMatrix, covariances_with_sum
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.landmarks import Landmarks

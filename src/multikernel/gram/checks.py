@@ -15,8 +15,8 @@ from multikernel.gram.matrix import COLUMN_NUMBERS, GramMatrix
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary, off_diagonal_ratio
 from multikernel.kernels.built_in import is_built_in
-from multikernel.linalg.extremes import lowest_direction
 from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.spectra import lowest_direction
 from multikernel.linalg.threads import run_blocks
 
 CHOICES = ("active", "all", "none")

@@ -19,7 +19,7 @@ from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
-LOOPS = "multikernel.linalg.symmetric_loops"
+LOOPS = "multikernel.linalg.loops"
 
 CROWDED = 4
 """All eigenvalues of a matrix of order n are computed where n over this number of them

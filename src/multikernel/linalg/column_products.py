@@ -12,8 +12,7 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallMatrix
-from multikernel.linalg.weighted import gathered, weighted_gram
+from multikernel.linalg.tall import TallMatrix, gathered, weighted_gram
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from multikernel._typing import Array
 from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.threads import with_one_blas_thread
 
-LOOPS = "multikernel.linalg.scaled_loops"
+LOOPS = "multikernel.linalg.loops"
 
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
 """Shares of the trace that are added to the shifts of a system that has no factor.

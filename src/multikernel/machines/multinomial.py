@@ -27,8 +27,12 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
 from multikernel.losses.weighted import WeightedLoss
-from multikernel.machines.base import MachineFit
-from multikernel.machines.checks import NOT_A_KERNEL, NOT_FINITE, check_problem
+from multikernel.machines.base import (
+    NOT_A_KERNEL,
+    NOT_FINITE,
+    MachineFit,
+    check_problem,
+)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss, SmoothConjugateLoss
-from multikernel.machines.base import MachineFit
-from multikernel.machines.checks import (
+from multikernel.machines.base import (
     NOT_A_KERNEL,
     NOT_FINITE,
+    MachineFit,
     breakdown,
     check_problem,
     fit_outputs,

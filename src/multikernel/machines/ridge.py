@@ -9,8 +9,7 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.squared import SquaredLoss
 from multikernel.losses.weighted import WeightedLoss
-from multikernel.machines.base import MachineFit
-from multikernel.machines.checks import NOT_FINITE, breakdown, check_problem
+from multikernel.machines.base import NOT_FINITE, MachineFit, breakdown, check_problem
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,12 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED
 
 from multikernel.exceptions import UntrustedTypesError
-from multikernel.persistence.archive import RefusedError, checked_archive, with_version
-from multikernel.persistence.loaded import check_loaded
+from multikernel.persistence.archive import (
+    RefusedError,
+    check_loaded,
+    checked_archive,
+    with_version,
+)
 
 try:
     import fcntl

@@ -120,7 +120,7 @@ def test_dc_finds_the_best_weights_of_a_grid(theta):
 def test_starts_that_come_next_to_a_known_point_end_there(monkeypatch):
     dc, problem = TailDC(EXACT, 2, tol=1e-7, n_starts=6), problem_of(GRAMS, Y, 2.0)
     short = dc.solve(problem)
-    monkeypatch.setattr("multikernel.solvers.local_rademacher.dc.NEAR", -1.0)
+    monkeypatch.setattr("multikernel.solvers.local_rademacher.NEAR", -1.0)
     whole = dc.solve(problem)
     assert short.n_iter < whole.n_iter
     assert short.start_objectives.shape == (6,)

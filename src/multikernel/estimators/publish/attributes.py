@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.linalg.weighted import covariances_with_sum
+from multikernel.linalg.tall import covariances_with_sum
 from multikernel.problem import Progress, Solution, Status
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)

@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.engine import RowBlocks
-from multikernel.linalg.weighted import gathered, runs_of, weighted_gram
+from multikernel.linalg.tall import gathered, runs_of, weighted_gram
 
 Parts = Sequence[slice]
 """The columns of kernels."""

@@ -13,8 +13,7 @@ from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallArray, TallMatrix
-from multikernel.linalg.weighted import gathered
+from multikernel.linalg.tall import TallArray, TallMatrix, gathered
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.landmarks import Landmarks

@@ -7,7 +7,7 @@ from multikernel.losses.coupled.base import (
     is_coupled,
 )
 from multikernel.losses.coupled.crammer_singer import CrammerSingerLoss
-from multikernel.losses.coupled.domain import project_coupled
+from multikernel.losses.coupled.simplex import project_coupled
 from multikernel.losses.coupled.softmax import SoftmaxLoss
 
 COUPLED_LOSSES: dict[str, type[CoupledLoss]] = {

@@ -30,7 +30,7 @@ zero and a system without them follows."""
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step that are tried where it leads through walls."""
 
-PROJECT = "multikernel.linalg.simplex", "project_simplex"
+PROJECT = "multikernel.linalg.loops", "project_simplex"
 
 
 def torn_samples(masses: Array) -> Indices:

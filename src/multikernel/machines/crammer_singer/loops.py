@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from multikernel._typing import Array, Indices
-from multikernel.linalg.simplex import simplex_shift
+from multikernel.linalg.loops import simplex_shift
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -27,8 +27,13 @@ from multikernel.linalg.interrupts import compiled
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled
 from multikernel.losses.weighted import WeightedLoss
-from multikernel.machines.base import MachineFit, support_product
-from multikernel.machines.checks import NOT_A_KERNEL, NOT_FINITE, check_problem
+from multikernel.machines.base import (
+    NOT_A_KERNEL,
+    NOT_FINITE,
+    MachineFit,
+    check_problem,
+    support_product,
+)
 from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
 from multikernel.machines.smo.rows import RowSource, row_source
 

@@ -26,12 +26,13 @@ from multikernel.exceptions import (
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.interrupts import compiled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
-from multikernel.machines.base import MachineFit, support_product
-from multikernel.machines.checks import (
+from multikernel.machines.base import (
     NOT_A_KERNEL,
     NOT_FINITE,
+    MachineFit,
     check_problem,
     fit_outputs,
+    support_product,
 )
 from multikernel.machines.smo.face import free_samples, minimise_on_face
 from multikernel.machines.smo.rows import row_source

@@ -11,7 +11,7 @@ from multikernel.certificates import check_forms, project_dual
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import GramMatrix
-from multikernel.linalg.extremes import lowest_direction
+from multikernel.linalg.spectra import lowest_direction
 from multikernel.machines import (
     SMO,
     CrammerSinger,

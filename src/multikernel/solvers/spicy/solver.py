@@ -17,7 +17,7 @@ from multikernel.losses import (
     is_coupled,
 )
 from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
-from multikernel.losses.coupled.domain import centre_of_simplices
+from multikernel.losses.coupled.simplex import centre_of_simplices
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.base import check_supported

@@ -1,7 +1,9 @@
-"""Tables in files that are larger than memory, batch by batch."""
+"""Files of data: tables larger than memory, batch by batch, and sequences (FASTA)."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +149,104 @@ def _readable(path: Path) -> Iterator[None]:
         kind = "Parquet file" if path.suffix == ".parquet" else "CSV file with a header"
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
+
+
+PathLike = str | os.PathLike[str]
+
+SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
+"""Endings by which FASTA files are known."""
+
+
+@dataclass(frozen=True)
+class Fasta:
+    """The records of a FASTA file.
+
+    Parameters
+    ----------
+    names : list of str
+        The first word of every header.
+    sequences : list of str
+        The letters, lines joined, as they are in the file.
+    fields : dict of str to list of str
+        What headers say as ``key=value``, for the keys that all of them have.
+    """
+
+    names: list[str]
+    sequences: list[str]
+    fields: dict[str, list[str]]
+
+
+def read_fasta(path: PathLike) -> Fasta:
+    r"""Read a FASTA file.
+
+    A header starts with ``>``: a name, then any text, in which words of the form
+    ``key=value`` are fields. A ``*`` at the end of a sequence, which ends translated
+    proteins, is left out; empty lines say nothing.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, in ASCII or Latin-1.
+
+    Returns
+    -------
+    records : Fasta
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it does not start with a header, holds no record, or one without letters.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from multikernel.datasets import read_fasta
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sites.fasta"
+    ...     _ = path.write_text(">a label=1\nACG\nT\n>b label=-1\nAAC\n")
+    ...     records = read_fasta(path)
+    >>> records.names, records.sequences, records.fields
+    (['a', 'b'], ['ACGT', 'AAC'], {'label': ['1', '-1']})
+    """
+    headers, sequences = _records(Path(path))
+    names = [words[0] if words else "" for words in headers]
+    if "" in sequences:
+        record = sequences.index("")
+        raise ValueError(
+            f"Record {record} of {path}, {names[record]!r}, has no letters: leave it "
+            "out."
+        )
+    fields = [_fields(words[1:]) for words in headers]
+    common = [key for key in fields[0] if all(key in given for given in fields)]
+    return Fasta(names, sequences, {k: [f[k] for f in fields] for k in common})
+
+
+def _records(path: Path) -> tuple[list[list[str]], list[str]]:
+    """Return the words of every header, and the letters that follow."""
+    headers: list[list[str]] = []
+    parts: list[list[str]] = []
+    with path.open(encoding="latin-1") as file:
+        for number, text in enumerate(file, start=1):
+            line = text.strip()
+            if line.startswith(">"):
+                headers.append(line[1:].split())
+                parts.append([])
+            elif line and not parts:
+                raise ValueError(
+                    f"{path} is no FASTA file: line {number} comes before any header "
+                    "(a line that starts with '>')."
+                )
+            elif line:
+                parts[-1].append("".join(line.split()))
+    if not headers:
+        raise ValueError(f"{path} is no FASTA file: it has no record.")
+    return headers, ["".join(lines).removesuffix("*") for lines in parts]
+
+
+def _fields(words: list[str]) -> dict[str, str]:
+    """Return what the words of a header say as ``key=value``."""
+    pairs = (word.partition("=") for word in words)
+    return {key: value for key, sign, value in pairs if key and sign}

@@ -1,4 +1,4 @@
-"""``multikernel predict``: apply a saved model to a file."""
+"""Commands on a saved model: ``multikernel predict | inspect | report``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +10,13 @@ import pandas as pd
 import typer
 from sklearn.base import is_outlier_detector
 
+from multikernel import report as page
 from multikernel.cli import _options as options
+from multikernel.cli import _report
+from multikernel.cli._columns import NAME, known_columns, known_features
 from multikernel.cli._console import say, user_errors
+from multikernel.cli._large import by_batches, predict_stream, score_of
 from multikernel.cli._report import print_json
-from multikernel.cli._sequences import NAME, known_columns, known_features
-from multikernel.cli._streams import by_batches, predict_stream, score_of
 from multikernel.cli._tables import (
     features_of,
     known_part,
@@ -155,3 +157,52 @@ def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
     several = np.ndim(estimator.predict(X[:1])) == 2
     labels = output_names(final_estimator(estimator)) if several else estimator.classes_
     return dict(zip(labels, columns, strict=True))
+
+
+@user_errors
+def inspect(
+    model: options.ModelFile,
+    rows: Annotated[
+        int, typer.Option(help="Kernels listed at most.", min=1)
+    ] = _report.MOST_ROWS,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    json: options.Json = False,
+) -> None:
+    """Show the kernels, weights, parameters and certificate of a saved model."""
+    with opened(model, max_bytes) as estimator:
+        report = _report.model_report(estimator)
+        if json:
+            _report.print_json(report)
+            return
+        facts = _report.chosen(report) | _report.diagnostics(report)
+        _report.print_facts(facts, report["estimator"])
+        _report.print_facts(report["parameters"], "parameters")
+        _report.print_views(report)
+        _report.print_kernels(report, rows)
+
+
+@user_errors
+def report(
+    model: options.ModelFile,
+    data: options.DataFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="HTML file to write.")
+    ] = Path("report.html"),
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            help="Column of known targets, for scores; may be repeated.",
+        ),
+    ] = None,
+    drop: options.Drop = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+) -> None:
+    """Write what a saved model is and says as one HTML page that needs no network."""
+    with opened(model, max_bytes) as estimator:
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(data, target or [], drop or [], sequences, choice, only)
+        page(estimator, table.X, table.y, output)
+    say(f"Written to {output}.")

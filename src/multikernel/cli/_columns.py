@@ -1,0 +1,308 @@
+"""Columns on the command line: views, categories, groups, and sequences (FASTA)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from multikernel.cli._console import check_choice, say
+from multikernel.datasets import read_fasta
+from multikernel.display.fitted import final_estimator
+from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
+from multikernel.kernels.sequence import (
+    Alphabet,
+    SequenceKernel,
+    SpectrumKernel,
+    dna_dictionary,
+    motif_dictionary,
+)
+from multikernel.kernels.sequence.letters import KNOWN
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """What the command line says about columns.
+
+    Parameters
+    ----------
+    views : mapping from str to tuple of str, default={}
+        Patterns of the columns of each view.
+    categories : tuple of str, default=()
+        Columns to compare as categories.
+    group : str or None, default=None
+        Column of the groups that cross-validation keeps together.
+    """
+
+    views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    categories: tuple[str, ...] = ()
+    group: str | None = None
+
+    def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        """Return the columns of every view, and note those that are in none.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Those of the features.
+
+        Returns
+        -------
+        views : dict of list of str
+            Empty where no view is asked for.
+
+        Raises
+        ------
+        ValueError
+            If a pattern fits no column.
+        """
+        found: dict[str, list[str]] = {}
+        for view, patterns in self.views.items():
+            for pattern in patterns:
+                if not any(fnmatchcase(column, pattern) for column in columns):
+                    raise ValueError(
+                        f"--view {view}: no column fits {pattern!r}; there are "
+                        f"{', '.join(columns[:12])}{', ...' * (len(columns) > 12)}."
+                    )
+            found[view] = [
+                c for c in columns if any(fnmatchcase(c, p) for p in patterns)
+            ]
+        used = {column for own in found.values() for column in own}
+        say_ignored("in no view", [c for c in columns if found and c not in used])
+        return found
+
+
+def say_ignored(why: str, columns: Sequence[str]) -> None:
+    """Note columns that are not used, on standard error."""
+    if columns:
+        more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+        names = ", ".join(columns[:5])
+        say(f"Ignored columns {why}: {names}{more}.", "Note:", stderr=True)
+
+
+Chosen = tuple[Sequence[Kernel], bool]
+"""Kernels, and whether each column gets its own."""
+
+PLAIN = ColumnChoice()
+"""What holds where the command line says nothing."""
+
+
+def parse_columns(
+    views: Iterable[str] | None, categories: Iterable[str] | None, group: str | None
+) -> ColumnChoice:
+    """Return what the options about columns say.
+
+    Parameters
+    ----------
+    views : iterable of str or None
+        ``name=pattern``, several patterns parted by commas.
+    categories : iterable of str or None
+        Columns.
+    group : str or None
+        A column.
+
+    Returns
+    -------
+    choice : ColumnChoice
+
+    Raises
+    ------
+    ValueError
+        If a view has no name or no pattern, or two have the same name.
+
+    Examples
+    --------
+    >>> from multikernel.cli._columns import parse_columns
+    >>> parse_columns(["clinic=age,stage*"], None, None).views
+    {'clinic': ('age', 'stage*')}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for text in views or ():
+        name, _, given = text.partition("=")
+        patterns = tuple(p.strip() for p in given.split(",") if p.strip())
+        if not name.strip() or not patterns or name.strip() in found:
+            raise ValueError(
+                "--view takes name=column, a name once, several columns or patterns "
+                f"parted by commas, such as expression=expr_*; got {text!r}."
+            )
+        found[name.strip()] = patterns
+    return ColumnChoice(found, tuple(categories or ()), group)
+
+
+def kernels_on(numbers: Sequence[str], chosen: Chosen) -> list[Kernel]:
+    """Return kernels on columns of numbers, on each or on all: none without columns."""
+    kernels, per_column = chosen
+    sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
+    return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
+
+
+def view_kernels(
+    views: Mapping[str, list[str]],
+    categories: Sequence[str],
+    chosen: Chosen | None,
+) -> dict[str, Any]:
+    """Return the ``kernels`` parameter for views.
+
+    Parameters
+    ----------
+    views : mapping from str to list of str
+        Their columns.
+    categories : sequence of str
+        Those that hold categories.
+    chosen : (kernels, per column) or None
+        None stands for the default ones.
+
+    Returns
+    -------
+    kernels : dict
+    """
+    if chosen is None:
+        return dict(views)
+    kernels, per_column = chosen
+    found: dict[str, Any] = {}
+    for view, columns in views.items():
+        words = [c for c in columns if c in categories]
+        own = kernels_on([c for c in columns if c not in categories], chosen)
+        if words:
+            own.append(ColumnKernel(CategoryKernel(), words))
+        # One set of all columns needs no name of its own.
+        alone = not per_column and not words
+        found[view] = (columns, list(kernels) if alone else own)
+    return found
+
+
+COLUMN = "sequence"
+"""What the letters of a FASTA file are called as a column."""
+
+NAME = "name"
+"""What the names of its records are called, beside predictions."""
+
+LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
+"""Words of the longest spectrum: some thousand of them, as many as memory allows."""
+
+CHOICES = ("spectrum", "dna", "protein")
+
+
+@dataclass(frozen=True)
+class SequenceChoice:
+    """What the command line says about sequences.
+
+    Parameters
+    ----------
+    kernels : str
+        One of `CHOICES`.
+    alphabet : str or None
+        "dna", "rna" or "protein"; the first that has all letters when None.
+    skip_letters : bool
+        Whether other letters are skipped.
+    ignore_case : bool
+        Whether lower case is read as upper case.
+    """
+
+    kernels: str = "spectrum"
+    alphabet: str | None = None
+    skip_letters: bool = False
+    ignore_case: bool = False
+
+    def find(self, frame: pd.DataFrame, columns: tuple[str, ...]) -> list[Kernel]:
+        """Return the kernels for columns of sequences.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The data.
+        columns : tuple of str
+            The columns.
+
+        Returns
+        -------
+        kernels : list of Kernel
+
+        Raises
+        ------
+        ValueError
+            If a choice is unknown, or no alphabet fits.
+        """
+        check_choice("--sequence-kernels", self.kernels, CHOICES)
+        return [
+            ColumnKernel(kernel, column)
+            for column in columns
+            for kernel in self._kernels(self._alphabet(frame, column))
+        ]
+
+    def _kernels(self, name: str) -> list[SequenceKernel]:
+        """Return the kernels of one column."""
+        alphabet = Alphabet(
+            name,
+            unknown="skip" if self.skip_letters else "error",
+            lower="upper" if self.ignore_case else "error",
+        )
+        chosen: Any = []
+        if self.kernels == "dna":
+            chosen = dna_dictionary(alphabet=alphabet)
+        elif self.kernels == "protein":
+            chosen = motif_dictionary(alphabet=alphabet)
+        else:
+            sizes = range(1, LONGEST[name] + 1)
+            chosen = [SpectrumKernel(k, alphabet) for k in sizes]
+        return [chosen[m] for m in range(len(chosen))]
+
+    def _alphabet(self, frame: pd.DataFrame, column: str) -> str:
+        """Return the name of the alphabet of a column."""
+        if self.alphabet is not None:
+            check_choice("--alphabet", self.alphabet, KNOWN)
+            return self.alphabet
+        letters = set().union(*map(set, frame[column]))
+        if self.ignore_case:
+            letters = {letter.upper() for letter in letters}
+        for name, known in KNOWN.items():
+            if letters <= set(known):
+                return name
+        if any({each.upper() for each in letters} <= set(k) for k in KNOWN.values()):
+            raise ValueError(
+                f"Column {column!r} has lower-case letters, which often mark repeats: "
+                "--ignore-case reads them as upper case."
+            )
+        raise ValueError(
+            f"The letters of column {column!r}, {''.join(sorted(letters))}, are those "
+            "of no alphabet: name one with --alphabet dna, rna or protein, and use "
+            "--skip-letters or --ignore-case for others."
+        )
+
+
+SPECTRA = SequenceChoice()
+"""What holds where the command line says nothing."""
+
+
+def read_fasta_frame(path: Path) -> pd.DataFrame:
+    """Return the records of a FASTA file: a column of sequences, and one a field.
+
+    The index holds their names.
+    """
+    records = read_fasta(path)
+    index = pd.Index(records.names, name=NAME)
+    frame = pd.DataFrame({COLUMN: records.sequences}, index=index)
+    for key, values in records.fields.items():
+        numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
+        frame[key] = values if numbers.isna().any() else numbers
+    return frame
+
+
+def known_columns(estimator: Any) -> tuple[tuple[str, ...], ColumnChoice]:
+    """Return the columns of sequences and of categories that a model was fitted on."""
+    model = final_estimator(estimator)
+
+    def names(attribute: str) -> tuple[str, ...]:
+        places = getattr(model, attribute, ())
+        return tuple(str(model.feature_names_in_[place]) for place in places)
+
+    categories = names("category_features_")
+    return names("sequence_features_"), ColumnChoice(categories=categories)
+
+
+def known_features(estimator: Any) -> list[str] | None:
+    """Return the columns that a model takes, None where it knows no names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
