@@ -4,13 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; say what to install if its libraries are missing.
-
-    Raises
-    ------
-    SystemExit
-        Always, with the exit code.
-    """
+    """Run the command line; say what to install if its libraries are missing."""
     # Libraries take a second or more to load; a terminal hears of it at once.
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if terminal:

@@ -26,14 +26,8 @@ from multikernel.kernels.sequence.letters import KNOWN
 class ColumnChoice:
     """What the command line says about columns.
 
-    Parameters
-    ----------
-    views : mapping from str to tuple of str, default={}
-        Patterns of the columns of each view.
-    categories : tuple of str, default=()
-        Columns to compare as categories.
-    group : str or None, default=None
-        Column of the groups that cross-validation keeps together.
+    For each view patterns of its columns, the columns to compare as categories, and the
+    one of the groups that cross-validation keeps together.
     """
 
     views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -41,22 +35,9 @@ class ColumnChoice:
     group: str | None = None
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
-        """Return the columns of every view, and note those that are in none.
+        """Return the columns of every view asked for, and note those that are in none.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            Those of the features.
-
-        Returns
-        -------
-        views : dict of list of str
-            Empty where no view is asked for.
-
-        Raises
-        ------
-        ValueError
-            If a pattern fits no column.
+        A pattern that fits no column is refused.
         """
         found: dict[str, list[str]] = {}
         for view, patterns in self.views.items():
@@ -92,28 +73,8 @@ PLAIN = ColumnChoice()
 def parse_columns(
     views: Iterable[str] | None, categories: Iterable[str] | None, group: str | None
 ) -> ColumnChoice:
-    """Return what the options about columns say.
+    """Return what the options about columns say; a view is ``name=pattern,pattern``.
 
-    Parameters
-    ----------
-    views : iterable of str or None
-        ``name=pattern``, several patterns parted by commas.
-    categories : iterable of str or None
-        Columns.
-    group : str or None
-        A column.
-
-    Returns
-    -------
-    choice : ColumnChoice
-
-    Raises
-    ------
-    ValueError
-        If a view has no name or no pattern, or two have the same name.
-
-    Examples
-    --------
     >>> from multikernel.cli._columns import parse_columns
     >>> parse_columns(["clinic=age,stage*"], None, None).views
     {'clinic': ('age', 'stage*')}
@@ -143,21 +104,7 @@ def view_kernels(
     categories: Sequence[str],
     chosen: Chosen | None,
 ) -> dict[str, Any]:
-    """Return the ``kernels`` parameter for views.
-
-    Parameters
-    ----------
-    views : mapping from str to list of str
-        Their columns.
-    categories : sequence of str
-        Those that hold categories.
-    chosen : (kernels, per column) or None
-        None stands for the default ones.
-
-    Returns
-    -------
-    kernels : dict
-    """
+    """Return the ``kernels`` parameter for the columns of views."""
     if chosen is None:
         return dict(views)
     kernels, per_column = chosen
@@ -187,19 +134,7 @@ CHOICES = ("spectrum", "dna", "protein")
 
 @dataclass(frozen=True)
 class SequenceChoice:
-    """What the command line says about sequences.
-
-    Parameters
-    ----------
-    kernels : str
-        One of `CHOICES`.
-    alphabet : str or None
-        "dna", "rna" or "protein"; the first that has all letters when None.
-    skip_letters : bool
-        Whether other letters are skipped.
-    ignore_case : bool
-        Whether lower case is read as upper case.
-    """
+    """What the command line says about sequences; no alphabet: the first that fits."""
 
     kernels: str = "spectrum"
     alphabet: str | None = None
@@ -207,24 +142,7 @@ class SequenceChoice:
     ignore_case: bool = False
 
     def find(self, frame: pd.DataFrame, columns: tuple[str, ...]) -> list[Kernel]:
-        """Return the kernels for columns of sequences.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            The data.
-        columns : tuple of str
-            The columns.
-
-        Returns
-        -------
-        kernels : list of Kernel
-
-        Raises
-        ------
-        ValueError
-            If a choice is unknown, or no alphabet fits.
-        """
+        """Return the kernels for columns of sequences; refuse a choice that is none."""
         check_choice("--sequence-kernels", self.kernels, CHOICES)
         return [
             ColumnKernel(kernel, column)

@@ -38,19 +38,7 @@ def console(*, stderr: bool = False) -> Console:
 def say(
     message: object, label: str = "", style: str = "", *, stderr: bool = False
 ) -> None:
-    """Write one line.
-
-    Parameters
-    ----------
-    message : object
-        What to say; line breaks in it become spaces.
-    label : str, default=""
-        What to put before it, in a style of its own.
-    style : str, default=""
-        The style of the label, in the words of rich.
-    stderr : bool, default=False
-        Whether to write to standard error.
-    """
+    """Write one line: a label in a style of rich, and a message without line breaks."""
     # Names of files may hold bytes that are no text.
     plain = " ".join(str(message).split()).encode("utf-8", "backslashreplace").decode()
     line = Text.assemble((label, style), " " if label else "", plain)
@@ -83,13 +71,7 @@ def _show_warning(
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
-    """Raise unless an option of the command line has one of a few values.
-
-    Raises
-    ------
-    ValueError
-        If it has another; the message lists them.
-    """
+    """Raise unless an option of the command line has one of a few values."""
     if value not in choices:
         listed = ", ".join(choices)
         raise ValueError(f"{option} must be one of {listed}, got {value!r}.")
@@ -102,19 +84,9 @@ QUIET_SECONDS = 10.0
 class LiveShare:
     """A callback that shows how much of some work is done, and what time is left.
 
-    On a terminal that is a bar; elsewhere, as in a log, a line every ten seconds.
+    On a terminal, standard error by default, that is a bar; elsewhere, as in a log, a
+    line every ten seconds, which `quiet` changes.
 
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    console : rich Console, default=None
-        Where to show it; standard error when None.
-    quiet : float, default=10.0
-        Seconds between two lines of a log.
-
-    Examples
-    --------
     >>> from multikernel.cli._console import LiveShare
     >>> with LiveShare("Reading") as watch:
     ...     watch(0.5)
@@ -175,21 +147,9 @@ class LiveShare:
 class LiveFit(LiveShare):
     """A callback for ``fit`` that shows its progress on standard error.
 
-    The bar runs from the first duality gap to the tolerance, on a logarithmic scale.
+    The bar runs from the first relative duality gap to the tolerance, on a logarithmic
+    scale; objectives are shown per sample.
 
-    Parameters
-    ----------
-    title : str
-        What is being fitted.
-    tol : float
-        The relative duality gap at which the fit will stop.
-    n_samples : int
-        Training samples: objectives are shown per sample.
-    console : rich Console, default=None
-        Where to show it; standard error when None.
-
-    Examples
-    --------
     >>> from multikernel.cli._console import LiveFit
     >>> from multikernel.problem import Progress
     >>> with LiveFit("SpicyMKL", tol=1e-3, n_samples=100) as watch:

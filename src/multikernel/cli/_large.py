@@ -36,20 +36,7 @@ whole takes three times its size, and kernels are to be held as well."""
 
 
 def by_batches(path: Path, asked: bool | None) -> bool:
-    """Return whether a file is to be read by batches.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    asked : bool or None
-        What the user asks for; None leaves it to the size of the file.
-
-    Raises
-    ------
-    ValueError
-        If it is asked for, and the file is of another kind.
-    """
+    """Return whether a file is to be read by batches; None leaves it to its size."""
     if path.suffix not in READABLE:
         if asked:
             raise ValueError(
@@ -66,11 +53,8 @@ def by_batches(path: Path, asked: bool | None) -> bool:
 class SpooledTable(Table):
     """A table in a temporary file.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_features)
-        The array that the data frame `X` is a view of; what is written to it is
-        written to the file.
+    The data frame `X` is a view of the array `values`: what is written to that is
+    written to the file.
     """
 
     values: Any = field(kw_only=True)
@@ -112,23 +96,7 @@ def score_of(model: Any, y: Any, predicted: Any) -> float:
 def read_spooled(
     path: Path, target: str, drop: Sequence[str], folder: Path | None
 ) -> SpooledTable:
-    """Read a file into a temporary one of numbers.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV or Parquet file.
-    target : str
-        The column of the targets.
-    drop : sequence of str
-        Columns to leave out.
-    folder : Path or None
-        Where the temporary file is.
-
-    Returns
-    -------
-    table : SpooledTable
-    """
+    """Read a CSV or Parquet file into a temporary file of numbers, in a folder."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     with LiveShare(f"Reading {path.name}") as tell:
@@ -142,26 +110,7 @@ def read_spooled(
 def fitted_stream(
     model: Any, table: SpooledTable, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
-    """Fit a model on a spooled table.
-
-    Parameters
-    ----------
-    model : estimator
-        The model.
-    table : SpooledTable
-        Standardized in its file where `scale` says so.
-    scale : bool
-        Whether columns are standardized.
-    watch : callable
-        The callback of the fit.
-
-    Returns
-    -------
-    pipeline : Pipeline
-        The model behind its scaler.
-    score : float
-        On the training data.
-    """
+    """Fit a model on a spooled table; return it behind its scaler, with its score."""
     steps = [("scale", table.scale())] if scale else []
     model.fit(table.X, table.y, callback=watch)
     return Pipeline([*steps, ("model", model)]), table.score(model)
@@ -184,27 +133,9 @@ def predict_stream(
 ) -> tuple[int, Any, Any]:
     """Predict the rows of a file, and write the answers, batch by batch.
 
-    Parameters
-    ----------
-    answer : callable
-        Predicts.
-    path : Path
-        A CSV or Parquet file.
-    target : str or None
-        The column of known targets.
-    drop : sequence of str
-        Columns to leave out.
-    output : Path or None
-        A CSV or Parquet file, moved to its place once it is whole; None is standard
-        output.
-
-    Returns
-    -------
-    n_rows : int
-    y : ndarray or None
-        The known targets.
-    predicted : ndarray or None
-        The predictions, where targets are known.
+    Returns the number of rows and, where a column of known targets is named, these and
+    the predictions. The output is moved to its place once it is whole; None is standard
+    output.
     """
     n_rows, known, predicted = 0, [], []
     share = LiveShare(f"Predicting {path.name}")
@@ -298,16 +229,8 @@ class PartitionedTable(Table):
 def on_cluster(where: str | None) -> Iterator[None]:
     """Have a client of a cluster while a command runs.
 
-    Parameters
-    ----------
-    where : str or None
-        "local" for workers of one thread each on this machine, or the address of a
-        scheduler; None for no cluster.
-
-    Raises
-    ------
-    ValueError
-        If Dask is not installed, or there is no scheduler.
+    `where` is "local" for workers of one thread each on this machine, or the address of
+    a scheduler; None is no cluster.
     """
     if where is None:
         yield
@@ -337,19 +260,8 @@ def on_cluster(where: str | None) -> Iterator[None]:
 def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTable:
     """Open CSV or Parquet files as partitions, and fetch the targets.
 
-    Parameters
-    ----------
-    path : Path
-        A file, a pattern such as ``rows/*.parquet``, or a folder of Parquet files.
-    target : str
-        Column of the targets.
-    drop : list of str
-        Columns to leave out.
-
-    Raises
-    ------
-    ValueError
-        As `read_table`; a column without numbers is found in the first rows.
+    The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of Parquet
+    files. A column without numbers is found in the first rows.
     """
     import dask.dataframe as dd
 
@@ -373,19 +285,7 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
 def fitted_partitions(
     estimator: Any, table: Table, scale: bool, watch: Any
 ) -> tuple[Pipeline, float]:
-    """Return the fitted pipeline of a table in partitions, and its score.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The model, not fitted.
-    table : Table
-        The data.
-    scale : bool
-        Whether columns are standardised.
-    watch : callable
-        Shown every step.
-    """
+    """Return the fitted pipeline of a table in partitions, and its score."""
     X = table.X
     pipeline = with_scaling(estimator, table, scale)
     if scale:

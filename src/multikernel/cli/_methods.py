@@ -48,13 +48,7 @@ class Method:
     always: bool = False
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
-        """Return the estimator of a task, or the one that also cross-validates.
-
-        Raises
-        ------
-        ValueError
-            If the method cannot do that.
-        """
+        """Return the estimator of a task, or the one that also cross-validates."""
         if self.tasks and task not in self.tasks:
             raise ValueError(
                 f"{self.title} is for {' or '.join(self.tasks)}, not for {task}: take "
@@ -84,25 +78,13 @@ METHODS: Mapping[str, Method] = {
 
 
 def find_method(name: str) -> Method:
-    """Return a method by its name on the command line.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
+    """Return a method by its name on the command line."""
     check_choice("--method", name, METHODS)
     return METHODS[name]
 
 
 def needed_targets(target: list[str] | None, method: Method) -> list[str]:
-    """Return the columns of the targets, none for a method that takes none.
-
-    Raises
-    ------
-    ValueError
-        If the method needs some and there are none, or the other way round.
-    """
+    """Return the columns of the targets, none for a method that takes none."""
     if method.tasks and not target:
         raise ValueError("Missing option --target: the column to predict.")
     if target and not method.tasks:
@@ -113,27 +95,11 @@ def needed_targets(target: list[str] | None, method: Method) -> list[str]:
 
 
 def find_task(task: str | None, loss: str | None, y: Any) -> str:
-    """Return whether to classify or to regress.
+    """Return whether to classify or to regress: as asked for, or as the targets are.
 
-    Parameters
-    ----------
-    task : str or None
-        What the user asked for.
-    loss : str or None
-        The loss the user asked for; most losses settle the task.
-    y : ndarray of shape (n_samples,), DataFrame or None
-        The targets: words, truth values and up to 20 different whole numbers are
-        classes, anything else is a quantity. Several are labels where all are zeros
-        and ones. Without any it does not matter.
-
-    Returns
-    -------
-    task : {"classification", "regression"}
-
-    Raises
-    ------
-    ValueError
-        If the task or the loss is unknown, or they contradict each other.
+    Most losses settle it. Words, truth values and up to 20 different whole numbers are
+    classes, anything else is a quantity. Several targets are labels where all are zeros
+    and ones. Without any it does not matter.
     """
     possible: Sequence[str] = TASKS
     if loss is not None:
@@ -163,13 +129,6 @@ def _task_of_targets(y: Any) -> str:
 def parse_settings(settings: list[str]) -> dict[str, Any]:
     """Turn ``name=value`` pairs into parameters; values are read as JSON or words.
 
-    Raises
-    ------
-    ValueError
-        If a pair has no equals sign, looks like JSON and is none, or sets kernels.
-
-    Examples
-    --------
     >>> from multikernel.cli._methods import parse_settings
     >>> parse_settings(["l1_ratio=0.5", "normalize=cosine", "fit_intercept=false"])
     {'l1_ratio': 0.5, 'normalize': 'cosine', 'fit_intercept': False}
@@ -200,21 +159,9 @@ def _value(name: str, text: str) -> Any:
 def label_keys(weights: Any, y: Any) -> Any:
     """Return class weights with labels as keys, which JSON can only write as words.
 
-    Parameters
-    ----------
-    weights : object
-        A ``class_weight`` parameter.
-    y : ndarray of shape (n_samples,)
-        The targets.
+    Every key of a dict that reads as a class label is replaced by it, "true" and
+    "false" too; anything else is returned as it is.
 
-    Returns
-    -------
-    weights : object
-        A dict has every key that reads as a class label replaced by it, "true" and
-        "false" too; anything else is returned as it is.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from multikernel.cli._methods import label_keys
     >>> label_keys({"1": 2.0}, np.array([0, 1, 1]))

@@ -27,28 +27,15 @@ CHOSEN = ("alpha", "C", "p", "theta")
 def model_report(
     estimator: Any, kernel_names: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Collect what a fitted model has to say of itself.
+    """Collect what a fitted model, alone or in a pipeline, has to say of itself.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted model, or a pipeline that ends in one.
-    kernel_names : sequence of str or None, default=None
-        Names of precomputed kernels; the model's own when None.
-
-    Returns
-    -------
-    report : dict
-        ``estimator``, ``parameters``, ``n_kernels``, ``n_active``, ``objective``,
-        ``duality_gap``, ``tol``, ``n_iter``, ``status``,
-        ``status_message``, and ``kernels``: name, index
-        and weight of each active kernel (norm of each node of a hull), the largest
-        first or, where kernels were selected one after the other, in that order; for
-        several classes also ``class``, for several targets with selections of their
-        own ``target``. Diagnostics have one value for each then.
-        Kernels have their block norms and shares of the variance too, and where there
-        are views these; then ``views`` are the sums over each. A search has what it
-        chose (``alpha``), its mean ``score`` and what that is, ``scoring``.
+    `kernel_names` are those of precomputed kernels. The list ``kernels`` has each
+    active kernel, the largest weight first (norm, for the nodes of a hull) or, where
+    kernels were selected one after the other, in that order; for several classes also
+    ``class``, for several targets with selections of their own ``target``, and
+    diagnostics have one value for each then. Where there are views, ``views`` are the
+    sums over each. A search has what it chose (such as ``alpha``), its mean ``score``
+    and what that is, ``scoring``.
     """
     model = final_estimator(estimator)
     names = model.kernel_names_ if kernel_names is None else kernel_names
@@ -178,15 +165,7 @@ def print_views(report: Mapping[str, Any]) -> None:
 
 
 def print_kernels(report: Mapping[str, Any], most: int = MOST_ROWS) -> None:
-    """Write the table of the selected kernels to standard output.
-
-    Parameters
-    ----------
-    report : dict
-        Made by `model_report`.
-    most : int, default=20
-        Rows at most; what is left out is counted.
-    """
+    """Write a table of the selected kernels; rows beyond so many are counted only."""
     kernels = report["kernels"]
     first = kernels[0] if kernels else {}
     table = Table(
@@ -238,28 +217,14 @@ def _readable(value: Any) -> str:
 
 
 def off_screen() -> Any:
-    """Return pyplot, drawing into files only: the command line opens no windows.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed; the message says how to install it.
-    """
+    """Return pyplot, drawing into files only: the command line opens no windows."""
     plt = pyplot()
     plt.switch_backend("Agg")
     return plt
 
 
 def save_plot(display: Any, path: Path) -> None:
-    """Draw a display into a file.
-
-    Parameters
-    ----------
-    display : display of `multikernel.display`
-        What to draw.
-    path : Path
-        Its ending decides the format: PNG, PDF, SVG.
-    """
+    """Draw a display into a file, whose ending decides the format: PNG, PDF, SVG."""
     plt = off_screen()
     figure = display.plot().figure_
     picture = io.BytesIO()

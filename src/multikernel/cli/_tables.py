@@ -88,33 +88,13 @@ def read_table(
     choice: ColumnChoice = PLAIN,
     only: Sequence[str] | None = None,
 ) -> Table:
-    """Read a CSV, Parquet, FASTA or npz file.
+    """Read a CSV, Parquet, FASTA or npz file; refuse in a sentence what is not whole.
 
-    Parameters
-    ----------
-    path : Path
-        The file. In an npz file ``X`` holds the features (and ``feature_names`` their
-        names) or ``K`` the Gram matrices, of shape (n_kernels, n_rows, n_samples).
-    target : list of str
-        Columns of the targets, or arrays of them in an npz file; none reads none.
-    drop : list of str
-        Columns to leave out.
-    sequences : sequence of str
-        Columns of strings to keep; in a FASTA file the one of letters is kept always.
-    choice : ColumnChoice
-        Views, categories and groups. Columns of text in a view are categories.
-    only : sequence of str or None, default=None
-        The features, where they are known: others are left out, with a note.
-
-    Returns
-    -------
-    table : Table
-
-    Raises
-    ------
-    ValueError
-        If the format is unknown, if the file does not have it or is empty, or if a
-        column is missing, doubled or holds no numbers.
+    In an npz file ``X`` holds the features (and ``feature_names`` their names) or ``K``
+    the Gram matrices, of shape (n_kernels, n_rows, n_samples). Of `sequences`, columns
+    of strings to keep, the letters of a FASTA file are always one; columns of text in a
+    view are categories. `only` are the features where they are known: others are left
+    out, with a note.
     """
     _require_format(path, "read", READABLE)
     if path.suffix == ".npz":
@@ -148,28 +128,7 @@ def read_table(
 def known_part(
     path: Path, frame: pd.DataFrame, only: Sequence[str] | None, tell: bool = True
 ) -> pd.DataFrame:
-    """Return the columns that a model takes, and note the others.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    frame : DataFrame
-        Its features.
-    only : sequence of str or None
-        What the model takes; None for whatever there is.
-    tell : bool, default=True
-        Whether columns that are left out are noted.
-
-    Returns
-    -------
-    part : DataFrame
-
-    Raises
-    ------
-    ValueError
-        If a column is missing.
-    """
+    """Return the columns that a model takes, all for None, and note the others."""
     if only is None:
         return frame
     check_columns(path, frame.columns, list(only))
@@ -274,13 +233,7 @@ def _all_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any
 
 
 def one_target(target: list[str], reader: str) -> str:
-    """Return the column of targets where a reader takes one at most.
-
-    Raises
-    ------
-    ValueError
-        If there are several.
-    """
+    """Return the column of targets where a reader takes one at most."""
     if len(target) > 1:
         raise ValueError(f"{reader} takes one --target, got {', '.join(target)}.")
     return target[0]
@@ -346,20 +299,7 @@ def _doubled(names: Iterable[str]) -> str | None:
 
 
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write predictions to a CSV, Parquet or npz file, or as CSV to stdout.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per sample.
-    path : Path or None
-        The file; its ending decides the format. None writes to stdout.
-
-    Raises
-    ------
-    ValueError
-        If the format is unknown.
-    """
+    """Write predictions to a CSV, Parquet or npz file, or as CSV to standard output."""
     if path is None:
         frame.to_csv(sys.stdout, index=False)
         return

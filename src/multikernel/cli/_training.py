@@ -70,28 +70,9 @@ GRAPHS: Mapping[str, KernelGraph | None] = {
 class Training:
     """What to train, in the words of the command line.
 
-    Parameters
-    ----------
-    method : Method
-        The method.
-    task : str or None
-        What to predict; read off loss or targets when None.
-    loss : str or None
-        The loss; the estimator's default when None.
-    kernels : str
-        A key of `KERNELS`.
-    tol : float or None
-        The relative duality gap to reach; the estimator's default when None.
-    settings : list of str
-        Further parameters, ``name=value``.
-    sequences : SequenceChoice
-        The kernels on columns of sequences.
-    storage : str or None, default=None
-        How kernels are held; the estimator's default when None.
-    max_rank : int or None, default=None
-        Landmarks of a kernel at most, for low rank; its default when None.
-    folder : Path or None, default=None
-        Where kernels are held in files.
+    None stands for the estimator's own default everywhere, and `task` is read off the
+    loss or the targets then. `kernels` is a key of `KERNELS`, `settings` are
+    ``name=value``, and `max_rank` and `folder` say how `storage` holds kernels.
     """
 
     method: Method
@@ -156,25 +137,8 @@ def find_kernels(
 ) -> Any:
     """Return the ``kernels`` parameter for a choice on the command line.
 
-    Parameters
-    ----------
-    name : str
-        The choice; of no effect where the data are Gram matrices.
-    table : Table
-        The training data.
-    sequences : SequenceChoice
-        The choice for columns of sequences, spectra by default.
-    graphs : bool, default=False
-        Whether the method takes a graph of kernels.
-
-    Returns
-    -------
-    kernels : KernelDictionary, KernelGraph, mapping, "precomputed" or None
-
-    Raises
-    ------
-    ValueError
-        If there is no such choice.
+    The choice has no effect where the data are Gram matrices; `graphs` says that the
+    method takes a graph of kernels.
     """
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
@@ -200,13 +164,7 @@ def find_kernels(
 
 
 def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
-    """Raise for an option of another method, and say whose it is.
-
-    Raises
-    ------
-    ValueError
-        Naming the methods that have the option, and the options that this one has.
-    """
+    """Raise for an option of another method: say whose it is, and what this one has."""
     known = kind().get_params(deep=False)
     for name in strength:
         if name in OPTIONS and name not in known:
@@ -229,13 +187,7 @@ def _listed(names: list[str]) -> str:
 
 
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
-    """Return an estimator, or say which parameter it does not have.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is unknown.
-    """
+    """Return an estimator, or say which parameter it does not have."""
     known = kind().get_params(deep=False)
     unknown = [name for name in parameters if name not in known]
     if unknown:

@@ -30,20 +30,7 @@ from multikernel.persistence import load
 
 @contextmanager
 def opened(path: Path, max_bytes: int) -> Iterator[Any]:
-    """Lend a saved model; what fails because the file holds no such is a user's error.
-
-    Parameters
-    ----------
-    path : Path
-        The model file.
-    max_bytes : int
-        Most memory that loading it may take.
-
-    Raises
-    ------
-    ValueError
-        If it is no model file, or holds something else than a fitted model.
-    """
+    """Lend a saved model; a file that holds something else is the user's error."""
     model = load(path, max_bytes=max_bytes)
     try:
         yield model
