@@ -1,7 +1,7 @@
 """Checks of arguments shared by every layer; each failure is a sentence."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType
@@ -184,6 +184,26 @@ def shown(value: object) -> str:
     if "\n" in text:  # of arrays, which are written over several lines
         text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def listed(names: Sequence[object], n_names: int | None = None) -> str:
+    """Return the first few names, and how many more there are.
+
+    Parameters
+    ----------
+    names : sequence
+        The names, or the first few of them.
+    n_names : int, optional
+        How many there are in all; as many as given when left out.
+
+    Returns
+    -------
+    text : str
+    """
+    shown = names[:5]
+    more = (len(names) if n_names is None else n_names) - len(shown)
+    text = ", ".join(repr(name) for name in shown)
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def check_table(owner: str, X: object) -> Array:

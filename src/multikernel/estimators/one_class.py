@@ -19,8 +19,8 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.solvers import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.read.batches import is_stream, spool
-from multikernel.estimators.read.mixed import refuse_frames
+from multikernel.estimators.read.batches import spool
+from multikernel.estimators.read.numbers import is_stream, refuse_frames
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.problem import Callback, Solution

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multikernel._validation import listed
 from multikernel.estimators.grams.grams import Grams
-from multikernel.estimators.read.mixed import listed
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
     DegenerateKernelWarning,

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -12,33 +11,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.read.mixed import refuse_shared_names
+from multikernel.estimators.read.numbers import Spooled, refuse_shared_names
 from multikernel.gram.files import PathLike
-
-
-@dataclass(frozen=True, eq=False)
-class Spooled:
-    """A table in a temporary file, which goes with it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Float64, mapped from the file; what is written to it is written to the file.
-    y : ndarray of shape (n_rows,) or None
-        The targets, in memory.
-    names : tuple of str or None
-        Names of the columns, where the batches have some.
-    """
-
-    X: Array
-    y: Array | None
-    names: tuple[str, ...] | None = None
-
-
-def is_stream(X: Any) -> bool:
-    """Return whether X comes in batches: an iterator, or what has record batches."""
-    several = hasattr(X, "to_batches") and not hasattr(X, "__len__")
-    return isinstance(X, Spooled) or hasattr(X, "__next__") or several
 
 
 def spool(source: Any, target: Any = None, folder: PathLike | None = None) -> Spooled:

@@ -1,7 +1,6 @@
 """Tables with columns of text: sequences, or categories with their numbers."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
+from multikernel.estimators.read.numbers import is_frame, is_text
 from multikernel.kernels.columns import Features
 from multikernel.kernels.sequence.builders import why_no_sequences
 from multikernel.kernels.sequence.letters import from_texts
@@ -105,68 +105,6 @@ def _why_no_sequences(column: Any) -> str | None:
         return why_no_sequences(from_texts(values))
     except ValueError:  # letters beyond Latin-1
         return "not all letters are capitals of DNA, RNA or proteins"
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether data is a data frame, of whatever library."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
-def refuse_frames(values: Any, name: str) -> None:
-    """Raise for tables that are not there yet, or whose columns cannot be told apart.
-
-    Parameters
-    ----------
-    values : object
-        Data of any kind.
-    name : str
-        What a message calls them.
-
-    Raises
-    ------
-    ValueError
-        With the names that several columns share, or with what to do.
-    """
-    if hasattr(values, "collect") and hasattr(values, "collect_schema"):
-        raise ValueError(
-            f"{name} is a {type(values).__name__}, the plan of a table that is not "
-            f"computed yet: collect it first, with {name}.collect()."
-        )
-    if is_frame(values):
-        refuse_shared_names(values.columns, name)
-
-
-def refuse_shared_names(columns: Iterable[object], name: str) -> None:
-    """Raise if several columns have one name.
-
-    Parameters
-    ----------
-    columns : iterable
-        Names of columns.
-    name : str
-        What a message calls their table.
-
-    Raises
-    ------
-    ValueError
-        With the names that several columns share.
-    """
-    seen = Counter(map(str, columns))
-    shared = [column for column, times in seen.items() if times > 1]
-    if shared:
-        raise ValueError(
-            f"Several columns of {name} have the same name: {listed(shared)}. Rename "
-            "them, or leave all but one out."
-        )
-
-
-def is_text(X: Any) -> bool:
-    """Return whether an array-like of one axis begins with a string."""
-    # A series of polars has a shape, but no number of dimensions.
-    one_axis = isinstance(X, list | tuple) or len(getattr(X, "shape", "no")) == 1
-    # A memory view of an array of strings cannot be gone through.
-    one_axis &= not isinstance(X, memoryview)
-    return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
@@ -321,23 +259,3 @@ def _numbers(column: Array, label: str) -> Array:
         raise ValueError(
             f"Column {label} holds neither numbers nor strings."
         ) from error
-
-
-def listed(names: Sequence[object], n_names: int | None = None) -> str:
-    """Return the first few names, and how many more there are.
-
-    Parameters
-    ----------
-    names : sequence
-        The names, or the first few of them.
-    n_names : int, optional
-        How many there are in all; as many as given when left out.
-
-    Returns
-    -------
-    text : str
-    """
-    shown = names[:5]
-    more = (len(names) if n_names is None else n_names) - len(shown)
-    text = ", ".join(repr(name) for name in shown)
-    return f"{text} and {more} more" if more > 0 else text

@@ -6,24 +6,24 @@ from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import shown
-from multikernel.estimators.read.finite import (
+from multikernel.estimators.read.numbers import (
     check_finite_table,
-    check_finite_targets,
-    number_targets,
+    read_numbers,
+    refuse_frames,
 )
-from multikernel.estimators.read.mixed import refuse_frames
 from multikernel.estimators.read.tables import (
     Columns,
     Table,
     is_precomputed,
-    read_numbers,
     settled_kernels,
-    target_columns,
+)
+from multikernel.estimators.read.targets import (
+    read_targets,
 )
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.workers import mapped, partitions, started
@@ -66,8 +66,6 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
         With a sentence that says what is wrong.
     """
     owner = type(estimator).__name__
-    if y is None:
-        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     check_collection(X)
     refuse_frames(X, "X")
     kernels = settled_kernels(kernels)
@@ -77,11 +75,8 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
             f"{owner} takes numbers in partitions, and no precomputed kernels, views "
             "or text: give it arrays in memory, for example X.compute()."
         )
+    targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     rows, columns = read_partitions(owner, X)
-    targets = target_columns(estimator, y.compute() if is_dask(y) else y)
-    check_finite_targets(targets)
-    if is_regressor(estimator):
-        targets = number_targets(targets)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
     return Table(cast(Array, rows), targets, columns, X, None, kernels)
 
@@ -179,7 +174,7 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
         if not part.shape[0]:
             return np.empty(part.shape)
         columns = Columns()
-        numbers = read_numbers(columns, owner, part, False, reset=True)
+        numbers = read_numbers(columns, owner, part, reset=True)
         check_finite_table(numbers, vars(columns).get("feature_names_in_"))
         return numbers
     except ValueError as error:

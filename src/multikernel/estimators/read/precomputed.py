@@ -5,11 +5,18 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import ASYMMETRY, shown
-from multikernel.estimators.read.finite import check_finite_grams
+from multikernel.estimators.read.numbers import (
+    LEAVE_OUT,
+    all_finite,
+    first_other,
+    read_array,
+    refuse_value,
+)
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.checks import ROUNDING, take_census
@@ -147,6 +154,68 @@ def opened(X: Any) -> Any:
     paths = X if isinstance(X, list | tuple) else [X]
     named = [isinstance(path, str | os.PathLike) for path in paths]
     return stack_grams(X) if named and all(named) else X
+
+
+def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
+    """Return precomputed kernels as an array, without a copy.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets the number of samples that the matrices have columns for, in a fit.
+    owner : str
+        What messages call it.
+    X : array-like of shape (n_samples, n_fit_samples, n_kernels), or paths
+        The matrices, samples first.
+    reset : bool
+        Whether they are those of a fit, which are square. All else is looked at where
+        they are read as a whole, by `precomputed_stack`.
+
+    Returns
+    -------
+    grams : ndarray of shape (n_samples, n_fit_samples, n_kernels)
+        Float64 or float32.
+    """
+    kinds = [np.float64, np.float32]
+    settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
+    grams = read_array(estimator, owner, opened(X), **settings)
+    if grams.ndim != 3:
+        raise ValueError(
+            'With kernels="precomputed", X must have three dimensions, (n_samples, '
+            f"n_fit_samples, n_kernels); got shape {grams.shape}. stack_grams makes "
+            "such an X from a list of Gram matrices."
+        )
+    if not reset:
+        check_finite_grams(grams)
+        return grams
+    if grams.shape[0] != grams.shape[1]:
+        raise ValueError(
+            "Precomputed training kernels must be square, (n_samples, n_samples, "
+            f"n_kernels); got shape {grams.shape}. stack_grams makes such an X from a "
+            "list of Gram matrices."
+        )
+    if grams.shape[2] == 0:
+        raise ValueError("X holds no kernel: its last axis is empty.")
+    estimator.n_features_in_ = grams.shape[1]
+    return grams
+
+
+def check_finite_grams(X: Array) -> None:
+    """Raise with the first place in Gram matrices that is not finite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
+        The matrices, samples first.
+    """
+    # In the order in which they are held: the matrices may fill the memory.
+    slowest = int(np.argmax(X.strides))
+    for number, part in enumerate(np.moveaxis(X, slowest, 0)):
+        if not all_finite(part):
+            place = first_other(part)
+            i, j, m = np.insert(place, slowest, number).tolist()
+            where = f"[{i}, {j}] of Gram matrix {m}"
+            refuse_value("Input X", part, place, where, LEAVE_OUT)
 
 
 def without_others(X: Array, rows: Indices) -> Array:

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_weights
-from multikernel.estimators.read.mixed import listed
+from multikernel._validation import check_weights, listed
 from multikernel.estimators.read.precomputed import without_others
 from multikernel.estimators.read.tables import Table
 from multikernel.gram.factors.engine import SampledRows

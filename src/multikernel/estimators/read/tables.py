@@ -1,45 +1,41 @@
-"""What comes in: arrays, data frames and precomputed Gram matrices, checked."""
+"""What comes in, checked, whatever it is: arrays, frames, batches, Gram matrices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
-    check_array,
     check_consistent_length,
-    column_or_1d,
-    validate_data,
 )
 
 from multikernel._typing import Array
-from multikernel.estimators.read.batches import Spooled, is_stream, spool
-from multikernel.estimators.read.finite import (
-    check_finite_grams,
-    check_finite_table,
-    check_finite_targets,
-    number_targets,
-    seen_values,
-)
+from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.mixed import (
     default_sequences,
     features_of,
-    is_frame,
-    is_text,
     known,
-    listed,
     read_mixed,
-    refuse_frames,
     text_columns,
 )
-from multikernel.estimators.read.precomputed import opened
+from multikernel.estimators.read.numbers import (
+    Spooled,
+    check_finite_table,
+    check_values,
+    is_frame,
+    is_stream,
+    read_numbers,
+    refuse_frames,
+)
+from multikernel.estimators.read.precomputed import read_grams
+from multikernel.estimators.read.targets import (
+    read_targets,
+    target_names,
+)
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels
-from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
@@ -48,12 +44,6 @@ from multikernel.kernels.sequence.tables import (
     takes,
 )
 from multikernel.kernels.views import View, find_views
-from multikernel.linalg.tables import is_dask
-
-BY_DEFAULT = (
-    f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
-    "letters of DNA, RNA or proteins at least, and more than half of it differs.)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,48 +121,35 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     """
     names = None
     if is_stream(X):
-        table = spool(X, y)
-        X, y, names = table.X, table.y, table.names
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is "
-            "None."
-        )
+        spooled = spool(X, y)
+        X, y, names = spooled.X, spooled.y, spooled.names
     refuse_frames(X, "X")
     columns, owner = Columns(), type(estimator).__name__
     kernels = settled_kernels(kernels)
-    precomputed, layout = is_precomputed(kernels), None
-    X = opened(X) if precomputed else X
+    layout: Layout | None = None
     views: tuple[View, ...] = ()
-    texts = _read_as_text(kernels, X)
-    if takes(kernels, SEQUENCES) and not texts:
-        raise ValueError(
-            "A kernel takes sequences, but X has no strings: give a list of strings, "
-            "or a data frame with a column of them."
-        )
-    if texts:
-        views = _find_views(columns, kernels, X, names)
+    if is_precomputed(kernels):
+        checked = X = read_grams(columns, owner, X, reset=True)
+    elif texts := _read_as_text(kernels, X):
+        if isinstance(kernels, Views):
+            views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
         checked, layout = read_mixed(columns, owner, X, categories)
+        check_values(columns, checked, layout)
     else:
-        checked = read_numbers(columns, owner, X, precomputed, reset=True)
-        views = _find_views(columns, kernels, X if is_frame(X) else checked, names)
-    if names is not None:
-        columns.feature_names_in_ = np.array(names, dtype=object)
-    if not precomputed:
-        _check_values(columns, checked, layout)
-    if precomputed:
-        _check_square(checked)
-        columns.n_features_in_ = checked.shape[1]
-    targets = target_columns(estimator, y)
-    check_finite_targets(targets)
-    if is_regressor(estimator):
-        targets = number_targets(targets)
+        checked = read_numbers(columns, owner, X, reset=True)
+        if isinstance(kernels, Views):
+            seen = X if is_frame(X) else checked
+            views = _find_views(columns, kernels, seen, names)
+        if names is not None:
+            columns.feature_names_in_ = np.array(names, dtype=object)
+        check_values(columns, checked)
+    targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
-    names = _target_names(y, targets)
-    return Table(checked, targets, columns, given, layout, kernels, views, names)
+    called = target_names(y, targets)
+    return Table(checked, targets, columns, given, layout, kernels, views, called)
 
 
 def settled_kernels(kernels: Any) -> Any:
@@ -209,17 +186,24 @@ def settled_kernels(kernels: Any) -> Any:
 def _read_as_text(kernels: Any, X: Any) -> tuple[int, ...]:
     """Return the columns of text that kernels may see as text."""
     if kernels is None:
-        return default_sequences(X)
-    some = takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES)
-    return text_columns(X) if some or isinstance(kernels, Views) else ()
+        numbers = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+        return () if numbers else default_sequences(X)
+    sequences = takes(kernels, SEQUENCES)
+    if not (sequences or takes(kernels, CATEGORIES) or isinstance(kernels, Views)):
+        return ()
+    texts = text_columns(X)
+    if sequences and not texts:
+        raise ValueError(
+            "A kernel takes sequences, but X has no strings: give a list of strings, "
+            "or a data frame with a column of them."
+        )
+    return texts
 
 
 def _find_views(
-    columns: "Columns", kernels: Any, X: Any, names: Sequence[str] | None
+    columns: "Columns", kernels: Views, X: Any, names: Sequence[str] | None
 ) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
-    if not isinstance(kernels, Views):
-        return ()
     views = tuple(find_views(kernels, X, features_of(X, names)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = kernels.missing
@@ -240,104 +224,6 @@ def _category_columns(
         return set(texts)
     found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]
     return set(texts) & columns_of(found, CATEGORIES)
-
-
-def _check_values(
-    estimator: BaseEstimator, table: Array, layout: Layout | None
-) -> None:
-    """Raise for values that cannot be computed with, or are missing where none may."""
-    names = vars(estimator).get("feature_names_in_")
-    numeric = range(table.shape[1]) if layout is None else layout.numeric
-    if layout is not None:
-        names = [layout.name(column) for column in numeric]
-    numbers = table[:, : len(numeric)]
-    if hasattr(estimator, "view_columns_"):
-        place = {column: at for at, column in enumerate(numeric)}
-        views = {
-            name: [place[c] for c in columns.tolist() if c in place]
-            for name, columns in estimator.view_columns_.items()
-        }
-        may_miss = estimator.missing_views_ == "zero"
-        seen = {column for own in views.values() for column in own}
-        if may_miss or len(seen) < numbers.shape[1]:
-            numbers = seen_values(numbers, views, names, may_miss)
-    if numbers.size:
-        check_finite_table(numbers, names)
-
-
-def target_columns(estimator: BaseEstimator, y: Any) -> Array:
-    """Return the targets as a vector, or as a matrix of at least two columns.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its tags say whether it takes several.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The targets.
-    """
-    refuse_frames(y, "y")
-    _refuse_other_arrays(y, "y")
-    tags = get_tags(estimator)
-    labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
-    if tags.target_tags.multi_output or labels:
-        several = check_array(
-            y,
-            dtype=None,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name="y",
-        )
-        if several.ndim == 2 and several.shape[1] > 1:
-            return np.asarray(several)
-    shape = getattr(y, "shape", None) or np.asarray(y).shape
-    if len(shape) == 2 and shape[1] > 1:
-        many = (
-            "MultiOutputRegressor"
-            if is_regressor(estimator)
-            else ("MultiOutputClassifier")
-        )
-        raise ValueError(
-            f"{type(estimator).__name__} takes one output, and y should be a 1d array "
-            f"but has shape {shape}: fit one model per output with "
-            f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
-        )
-    return np.asarray(column_or_1d(y, warn=True))
-
-
-def _target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
-    """Return what the columns of a data frame of targets, or a series, are called."""
-    if targets.ndim == 2 and hasattr(y, "columns"):
-        return tuple(str(name) for name in y.columns)
-    name = getattr(y, "name", None)
-    return None if targets.ndim == 2 or name is None else (str(name),)
-
-
-def check_groups(groups: Any, n_samples: int) -> Array:
-    """Check the groups of the samples, which cross-validation keeps together.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,)
-        A label per sample.
-    n_samples : int
-        Number of samples.
-
-    Returns
-    -------
-    groups : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If they are not one per sample.
-    """
-    labels = np.asarray(groups)
-    if labels.shape != (n_samples,):
-        raise ValueError(
-            f"groups must hold one label per sample, shape ({n_samples},); got shape "
-            f"{labels.shape}."
-        )
-    return labels
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> Array:
@@ -363,18 +249,20 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
         With a sentence that says what is wrong.
     """
     owner = type(estimator).__name__
-    layout = None
     if is_stream(X):
         return _check_spooled(estimator, owner, spool(X))
     refuse_frames(X, "X")
-    X = opened(X) if precomputed else X
-    if known(estimator, "sequence_features_") or known(estimator, "category_features_"):
-        checked, layout = read_mixed(estimator, owner, X, None)
-    else:
-        checked = read_numbers(estimator, owner, X, precomputed, reset=False)
     if not precomputed:
-        _check_values(estimator, checked, layout)
+        layout = None
+        if known(estimator, "sequence_features_") or known(
+            estimator, "category_features_"
+        ):
+            checked, layout = read_mixed(estimator, owner, X, None)
+        else:
+            checked = read_numbers(estimator, owner, X, reset=False)
+        check_values(estimator, checked, layout)
         return checked
+    checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:
         raise ValueError(
@@ -403,118 +291,3 @@ def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Arra
 def is_precomputed(kernels: object) -> bool:
     """Return whether a ``kernels`` parameter announces Gram matrices."""
     return isinstance(kernels, str) and kernels == "precomputed"
-
-
-def read_numbers(
-    estimator: BaseEstimator, owner: str, X: Any, precomputed: bool, *, reset: bool
-) -> Array:
-    """Return samples as numbers; Gram matrices without a copy.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Knows, or gets, number and names of the columns.
-    owner : str
-        What messages call it.
-    X : array-like or data frame
-        The samples.
-    precomputed : bool
-        Whether they are Gram matrices.
-    reset : bool
-        Whether they are those of a fit.
-    """
-    _refuse_other_arrays(X, "X")
-    settings: dict[str, Any] = {"reset": reset, "ensure_all_finite": False}
-    if precomputed:
-        settings |= {"ensure_2d": False, "allow_nd": True}
-        settings |= {"dtype": [np.float64, np.float32]}
-    else:
-        _refuse_other_columns(X)
-        settings |= {"dtype": np.float64, "order": "C"}
-    try:
-        checked = np.asarray(validate_data(estimator, X, estimator=owner, **settings))
-    except OverflowError as error:
-        raise ValueError(
-            "X holds an integer that is too large for a floating-point number."
-        ) from error
-    if not precomputed:
-        return checked
-    if checked.ndim != 3:
-        raise ValueError(
-            'With kernels="precomputed", X must have three dimensions, (n_samples, '
-            f"n_fit_samples, n_kernels); got shape {checked.shape}. stack_grams makes "
-            "such an X from a list of Gram matrices."
-        )
-    if not reset:
-        # Those of a fit are read once for this and all else, by `precomputed_stack`.
-        check_finite_grams(checked)
-    return checked
-
-
-def _check_square(grams: Array) -> None:
-    if grams.shape[0] != grams.shape[1]:
-        raise ValueError(
-            "Precomputed training kernels must be square, (n_samples, n_samples, "
-            f"n_kernels); got shape {grams.shape}. stack_grams makes such an X from a "
-            "list of Gram matrices."
-        )
-    if grams.shape[2] == 0:
-        raise ValueError("X holds no kernel: its last axis is empty.")
-
-
-def _refuse_other_arrays(values: Any, name: str) -> None:
-    """Raise for data that become other numbers when they are read as floats."""
-    if values is None:
-        raise ValueError(f"{name} is None: an array or a data frame is needed.")
-    if isinstance(values, list | tuple) and any(map(is_dask, values[:1])):
-        raise ValueError(
-            f"{name} is a list of objects of Dask: make one array or data frame of "
-            "them, for example with dask.array.concatenate."
-        )
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} is a masked array with masked values: fill them, for example with "
-            "SimpleImputer, or leave these samples out."
-        )
-    if name == "X" and is_text(values):
-        raise ValueError(
-            "X is a list of strings: numbers are needed, or kernels that take "
-            "sequences, for example kernels=[SpectrumKernel(3)] of "
-            f"multikernel.kernels.sequence. {BY_DEFAULT}"
-        )
-    kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind == "O" and getattr(values, "ndim", None) == 0:
-        wrapped = type(values[()]).__name__
-        raise ValueError(
-            f"{name} is a NumPy array around one object, a {wrapped}: an array of "
-            "numbers is needed."
-        )
-    if kind == "c":
-        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
-    if kind == "V":
-        raise ValueError(
-            f"{name} is a structured array: one array of numbers, or a data frame, is "
-            "needed."
-        )
-
-
-def _refuse_other_columns(X: Any) -> None:
-    """Name the columns of a data frame that hold no numbers."""
-    if not is_frame(X):
-        return
-    wrong = [name for name in X.columns if not _is_numeric(np.asarray(X[name]))]
-    if wrong:
-        raise ValueError(
-            f"Columns without numbers in X: {listed(wrong)}. Give views, such as "
-            f"kernels={{'a name': [{wrong[0]!r}]}}, whose columns of text are compared "
-            "as categories, encode them first, for example with OneHotEncoder in a "
-            "ColumnTransformer, leave them out, or name kernels of "
-            f"multikernel.kernels.sequence for sequences. {BY_DEFAULT}"
-        )
-
-
-def _is_numeric(column: Any) -> bool:
-    if column.dtype.kind == "O":
-        # None is a missing value: the check for NaN has a message of its own.
-        return all(value is None or isinstance(value, Number) for value in column.flat)
-    return column.dtype.kind in "biufc"

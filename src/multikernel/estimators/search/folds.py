@@ -9,7 +9,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.read.tables import check_groups
+from multikernel.estimators.read.targets import check_groups
 
 Split = tuple[Indices, Indices]
 

@@ -1,0 +1,354 @@
+"""Arrays and data frames as they come in: what they are, and the numbers in them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import (
+    validate_data,
+)
+
+from multikernel._typing import Array
+from multikernel._validation import listed
+from multikernel.kernels.sequence.builders import LEAST_LETTERS
+from multikernel.kernels.sequence.tables import (
+    Layout,
+)
+from multikernel.linalg.tables import is_dask
+
+IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
+LARGEST_VALUE = 1e100
+LEAVE_OUT = "Correct these values, or leave the samples out."
+
+
+@dataclass(frozen=True, eq=False)
+class Spooled:
+    """A table in a temporary file, which goes with it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Float64, mapped from the file; what is written to it is written to the file.
+    y : ndarray of shape (n_rows,) or None
+        The targets, in memory.
+    names : tuple of str or None
+        Names of the columns, where the batches have some.
+    """
+
+    X: Array
+    y: Array | None
+    names: tuple[str, ...] | None = None
+
+
+def is_stream(X: Any) -> bool:
+    """Return whether X comes in batches: an iterator, or what has record batches."""
+    several = hasattr(X, "to_batches") and not hasattr(X, "__len__")
+    return isinstance(X, Spooled) or hasattr(X, "__next__") or several
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether data is a data frame, of whatever library."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def refuse_frames(values: Any, name: str) -> None:
+    """Raise for tables that are not there yet, or whose columns cannot be told apart.
+
+    Parameters
+    ----------
+    values : object
+        Data of any kind.
+    name : str
+        What a message calls them.
+
+    Raises
+    ------
+    ValueError
+        With the names that several columns share, or with what to do.
+    """
+    if hasattr(values, "collect") and hasattr(values, "collect_schema"):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}, the plan of a table that is not "
+            f"computed yet: collect it first, with {name}.collect()."
+        )
+    if is_frame(values):
+        refuse_shared_names(values.columns, name)
+
+
+def refuse_shared_names(columns: Iterable[object], name: str) -> None:
+    """Raise if several columns have one name.
+
+    Parameters
+    ----------
+    columns : iterable
+        Names of columns.
+    name : str
+        What a message calls their table.
+
+    Raises
+    ------
+    ValueError
+        With the names that several columns share.
+    """
+    seen = Counter(map(str, columns))
+    shared = [column for column, times in seen.items() if times > 1]
+    if shared:
+        raise ValueError(
+            f"Several columns of {name} have the same name: {listed(shared)}. Rename "
+            "them, or leave all but one out."
+        )
+
+
+def is_text(X: Any) -> bool:
+    """Return whether an array-like of one axis begins with a string."""
+    # A series of polars has a shape, but no number of dimensions.
+    one_axis = isinstance(X, list | tuple) or len(getattr(X, "shape", "no")) == 1
+    # A memory view of an array of strings cannot be gone through.
+    one_axis &= not isinstance(X, memoryview)
+    return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
+
+
+BY_DEFAULT = (
+    f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
+    "letters of DNA, RNA or proteins at least, and more than half of it differs.)"
+)
+
+
+def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
+    """Return a table as float64 numbers, not checked for those that are not finite.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows, or gets, number and names of the columns.
+    owner : str
+        What messages call it.
+    X : array-like or data frame of shape (n_samples, n_features)
+        The samples.
+    reset : bool
+        Whether they are those of a fit.
+
+    Returns
+    -------
+    table : ndarray of shape (n_samples, n_features)
+    """
+    _refuse_other_columns(X)
+    return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
+
+
+def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Array:
+    """Return an array of floating-point numbers, as scikit-learn checks it.
+
+    Parameters
+    ----------
+    estimator, owner, X
+        As `read_numbers` takes them.
+    **settings
+        Those of `sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    array : ndarray
+    """
+    refuse_other_arrays(X, "X")
+    settings |= {"estimator": owner, "ensure_all_finite": False}
+    try:
+        return np.asarray(validate_data(estimator, X, **settings))
+    except OverflowError as error:
+        raise ValueError(
+            "X holds an integer that is too large for a floating-point number."
+        ) from error
+
+
+def refuse_other_arrays(values: Any, name: str) -> None:
+    """Raise for data that become other numbers when they are read as floats."""
+    if values is None:
+        raise ValueError(f"{name} is None: an array or a data frame is needed.")
+    if isinstance(values, list | tuple) and any(map(is_dask, values[:1])):
+        raise ValueError(
+            f"{name} is a list of objects of Dask: make one array or data frame of "
+            "them, for example with dask.array.concatenate."
+        )
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array with masked values: fill them, for example with "
+            "SimpleImputer, or leave these samples out."
+        )
+    if name == "X" and is_text(values):
+        raise ValueError(
+            "X is a list of strings: numbers are needed, or kernels that take "
+            "sequences, for example kernels=[SpectrumKernel(3)] of "
+            f"multikernel.kernels.sequence. {BY_DEFAULT}"
+        )
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "O" and getattr(values, "ndim", None) == 0:
+        wrapped = type(values[()]).__name__
+        raise ValueError(
+            f"{name} is a NumPy array around one object, a {wrapped}: an array of "
+            "numbers is needed."
+        )
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    if kind == "V":
+        raise ValueError(
+            f"{name} is a structured array: one array of numbers, or a data frame, is "
+            "needed."
+        )
+
+
+def _refuse_other_columns(X: Any) -> None:
+    """Name the columns of a data frame that hold no numbers."""
+    if not is_frame(X):
+        return
+    wrong = [name for name in X.columns if not _is_numeric(np.asarray(X[name]))]
+    if wrong:
+        raise ValueError(
+            f"Columns without numbers in X: {listed(wrong)}. Give views, such as "
+            f"kernels={{'a name': [{wrong[0]!r}]}}, whose columns of text are compared "
+            "as categories, encode them first, for example with OneHotEncoder in a "
+            "ColumnTransformer, leave them out, or name kernels of "
+            f"multikernel.kernels.sequence for sequences. {BY_DEFAULT}"
+        )
+
+
+def _is_numeric(column: Any) -> bool:
+    if column.dtype.kind == "O":
+        # None is a missing value: the check for NaN has a message of its own.
+        return all(value is None or isinstance(value, Number) for value in column.flat)
+    return column.dtype.kind in "biufc"
+
+
+def check_values(
+    estimator: BaseEstimator, table: Array, layout: Layout | None = None
+) -> None:
+    """Raise for values that cannot be computed with, or are missing where none may."""
+    names = vars(estimator).get("feature_names_in_")
+    numeric = range(table.shape[1]) if layout is None else layout.numeric
+    if layout is not None:
+        names = [layout.name(column) for column in numeric]
+    numbers = table[:, : len(numeric)]
+    if hasattr(estimator, "view_columns_"):
+        place = {column: at for at, column in enumerate(numeric)}
+        views = {
+            name: [place[c] for c in columns.tolist() if c in place]
+            for name, columns in estimator.view_columns_.items()
+        }
+        may_miss = estimator.missing_views_ == "zero"
+        seen = {column for own in views.values() for column in own}
+        if may_miss or len(seen) < numbers.shape[1]:
+            numbers = seen_values(numbers, views, names, may_miss)
+    if numbers.size:
+        check_finite_table(numbers, names)
+
+
+def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
+    """Raise with row and column of the first value that cannot be computed with.
+
+    That is one which is not finite, or too large to be squared.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The table.
+    names : sequence or None
+        Names of the columns, where there are any.
+    """
+    if all_finite(X) and max(X.max(), -X.min()) <= LARGEST_VALUE:
+        return
+    row, column = first_other(X) if not all_finite(X) else _largest(X)
+    label = repr(column if names is None else str(names[column]))
+    if np.isfinite(X[row, column]):
+        raise ValueError(
+            f"X is too large for sums of squares: it reaches {X[row, column]:.3g} at "
+            f"row {row}, column {label}, and at most {LARGEST_VALUE:g} is possible. "
+            "Scale this column, for example with StandardScaler."
+        )
+    advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
+    refuse_value("Input X", X, (row, column), f"row {row}, column {label}", advice)
+
+
+def seen_values(
+    X: Array,
+    views: Mapping[str, Sequence[int]],
+    names: Sequence[object] | None,
+    may_miss: bool,
+) -> Array:
+    """Return the values that views see, zeros elsewhere.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The table.
+    views : mapping from str to sequence of int
+        The columns of each view.
+    names : sequence or None
+        Names of the columns, where there are any.
+    may_miss : bool
+        Whether whole views of a sample may be nan, which become zeros.
+
+    Returns
+    -------
+    seen : ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        If a sample lacks a part of a view.
+    """
+    seen = np.zeros(X.shape)
+    for view, columns in views.items():
+        part = X[:, columns]
+        missing = np.isnan(part)
+        partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+        if may_miss and partly.size:
+            column = columns[int(np.argmax(missing[partly[0]]))]
+            label = repr(column if names is None else str(names[column]))
+            raise ValueError(
+                f"Row {partly[0]} lacks a part of view {view!r}, first column {label}: "
+                "a sample may lack a view as a whole only. Impute the rest, for "
+                "example with SimpleImputer."
+            )
+        seen[:, columns] = np.where(missing, 0.0, part) if may_miss else part
+    return seen
+
+
+def all_finite(values: Array) -> bool:
+    """Return whether all values are finite: their sum is, or each on its own.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of any shape.
+
+    Returns
+    -------
+    finite : bool
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
+
+
+def first_other(values: Array) -> tuple[int, ...]:
+    """Return the place of the first value that is not finite."""
+    return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+
+
+def _largest(values: Array) -> tuple[int, ...]:
+    """Return the place of the value of the largest size."""
+    place = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
+    return tuple(int(i) for i in place)
+
+
+def refuse_value(
+    what: str, values: Array, place: tuple[int, ...], where: str, advice: str
+) -> None:
+    """Raise for the first value of an array that is not finite."""
+    kind = "NaN" if np.isnan(values[place]) else "infinity"
+    count = int(np.count_nonzero(~np.isfinite(values)))
+    others = f", the first of {count} values that are not finite" if count > 1 else ""
+    raise ValueError(f"{what} contains {kind} at {where}{others}. {advice}")

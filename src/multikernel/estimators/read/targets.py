@@ -1,0 +1,171 @@
+"""Targets as they come in: columns of numbers, of classes, or of labels."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    check_array,
+    column_or_1d,
+)
+
+from multikernel._typing import Array
+from multikernel.estimators.read.numbers import (
+    LARGEST_VALUE,
+    LEAVE_OUT,
+    all_finite,
+    first_other,
+    refuse_frames,
+    refuse_other_arrays,
+    refuse_value,
+)
+
+
+def read_targets(estimator: BaseEstimator, y: Any) -> Array:
+    """Return the targets, checked: numbers of a regression, labels of a classifier.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its tags say what it takes.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The targets.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_samples,), or (n_samples, n_outputs) of at least two
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None."
+        )
+    targets = _columns(estimator, y)
+    _check_finite(targets)
+    return _numbers(targets) if is_regressor(estimator) else targets
+
+
+def _columns(estimator: BaseEstimator, y: Any) -> Array:
+    """Return the targets as a vector, or as a matrix of at least two columns."""
+    refuse_frames(y, "y")
+    refuse_other_arrays(y, "y")
+    tags = get_tags(estimator)
+    labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    if tags.target_tags.multi_output or labels:
+        several = check_array(
+            y,
+            dtype=None,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="y",
+        )
+        if several.ndim == 2 and several.shape[1] > 1:
+            return np.asarray(several)
+    shape = getattr(y, "shape", None) or np.asarray(y).shape
+    if len(shape) == 2 and shape[1] > 1:
+        many = (
+            "MultiOutputRegressor"
+            if is_regressor(estimator)
+            else ("MultiOutputClassifier")
+        )
+        raise ValueError(
+            f"{type(estimator).__name__} takes one output, and y should be a 1d array "
+            f"but has shape {shape}: fit one model per output with "
+            f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
+        )
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
+    """Return what the columns of a data frame of targets, or a series, are called."""
+    if targets.ndim == 2 and hasattr(y, "columns"):
+        return tuple(str(name) for name in y.columns)
+    name = getattr(y, "name", None)
+    return None if targets.ndim == 2 or name is None else (str(name),)
+
+
+def check_groups(groups: Any, n_samples: int) -> Array:
+    """Check the groups of the samples, which cross-validation keeps together.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        A label per sample.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    groups : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        If they are not one per sample.
+    """
+    labels = np.asarray(groups)
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"groups must hold one label per sample, shape ({n_samples},); got shape "
+            f"{labels.shape}."
+        )
+    return labels
+
+
+def _check_finite(y: Array) -> None:
+    """Raise with the row of the first target that is not finite, or missing."""
+    if y.dtype.kind == "O":
+        _check_labels(y)
+    if y.dtype.kind not in "fc" or all_finite(y):
+        return
+    place = first_other(y)
+    column = "" if y.ndim == 1 else f", column {place[1]}"
+    refuse_value("Input y", y, place, f"row {place[0]}{column}", LEAVE_OUT)
+
+
+def _numbers(y: Array) -> Array:
+    """Return targets as float64 numbers, or say which one is none, or too large."""
+    if y.dtype.kind not in "biuf":
+        for row, values in enumerate(y.reshape(y.shape[0], -1)):
+            wrong = [value for value in values if not isinstance(value, Real)]
+            if wrong:
+                raise ValueError(
+                    f"A regression needs numbers as targets, but y holds {wrong[0]!r} "
+                    f"at row {row}."
+                )
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(
+            "y holds an integer that is too large for a floating-point number."
+        ) from error
+    row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
+    largest = float(np.abs(targets[row]).max())
+    if largest > LARGEST_VALUE:
+        raise ValueError(
+            f"The targets are too large for sums of their squares: y reaches "
+            f"{largest:.3g} at row {row}, and at most {LARGEST_VALUE:g} is "
+            "possible. Choose other units of y, for example by "
+            "TransformedTargetRegressor."
+        )
+    return targets
+
+
+def _check_labels(y: Array) -> None:
+    """Raise if an array of objects holds a missing value, or mixes text and others."""
+    for row, label in enumerate(y.ravel()):
+        # What is missing does not equal itself; pandas' own NA gives no answer.
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            raise ValueError(
+                f"Input y contains NaN at row {row}, a missing label ({label!r}). "
+                f"{LEAVE_OUT}"
+            )
+    kinds = [isinstance(label, str) for label in y.ravel()]
+    if any(kinds) and not all(kinds):
+        row = kinds.index(not kinds[0])
+        raise ValueError(
+            f"Input y mixes text and other labels: {y.flat[0]!r} at row 0 and "
+            f"{y.flat[row]!r} at row {row}. Make all of them text, or none."
+        )
