@@ -31,13 +31,41 @@ def test_a_table_is_measured(tmp_path):
     assert "2.9±0.5" in page  # what the paper prints
 
 
+@pytest.mark.parametrize("script", ["table2", "figure2"])
+def test_inputs_of_baselines_are_scaled(script, tmp_path):
+    results = tmp_path / f"{script}.jsonl"
+    chosen = ("--kernels", "pol4", "--methods", "L2", "HKL", "--scales", "1", "0.4")
+    page = start(script, results, *chosen)
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    errors = {}
+    for row in rows:
+        errors.setdefault((row["method"], row["scale"]), []).append(row["error"])
+    assert set(errors) == {("L2", 1.0), ("L2", 0.4), ("HKL", 1.0)}
+    assert errors["L2", 1.0] != errors["L2", 0.4]
+    assert all(row["commit"] and len(row["sources"]) == 12 for row in rows)
+    assert "| method | scale 0.4 | scale 1 | best |" in page
+
+
+def test_rows_of_before_scales_are_those_of_inputs_as_they_are(tmp_path):
+    results = tmp_path / "table2.jsonl"
+    chosen = ("--kernels", "pol4", "--methods", "L2")
+    start("table2", results, *chosen, "--scales", "1")
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    for row in rows:
+        del row["scale"]
+    old = "".join(json.dumps(row) + "\n" for row in rows)
+    results.write_text(old)
+    start("table2", results, *chosen, "--scales", "1")
+    assert results.read_text() == old
+
+
 @pytest.mark.slow
 def test_a_table_goes_on_where_it_was_stopped(tmp_path):
     results = tmp_path / "table2.jsonl"
     start("table2", results, "--kernels", "pol4", "--methods", "L2")
     start("table2", results, "--kernels", "pol4", "--methods", "L2", "HKL")
     rows = [json.loads(line) for line in results.read_text().splitlines()]
-    assert [row["method"] for row in rows] == ["L2", "L2", "HKL", "HKL"]
+    assert [row["method"] for row in rows] == ["L2"] * 8 + ["HKL"] * 2
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from methods import METHODS, Task
+from methods import Task, path, runs
 from numpy.typing import NDArray
 from records import Records, arguments
 
@@ -41,9 +41,13 @@ def draw(n_inputs: int, rotated: bool, repeat: int, n: int) -> tuple[Task, Array
     return Task(X[:n], y[:n], X[n:], "pol4", False), y[n:]
 
 
-def best_of_path(method: str, task: Task, target: Array) -> dict[str, Any]:
+def best_of_path(
+    method: str, scale: float, task: Task, target: Array
+) -> dict[str, Any]:
     """Return the smallest error of a path."""
-    errors = {k: float(np.mean((f - target) ** 2)) for k, f in METHODS[method](task)}
+    errors = {
+        k: float(np.mean((f - target) ** 2)) for k, f in path(method, task, scale)
+    }
     best = min(errors, key=errors.__getitem__)
     return {"error": errors[best], "strength": best}
 
@@ -58,10 +62,10 @@ def main() -> None:
                 n = 60 if options.quick else N_TRAIN
                 task, target = draw(n_inputs, rotated, repeat, n)
                 key = {"n_inputs": n_inputs, "rotated": rotated, "repeat": repeat}
-                for method in options.methods or COMPARED:
+                for method, scale in runs(options.methods or COMPARED, options.scales):
                     records.once(
-                        {**key, "method": method},
-                        partial(best_of_path, method, task, target),
+                        {**key, "method": method, "scale": scale},
+                        partial(best_of_path, method, scale, task, target),
                     )
     show(records)
     if not options.quick:
@@ -76,6 +80,7 @@ def show(records: Records) -> None:
     for rotated, n_inputs in sorted({key[:2] for key in cells}):
         row = [cells.get((rotated, n_inputs, method), "") for method in COMPARED]
         print(f"| {n_inputs} | {rotated} | " + " | ".join(row) + " |")
+    print("\n".join(["", *records.scales(("n_inputs", "rotated"))]))
 
 
 def plot(records: Records) -> None:
@@ -87,7 +92,7 @@ def plot(records: Records) -> None:
     for rotated, panel in enumerate(panels):
         for method in COMPARED:
             groups: dict[int, list[float]] = {}
-            for row in records.rows:
+            for row in records.plain:
                 if row["method"] == method and row["rotated"] == bool(rotated):
                     groups.setdefault(row["n_inputs"], []).append(row["error"])
             sizes = sorted(groups)

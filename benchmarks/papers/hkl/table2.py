@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from methods import METHODS, Task
+from methods import Task, path, runs
 from numpy.typing import NDArray
 from records import Records, arguments
 
@@ -70,10 +70,12 @@ def draw(
     return Task(X[train], y[train], X[test], kernel, True, scaling), y[test]
 
 
-def best_of_path(method: str, task: Task, target: Array) -> dict[str, Any]:
+def best_of_path(
+    method: str, scale: float, task: Task, target: Array
+) -> dict[str, Any]:
     """Return the smallest error of a path, as the paper reports it."""
     errors = {}
-    for strength, f in METHODS[method](task):
+    for strength, f in path(method, task, scale):
         wrong = np.where(f > 0.0, 1.0, -1.0) != target
         errors[strength] = 100.0 * float(np.mean(wrong))
     best = min(errors, key=errors.__getitem__)
@@ -91,10 +93,10 @@ def main() -> None:
                 task, target = draw(name, kernel, repeat, options.quick, scaling)
                 key = {"set": name, "kernel": kernel, "repeat": repeat}
                 key["scaling"] = scaling
-                for method in options.methods or COMPARED:
+                for method, scale in runs(options.methods or COMPARED, options.scales):
                     records.once(
-                        {**key, "method": method},
-                        partial(best_of_path, method, task, target),
+                        {**key, "method": method, "scale": scale},
+                        partial(best_of_path, method, scale, task, target),
                     )
     show(records)
 
@@ -107,6 +109,7 @@ def show(records: Records) -> None:
     for task_key in sorted({key[:3] for key in cells}):
         row = [*task_key, *(cells.get((*task_key, method), "") for method in COMPARED)]
         print("| " + " | ".join(row) + f" | {PRINTED.get(task_key[:2], '')} |")
+    print("\n".join(["", *records.scales(("set", "kernel", "scaling"))]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""What a result was measured with: the commit, and the code of its solvers.
+
+A page of results is older than the library where the code of the solvers has changed
+since. Commits do not tell that, as most change other things; so a result stores a hash
+of the solvers' code too. Docstrings and comments do not count.
+"""
+
+import ast
+import hashlib
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "multikernel"
+
+SOLVERS = {
+    "spicymkl": ("solvers/spicy", "solvers/comparison"),
+    "lp_norm": ("solvers/lp", "solvers/comparison", "machines/smo"),
+    "group_omp": ("solvers/group_omp", "solvers/lp", "solvers/spicy"),
+    "hkl": ("solvers/hkl", "kernels/graph"),
+    "local_rademacher": ("solvers/local_rademacher", "solvers/lp", "machines/smo"),
+}
+"""Folders of the library whose code a paper's results rest on."""
+
+
+def provenance(paper: str) -> dict[str, str]:
+    """Return what is stored beside a result."""
+    return {"commit": commit(), "sources": sources(paper)}
+
+
+@cache
+def commit() -> str:
+    """Return the commit of this tree, with a mark if files differ from it."""
+    line = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+@cache
+def sources(paper: str) -> str:
+    """Return the hash of the code of a paper's solvers, as it is now."""
+    folders = [SOURCE / name for name in SOLVERS[paper]]
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(path.relative_to(SOURCE).as_posix().encode())
+        found.update(code(path.read_text(encoding="utf-8")).encode())
+    return found.hexdigest()[:12]
+
+
+def code(text: str) -> str:
+    """Return a module without what does not run: comments, docstrings, layout."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [part for part in body if not _is_text(part)]
+    return ast.unparse(tree)
+
+
+def _is_text(part: Any) -> bool:
+    value = getattr(part, "value", None)
+    return isinstance(part, ast.Expr) and isinstance(getattr(value, "value", None), str)
