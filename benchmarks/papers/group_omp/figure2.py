@@ -26,7 +26,7 @@ import numpy as np
 from kernel_sets import SETS, KernelSet
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from output import PALETTE, Options, commit, options, print_markdown
+from output import PALETTE, Options, options, print_markdown, provenance
 from sklearn.metrics import f1_score, make_scorer, matthews_corrcoef
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
@@ -45,7 +45,7 @@ LAMBDAS = tuple(np.geomspace(1e-4, 10.0, 6))
 N_ALPHAS = 10
 ALPHA_RATIO = 1e-3
 N_SPLITS = 10
-COMMIT = commit()
+MEASURED = provenance("group_omp")
 TOL = 1e-2
 """Of the joint problems, which cost most per digit."""
 
@@ -282,7 +282,7 @@ def one_split(
             "n_kernels_each": found.n_kernels_each,
             "n_candidates": len(kernels.grams),
             "seconds": time.process_time() - start,
-            "commit": COMMIT,
+            **MEASURED,
         }
         print(
             f"{row['data']} {number} {name}: {row['score']:.3f}, {row['n_kernels']} "

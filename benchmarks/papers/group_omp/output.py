@@ -3,7 +3,7 @@
 import argparse
 import json
 import platform
-import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,12 @@ from matplotlib.figure import Figure
 
 import multikernel
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from provenance import provenance
+
 HERE = Path(__file__).parent
+
 START = time.perf_counter()
 
 mpl.use("Agg")
@@ -57,6 +62,7 @@ class Options:
                 "scipy": scipy.__version__,
                 "scikit-learn": sklearn.__version__,
                 "python": platform.python_version(),
+                **provenance("group_omp"),
             },
             "smoke": self.smoke,
             "seconds": time.perf_counter() - START,
@@ -77,13 +83,6 @@ class Options:
         folder = self.output / "figures"
         folder.mkdir(parents=True, exist_ok=True)
         figure.savefig(folder / f"{name}.png", bbox_inches="tight")
-
-
-def commit() -> str:
-    """Return the commit of this tree, with a mark if files differ from it."""
-    line = ["git", "describe", "--always", "--dirty"]
-    found = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
-    return found.stdout.strip()
 
 
 def options(description: str) -> Options:

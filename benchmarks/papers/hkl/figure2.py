@@ -67,20 +67,22 @@ def main() -> None:
                         {**key, "method": method, "scale": scale},
                         partial(best_of_path, method, scale, task, target),
                     )
-    show(records)
+    print("\n".join(table(records)))
     if not options.quick:
         plot(records)
 
 
-def show(records: Records) -> None:
-    """Print mean, deviation and number of draws."""
+def table(records: Records) -> list[str]:
+    """Return mean, deviation and number of draws."""
     cells = records.cells(("rotated", "n_inputs", "method"), "error")
-    print("| inputs | rotated | " + " | ".join(COMPARED) + " |")
-    print("|---" * (len(COMPARED) + 2) + "|")
+    lines = [
+        "| inputs | rotated | " + " | ".join(COMPARED) + " |",
+        "|---" * (len(COMPARED) + 2) + "|",
+    ]
     for rotated, n_inputs in sorted({key[:2] for key in cells}):
         row = [cells.get((rotated, n_inputs, method), "") for method in COMPARED]
-        print(f"| {n_inputs} | {rotated} | " + " | ".join(row) + " |")
-    print("\n".join(["", *records.scales(("n_inputs", "rotated"))]))
+        lines.append(f"| {n_inputs} | {rotated} | {' | '.join(row)} |")
+    return [*lines, "", *records.scales(("n_inputs", "rotated"))]
 
 
 def plot(records: Records) -> None:

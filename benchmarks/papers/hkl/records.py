@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent))
+sys.path.append(str(Path(__file__).parents[1]))
 
-from methods import SCALED  # noqa: E402
-from provenance import provenance  # noqa: E402
+from methods import SCALED
+from provenance import provenance
+
+HERE = Path(__file__).parent
 
 ASSUMED = {"scale": 1.0}
 """What rows of before a key was there were measured with."""

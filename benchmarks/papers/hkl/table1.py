@@ -121,7 +121,7 @@ def main() -> None:
                             {**key, "method": method},
                             partial(by_cross_validation, grids[kernel], task, target),
                         )
-    show(records)
+    print("\n".join(table(records)))
 
 
 def present() -> list[str]:
@@ -136,17 +136,19 @@ def present() -> list[str]:
     return found
 
 
-def show(records: Records) -> None:
-    """Print mean, deviation and number of halves, beside what the paper prints."""
+def table(records: Records) -> list[str]:
+    """Return mean, deviation and number of halves, beside what the paper prints."""
     cells = records.cells(("set", "kernel", "method"), "error")
     columns = [*METHODS, *CHOSEN]
-    print("| set | kernel | " + " | ".join(columns) + " | printed |")
-    print("|---" * (len(columns) + 3) + "|")
+    lines = [
+        "| set | kernel | " + " | ".join(columns) + " | printed |",
+        "|---" * (len(columns) + 3) + "|",
+    ]
     for name, kernel in dict.fromkeys((s, k) for s, k, _ in cells):
         row = [cells.get((name, kernel, method), "") for method in columns]
         printed = PRINTED.get((name, kernel), "")
-        print(f"| {name} | {kernel} | " + " | ".join(row) + f" | {printed} |")
-    print("\n".join(["", *records.scales(("set", "kernel"))]))
+        lines.append(f"| {name} | {kernel} | {' | '.join(row)} | {printed} |")
+    return [*lines, "", *records.scales(("set", "kernel"))]
 
 
 if __name__ == "__main__":

@@ -98,18 +98,20 @@ def main() -> None:
                         {**key, "method": method, "scale": scale},
                         partial(best_of_path, method, scale, task, target),
                     )
-    show(records)
+    print("\n".join(table(records)))
 
 
-def show(records: Records) -> None:
-    """Print mean, deviation and number of draws, beside what the paper prints."""
+def table(records: Records) -> list[str]:
+    """Return mean, deviation and number of draws, beside what the paper prints."""
     cells = records.cells(("set", "kernel", "scaling", "method"), "error")
-    print("| set | kernel | scaled by | " + " | ".join(COMPARED) + " | printed |")
-    print("|---" * (len(COMPARED) + 4) + "|")
+    lines = [
+        "| set | kernel | scaled by | " + " | ".join(COMPARED) + " | printed |",
+        "|---" * (len(COMPARED) + 4) + "|",
+    ]
     for task_key in sorted({key[:3] for key in cells}):
         row = [*task_key, *(cells.get((*task_key, method), "") for method in COMPARED)]
-        print("| " + " | ".join(row) + f" | {PRINTED.get(task_key[:2], '')} |")
-    print("\n".join(["", *records.scales(("set", "kernel", "scaling"))]))
+        lines.append(f"| {' | '.join(row)} | {PRINTED.get(task_key[:2], '')} |")
+    return [*lines, "", *records.scales(("set", "kernel", "scaling"))]
 
 
 if __name__ == "__main__":

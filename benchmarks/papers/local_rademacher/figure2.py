@@ -28,7 +28,12 @@ from multikernel.problem import Problem, Solution
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, TailConv, TailDC
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from provenance import provenance
+
 HERE = Path(__file__).parent
+
 CS = (1e-2, 1e-1, 1.0, 1e1, 1e2)
 THETAS = (1, 2, 4, 8, 16)
 METHODS = ("l1", "l2", "unif", "conv", "dc")
@@ -131,6 +136,7 @@ def measure(options: argparse.Namespace) -> None:
                 continue
             grid = ((0.1, 1.0), (1, 4)) if options.smoke else (CS, THETAS)
             row = run_split(data, n, split, *grid) | {"names": list(data.names)}
+            row |= provenance("local_rademacher")
             with path.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             print(options.set, n, split, row["seconds"], flush=True)

@@ -22,7 +22,7 @@ again.
 import argparse
 import json
 import os
-import subprocess
+import sys
 import time
 import warnings
 from itertools import pairwise
@@ -43,7 +43,12 @@ from multikernel.kernels import ListDictionary
 from multikernel.kernels.sequence import Alphabet, SpectrumKernel, motif_dictionary
 from multikernel.kernels.sequence.letters import pack, read_sequences
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from provenance import provenance
+
 HERE = Path(__file__).parent
+
 CS = (0.1, 1.0, 10.0, 100.0)
 THETAS = {"proteinfold": (1, 2, 4, 8, 16), "multiloc": (1, 2, 4, 8, 16, 32, 64)}
 SHARED_THETAS = (1, 2, 4, 8)
@@ -124,15 +129,8 @@ def run_split(grams, y, split: int, thetas, smoke: bool, shared: bool) -> dict:
         }
         if name not in best or row["cv"] > best[name]["cv"]:
             best[name] = row
-    row = {"split": split, "smoke": smoke, "shared": shared, "commit": commit()}
-    return row | {"methods": best}
-
-
-def commit() -> str:
-    """Return the commit that is measured."""
-    line = ["git", "describe", "--always", "--dirty"]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
-    return done.stdout.strip() or "unknown"
+    row = {"split": split, "smoke": smoke, "shared": shared}
+    return row | provenance("local_rademacher") | {"methods": best}
 
 
 def main() -> None:

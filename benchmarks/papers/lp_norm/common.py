@@ -5,7 +5,7 @@ import datetime
 import json
 import os
 import platform
-import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,12 @@ from multikernel.problem import Problem, Progress, Solution
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import Solver
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from provenance import commit, provenance  # noqa: F401
+
 HERE = Path(__file__).parent
+
 PACKAGES = ("multikernel", "numpy", "scipy", "scikit-learn", "numba")
 THREADS = 2
 C = 1.0
@@ -79,15 +84,9 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "BLAS threads": THREADS,
         "python": platform.python_version(),
+        **provenance("lp_norm"),
         **{name: version(name) for name in PACKAGES},
     }
-
-
-def commit() -> str:
-    """Return the commit of this tree, with a mark if files differ from it."""
-    line = ["git", "describe", "--always", "--dirty"]
-    found = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
-    return found.stdout.strip()
 
 
 def conditions(content: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from common import Array, Options, commit, options
+from common import Array, Options, options, provenance
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
@@ -161,7 +161,7 @@ def measure(name: str, setting: Task, rows: Rows, cache: Path) -> Iterator[Any]:
     grams = compute(setting, cache)
     yield {"task": name, "kernel_seconds": time.perf_counter() - start}
     mine = [r for r in rows if r["task"] == name and "auc" in r]
-    tree = commit()
+    tree = provenance("lp_norm")
     for n, repeat, p in wanted:
         Cs: Sequence[float] = CS[2:3] if setting is SMOKE else CS
         if n > CHOSEN_TO:
@@ -169,7 +169,7 @@ def measure(name: str, setting: Task, rows: Rows, cache: Path) -> Iterator[Any]:
             Cs = [counts.most_common(1)[0][0]]
         # Training sets of one size are disjoint.
         train = np.arange(repeat * n, (repeat + 1) * n)
-        row = {"task": name, "n": n, "repeat": repeat, "p": p, "commit": tree}
+        row = {"task": name, "n": n, "repeat": repeat, "p": p} | tree
         row |= best_of(grams, train, NORMS[p], Cs, setting.n_holdout)
         mine.append(row)
         yield row

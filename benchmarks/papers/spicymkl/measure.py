@@ -20,6 +20,10 @@ from multikernel.gram import DenseStack
 from multikernel.problem import Problem, Solution
 from multikernel.solvers import SpicyMKL
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from provenance import provenance
+
 THREADS = 2
 REPEATS = 7
 """Timings of a pass before, and again after, each group."""
@@ -44,6 +48,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "blas": sorted({f"{info['internal_api']} {info['version']}" for info in blas}),
         "threads": max(info["num_threads"] for info in blas),
+        **provenance("spicymkl"),
         **versions,
     }
 

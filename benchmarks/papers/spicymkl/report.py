@@ -23,6 +23,9 @@ The paper's C is meant for kernels of unit trace and summed losses: the same pro
 `alpha = C / sqrt(n)` in our estimators. A *pass* is the quadratic forms of all kernels
 with one random vector by plain BLAS, timed right before and after what it is compared
 with; times are medians.
+
+<!-- claims -->
+<!-- end of claims -->
 """
 
 SMOKE = """
@@ -42,9 +45,13 @@ def run(task: Options) -> None:
     found = {name: content for name, content in loaded.items() if content}
     text += "\n" + _machines(found)
     rows = {name: content["rows"] for name, content in found.items()}
-    text += "\n## Targets\n\n" + report_summary.summary(rows)
-    for name in found:
-        text += "\n" + SECTIONS[name](rows[name])
+    for name in report_figures.SECTIONS:
+        if name in found:
+            text += "\n" + SECTIONS[name](rows[name])
+    text += "\n## Targets of our own\n\n" + report_summary.summary(rows)
+    for name in report_targets.SECTIONS:
+        if name in found:
+            text += "\n" + SECTIONS[name](rows[name])
     missing = [name for name in SECTIONS if name not in found]
     if missing:
         text += f"\nNot measured yet: {', '.join(missing)}.\n"

@@ -1,0 +1,277 @@
+"""Write the page of all claims, and the table that opens each paper's page.
+
+Run ``python benchmarks/papers/claims.py``. The claims are those of claims.toml; what is
+found here is computed from the result files by `findings`, and so is the verdict: a
+claim that holds in all of its cases is reproduced, in half of them or more partly, in
+fewer it is contradicted.
+"""
+
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+sys.path.append(str(Path(__file__).parent))
+
+from findings.finding import Finding, Results
+from provenance import sources
+
+HERE = Path(__file__).parent
+
+PAPERS = {
+    "spicymkl": "SpicyMKL (Suzuki and Tomioka, 2009)",
+    "lp_norm": "lp-norm MKL (Kloft and others, 2009)",
+    "group_omp": "MKL-GOMP (Sindhwani and Lozano, 2011)",
+    "hkl": "HKL (Bach, 2008)",
+    "local_rademacher": "Local Rademacher MKL (Cortes, Kloft and Mohri, 2013)",
+}
+CONTRADICTS, PARTLY, REPRODUCED = "contradicts", "partly", "reproduced"
+MISSING = ("not measured", "not to be had")
+VERDICTS = (CONTRADICTS, PARTLY, REPRODUCED, *MISSING)
+"""In the order of the page."""
+
+REPEATS = ("split", "repeat", "seed")
+BLOCK = re.compile(r"<!-- claims -->\n.*?<!-- end of claims -->\n", re.DOTALL)
+COLUMNS = ("claim", "here", "same protocol?", "splits", "commit", "verdict")
+
+INTRODUCTION = """\
+# Does the literature hold?
+
+Every claim that the experiments of the five papers make, and what was found of it here.
+`benchmarks/papers/claims.py` (`make claims`) writes this page from `claims.toml` and
+the files in `results/`: figures and verdicts are computed, not typed. A claim that
+holds in all of its cases is reproduced, in half of them or more partly, in fewer
+contradicted; a verdict says in how many it held. Where the paper's data or sizes are
+not to be had, the column "same protocol?" says what stands in for them, and the verdict
+is about that.
+
+"Splits" are random splits, draws or seeds: ours, and the paper's in brackets. "Commit"
+is that of the measurement; results that do not say it are "unknown". New results also
+store a hash of the solvers' code, and "solver since changed" is said of those that were
+measured with other code than there is now.
+"""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper, as claims.toml has it.
+
+    Parameters
+    ----------
+    paper : str
+        The folder of its results.
+    says : str
+        What the paper claims, and where.
+    protocol : str
+        Whether ours is the paper's, and what differs.
+    find : str
+        The function of `findings` that looks; none where nothing was measured.
+    results : tuple of str
+        The files that it reads.
+    paper_splits : str
+        Splits of the paper.
+    test : str
+        The test that holds the library to the claim, in place of a result.
+    verdict : str
+        Where nothing is computed: "not measured" or "not to be had", or "reproduced"
+        by a test.
+    why : str
+        What explains a difference.
+    """
+
+    paper: str
+    says: str
+    where: str
+    protocol: str
+    find: str = ""
+    results: tuple[str, ...] = ()
+    paper_splits: str = ""
+    test: str = ""
+    verdict: str = ""
+    why: str = ""
+
+    @cached_property
+    def found(self) -> Finding | None:
+        """Return what was found, or None where nothing was measured."""
+        if not self.find:
+            return None
+        module = import_module(f"findings.{self.paper}")
+        found: Finding = getattr(module, self.find)(results(self.paper))
+        return found
+
+    @property
+    def judged(self) -> str:
+        """Return the verdict."""
+        if self.found is None or not self.found.cases:
+            return self.verdict
+        return judgement(self.found)
+
+    def cells(self) -> dict[str, str]:
+        """Return the row of the page."""
+        verdict = self.judged
+        if self.found and self.found.cases:
+            verdict += f" ({self.found.held} of {self.found.cases})"
+        here = self.found.text if self.found else ""
+        if self.test:
+            here = f"held by `{self.test}`"
+        texts = (here, self.why)
+        rows = [row for name in self.results for row in rows_of(self.paper, name)]
+        return {
+            "claim": f"{self.says} ({self.where})",
+            "here": ". ".join(capital(text) for text in texts if text),
+            "same protocol?": self.protocol,
+            "splits": splits(rows, self.paper_splits),
+            "commit": measured_at(rows, self.paper),
+            "verdict": f"**{verdict}**" if verdict.startswith(CONTRADICTS) else verdict,
+        }
+
+
+def judgement(found: Finding) -> str:
+    """Return the verdict on a claim that held in some of its cases."""
+    if found.held == found.cases:
+        return REPRODUCED
+    return PARTLY if 2 * found.held >= found.cases else CONTRADICTS
+
+
+def results(paper: str) -> Results:
+    """Return the results of a paper."""
+    return Results(HERE / paper / "results")
+
+
+def rows_of(paper: str, name: str) -> list[dict[str, Any]]:
+    """Return the rows of a file, each with what the whole file says of its tree."""
+    content = results(paper).content(name)
+    rows: list[dict[str, Any]] = content["rows"]
+    if any("commit" in row for row in rows):
+        # A file that grew knows the tree of every row, or does not.
+        return rows
+    around = content.get("environment", {})
+    known = {key: around[key] for key in ("commit", "sources") if key in around}
+    return [known | row for row in rows]
+
+
+def splits(rows: list[dict[str, Any]], paper: str) -> str:
+    """Return how many splits there are, from the least to the most of any group."""
+    counts: dict[Any, set[Any]] = {}
+    for row in rows:
+        mine = [row[key] for key in REPEATS if key in row]
+        if mine:
+            group = tuple(row.get(key) for key in ("data", "set", "task", "n", "M"))
+            counts.setdefault(group, set()).add(mine[0])
+    sizes = sorted({len(found) for found in counts.values()})
+    ours = "–" if not sizes else f"{sizes[0]}"
+    if len(sizes) > 1:
+        ours += f" to {sizes[-1]}"
+    return f"{ours} ({paper})" if paper else ours
+
+
+def measured_at(rows: list[dict[str, Any]], paper: str) -> str:
+    """Return the commits of some rows, and whether the solvers have changed since."""
+    if not rows:
+        return "–"
+    commits = (row.get("commit") or "unknown" for row in rows)
+    found = Counter(commit.removesuffix("-dirty") for commit in commits)
+    unknown = found.pop("unknown", 0)
+    parts = [", ".join(found)] if found else []
+    if unknown:
+        parts.append(f"unknown ({unknown} of {len(rows)} rows)" if found else "unknown")
+    if is_older(rows, paper):
+        parts.append("solver since changed")
+    return "; ".join(parts)
+
+
+def is_older(rows: list[dict[str, Any]], paper: str) -> bool:
+    """Return whether results were measured with other code than the solvers' now."""
+    known = {row["sources"] for row in rows if "sources" in row}
+    return bool(known - {sources(paper)})
+
+
+def capital(text: str) -> str:
+    """Return a sentence's beginning, with a capital."""
+    return text[0].upper() + text[1:]
+
+
+def load(path: Path = HERE / "claims.toml") -> list[Claim]:
+    """Return all claims, in the order of the file."""
+    with path.open("rb") as file:
+        content = tomllib.load(file)
+    return [
+        Claim(paper, **{k: tuple(v) if k == "results" else v for k, v in row.items()})
+        for paper, rows in content.items()
+        for row in rows
+    ]
+
+
+def by_verdict(claims: list[Claim]) -> list[Claim]:
+    """Return claims with the contradictions first."""
+    return sorted(claims, key=lambda claim: VERDICTS.index(claim.judged))
+
+
+def table(rows: list[Mapping[str, str]], columns: tuple[str, ...]) -> str:
+    """Return a table of Markdown."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    lines += ["| " + " | ".join(row[c] for c in columns) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def conclusion(paper: str) -> str:
+    """Return what we conclude of a paper."""
+    return fill(import_module(f"findings.{paper}").conclusion(results(paper)), 88)
+
+
+def overview(claims: list[Claim]) -> str:
+    """Return how many claims have which verdict, a line per paper."""
+    rows = []
+    for paper, name in PAPERS.items():
+        counts = Counter(claim.judged for claim in claims if claim.paper == paper)
+        rows.append({"paper": name} | {v: str(counts[v] or "") for v in VERDICTS})
+    return table(rows, ("paper", *VERDICTS))
+
+
+def page(claims: list[Claim]) -> str:
+    """Return the page of all claims."""
+    short = {paper: name.split(" (")[0] for paper, name in PAPERS.items()}
+    rows = [{"paper": short[c.paper], **c.cells()} for c in by_verdict(claims)]
+    ends = "\n".join(f"**{short[p]}.** {conclusion(p)}\n" for p in PAPERS)
+    columns = (COLUMNS[0], "paper", *COLUMNS[1:])
+    return (
+        f"{INTRODUCTION}\n{overview(claims)}\n## What we conclude\n\n{ends}\n"
+        f"## Claims, the contradictions first\n\n{table(rows, columns)}"
+    )
+
+
+def section(claims: list[Claim], paper: str) -> str:
+    """Return what opens the page of a paper."""
+    rows = [claim.cells() for claim in by_verdict(claims) if claim.paper == paper]
+    return (
+        "<!-- claims -->\n## Claims, the contradictions first\n\n"
+        f"{table(rows, COLUMNS)}\n{conclusion(paper)}\n<!-- end of claims -->\n"
+    )
+
+
+def opened(text: str, claims: list[Claim], paper: str) -> str:
+    """Return the page of a paper with its claims as they are now."""
+    if not BLOCK.search(text):
+        raise ValueError(f"The page of {paper} has no place for its claims.")
+    return BLOCK.sub(lambda _: section(claims, paper), text, count=1)
+
+
+def main() -> None:
+    """Write all pages."""
+    claims = load()
+    (HERE / "CLAIMS.md").write_text(page(claims), encoding="utf-8")
+    for paper in PAPERS:
+        place = HERE / paper / "RESULTS.md"
+        text = opened(place.read_text(encoding="utf-8"), claims, paper)
+        place.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

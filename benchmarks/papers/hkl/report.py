@@ -1,0 +1,31 @@
+"""Write the tables of RESULTS.md anew, from what is in results/.
+
+Run ``python benchmarks/papers/hkl/report.py`` after table1.py, table2.py and
+figure2.py. The text around the tables is written by hand.
+"""
+
+import re
+
+import figure2
+import table1
+import table2
+from records import HERE, Records
+
+PARTS = {"table 1": table1, "table 2": table2, "figure 2": figure2}
+
+
+def main() -> None:
+    """Fill the places of the tables."""
+    page = HERE / "RESULTS.md"
+    text = page.read_text(encoding="utf-8")
+    for name, module in PARTS.items():
+        records = Records(HERE / "results" / f"{name.replace(' ', '')}.jsonl")
+        rows = "\n".join(module.table(records)).strip()
+        block = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->", re.DOTALL)
+        filled = f"<!-- {name} -->\n{rows}\n<!-- end -->"
+        text = block.sub(lambda _, filled=filled: filled, text, count=1)
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""The pages of claims say what the result files say."""
+
+import inspect
+import json
+import re
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAPERS = ROOT / "benchmarks" / "papers"
+sys.path.append(str(PAPERS))
+
+import claims
+import provenance
+from findings.finding import Finding, Results, exponents
+
+CLAIMS = claims.load()
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.says[:40])
+def test_every_claim_has_a_verdict_and_what_it_rests_on(claim):
+    assert claim.judged in claims.VERDICTS
+    assert claim.protocol
+    if claim.test:
+        place, name = claim.test.split("::")
+        assert f"def {name}(" in (ROOT / place).read_text(encoding="utf-8")
+    if claim.find:
+        assert claim.results
+        assert claim.found.text
+        assert bool(claim.verdict) is (claim.found.cases == 0)
+    else:
+        assert claim.test or (claim.verdict in claims.MISSING and claim.why)
+
+
+@pytest.mark.parametrize("paper", claims.PAPERS)
+def test_no_finding_is_left_out(paper):
+    module = import_module(f"findings.{paper}")
+    found = {
+        name
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    }
+    used = {claim.find for claim in CLAIMS if claim.paper == paper and claim.find}
+    assert found == used | {"conclusion"}
+
+
+MADE_ANEW = "the page is older than its results or its solvers: run `make claims`"
+
+
+def test_the_page_is_that_of_the_results():
+    page = (PAPERS / "CLAIMS.md").read_text(encoding="utf-8")
+    assert page == claims.page(CLAIMS), MADE_ANEW
+
+
+@pytest.mark.parametrize("paper", claims.PAPERS)
+def test_each_paper_opens_with_its_claims(paper):
+    page = (PAPERS / paper / "RESULTS.md").read_text(encoding="utf-8")
+    assert page == claims.opened(page, CLAIMS, paper), MADE_ANEW
+    assert page.index("<!-- claims -->") < page.index("\n## Claims") < 2000
+
+
+def test_contradictions_come_first():
+    said = [claims.VERDICTS.index(c.judged) for c in claims.by_verdict(CLAIMS)]
+    assert said == sorted(said)
+    assert claims.VERDICTS[0] == "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("held", "cases", "verdict"),
+    [
+        (3, 3, "reproduced"),
+        (2, 4, "partly"),
+        (1, 3, "contradicts"),
+        (0, 1, "contradicts"),
+    ],
+)
+def test_a_verdict_counts_cases(held, cases, verdict):
+    assert claims.judgement(Finding("", held, cases)) == verdict
+
+
+def test_figures_and_verdict_follow_the_results(tmp_path):
+    folder = PAPERS / "lp_norm" / "results"
+    shutil.copy(folder / "figure2.json", tmp_path)
+    find = import_module("findings.lp_norm").two_is_best
+    content = json.loads((tmp_path / "figure2.json").read_text(encoding="utf-8"))
+    for row in content["rows"]:
+        if row.get("p") == "2":
+            row["auc"] = 1.0
+    (tmp_path / "figure2.json").write_text(json.dumps(content), encoding="utf-8")
+    before, after = find(Results(folder)), find(Results(tmp_path))
+    assert before.held < after.held == after.cases
+    assert re.search(rf"p = 2 at {after.cases}\b", after.text)
+
+
+def test_exponents_are_those_of_a_power():
+    rows = [{"n": n, "seconds": 3.0 * n**2.5} for n in (500, 1000, 2000)]
+    rows.append({"n": 10, "seconds": 1e9})  # below the range
+    assert exponents(rows, "n", 500)[()] == pytest.approx(2.5)
+
+
+def test_a_result_of_other_solvers_is_noticed():
+    now = {"commit": "abc", "sources": provenance.sources("hkl")}
+    assert claims.measured_at([now], "hkl") == "abc"
+    assert claims.measured_at([now, {}], "hkl") == "abc; unknown (1 of 2 rows)"
+    old = now | {"sources": "another hash"}
+    assert claims.measured_at([now, old], "hkl") == "abc; solver since changed"
+    assert claims.measured_at([{}], "hkl") == "unknown"
+
+
+def test_comments_are_no_code():
+    code = "def f(x):\n    return x\n"
+    commented = (
+        '"""A module."""\n\n\ndef f(x):\n    """Say."""\n    return x  # itself\n'
+    )
+    assert provenance.code(code) == provenance.code(commented)
+    assert provenance.code(code) != provenance.code(code.replace("x\n", "-x\n"))
