@@ -125,7 +125,7 @@ class Claim:
         rows = [row for name in self.results for row in rows_of(self.paper, name)]
         return {
             "claim": f"{self.says} ({self.where})",
-            "here": ". ".join(capital(text) for text in texts if text),
+            "here": "; ".join(text for text in texts if text),
             "same protocol?": self.protocol,
             "splits": splits(rows, self.paper_splits),
             "commit": measured_at(rows, self.paper),
@@ -193,11 +193,6 @@ def is_older(rows: list[dict[str, Any]], paper: str) -> bool:
     return bool(known - {sources(paper)})
 
 
-def capital(text: str) -> str:
-    """Return a sentence's beginning, with a capital."""
-    return text[0].upper() + text[1:]
-
-
 def load(path: Path = HERE / "claims.toml") -> list[Claim]:
     """Return all claims, in the order of the file."""
     with path.open("rb") as file:
@@ -221,9 +216,10 @@ def table(rows: list[Mapping[str, str]], columns: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def conclusion(paper: str) -> str:
+def conclusion(paper: str, heading: str = "") -> str:
     """Return what we conclude of a paper."""
-    return fill(import_module(f"findings.{paper}").conclusion(results(paper)), 88)
+    text = import_module(f"findings.{paper}").conclusion(results(paper))
+    return fill(heading + text, 88, break_on_hyphens=False)
 
 
 def overview(claims: list[Claim]) -> str:
@@ -239,7 +235,7 @@ def page(claims: list[Claim]) -> str:
     """Return the page of all claims."""
     short = {paper: name.split(" (")[0] for paper, name in PAPERS.items()}
     rows = [{"paper": short[c.paper], **c.cells()} for c in by_verdict(claims)]
-    ends = "\n".join(f"**{short[p]}.** {conclusion(p)}\n" for p in PAPERS)
+    ends = "\n".join(conclusion(p, f"**{short[p]}.** ") + "\n" for p in PAPERS)
     columns = (COLUMNS[0], "paper", *COLUMNS[1:])
     return (
         f"{INTRODUCTION}\n{overview(claims)}\n## What we conclude\n\n{ends}\n"

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "benchmarks" / "papers"
 sys.path.append(str(PAPERS))
 
-import claims
-import provenance
-from findings.finding import Finding, Results, exponents
+claims = import_module("claims")
+provenance = import_module("provenance")
+finding = import_module("findings.finding")
 
 CLAIMS = claims.load()
 
@@ -79,7 +79,7 @@ def test_contradictions_come_first():
     ],
 )
 def test_a_verdict_counts_cases(held, cases, verdict):
-    assert claims.judgement(Finding("", held, cases)) == verdict
+    assert claims.judgement(finding.Finding("", held, cases)) == verdict
 
 
 def test_figures_and_verdict_follow_the_results(tmp_path):
@@ -91,7 +91,7 @@ def test_figures_and_verdict_follow_the_results(tmp_path):
         if row.get("p") == "2":
             row["auc"] = 1.0
     (tmp_path / "figure2.json").write_text(json.dumps(content), encoding="utf-8")
-    before, after = find(Results(folder)), find(Results(tmp_path))
+    before, after = (find(finding.Results(place)) for place in (folder, tmp_path))
     assert before.held < after.held == after.cases
     assert re.search(rf"p = 2 at {after.cases}\b", after.text)
 
@@ -99,7 +99,7 @@ def test_figures_and_verdict_follow_the_results(tmp_path):
 def test_exponents_are_those_of_a_power():
     rows = [{"n": n, "seconds": 3.0 * n**2.5} for n in (500, 1000, 2000)]
     rows.append({"n": 10, "seconds": 1e9})  # below the range
-    assert exponents(rows, "n", 500)[()] == pytest.approx(2.5)
+    assert finding.exponents(rows, "n", 500)[()] == pytest.approx(2.5)
 
 
 def test_a_result_of_other_solvers_is_noticed():
