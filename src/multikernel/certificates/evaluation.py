@@ -279,21 +279,8 @@ def hidden_by_dual_norms(
 ) -> float:
     """Return by how much rounding of the dual norms may raise a dual value.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    certificate : DualCertificate
-        A feasible dual point with its dual norms.
-    norms : ndarray of shape (n_kernels,)
-        Block norms of the primal point.
-    unit : float
-        Relative rounding error of a product, see `rounding_unit`.
-
-    Returns
-    -------
-    excess : float
-        Not negative.
+    `norms` are the block norms of the primal point, and `unit` is the relative rounding
+    error of a product, see `rounding_unit`.
     """
     rho = certificate.dual
     largest = largest_dual_norms(problem, certificate, unit)

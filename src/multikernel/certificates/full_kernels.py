@@ -103,21 +103,9 @@ def tightened(
 ) -> Array:
     """Return bounds on what a stack leaves of some forms, computed where that is quick.
 
-    Parameters
-    ----------
-    gram : GramStack
-        The stack.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point.
-    forms, residual : ndarray of shape (n_kernels,)
-        Its quadratic forms, and the bounds on what they lack.
-    loose : ndarray of shape (n_loose,)
-        The kernels.
-
-    Returns
-    -------
-    bounds : ndarray of shape (n_loose,)
-        Of these kernels; no larger than before.
+    `forms` are the quadratic forms of the dual point, `residual` the bounds on what
+    they lack; those returned are of the `loose` kernels only, and no larger than
+    before.
     """
     if not 0 < loose.size * rho.shape[0] ** 2 <= COMPUTED:
         return np.asarray(residual[loose])
@@ -126,19 +114,7 @@ def tightened(
 
 
 def largest_dual_norm(gram: GramStack, rho: Array) -> float:
-    """Return the largest dual norm, or a bound that exceeds it by next to nothing.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernel matrices.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point.
-
-    Returns
-    -------
-    norm : float
-    """
+    """Return the largest dual norm, or a bound that exceeds it by next to nothing."""
     forms, residual = factor_norms(gram, rho) ** 2, gram.residual_bounds(rho)
     loose = np.flatnonzero(forms + residual > (1.0 + TIGHT) * forms.max())
     residual[loose] = tightened(gram, rho, forms, residual, loose)

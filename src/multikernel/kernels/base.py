@@ -57,17 +57,6 @@ def overrides(kind: type, method: str, other: str) -> bool:
 
     Where a subclass replaces `other` alone, the inherited `method` may describe
     something else.
-
-    Parameters
-    ----------
-    kind : type
-        The class.
-    method, other : str
-        Names of methods; the class has both.
-
-    Returns
-    -------
-    overrides : bool
     """
     order = [vars(ancestor) for ancestor in kind.__mro__]
     places = [
@@ -78,24 +67,11 @@ def overrides(kind: type, method: str, other: str) -> bool:
 
 
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
-    """Return k(x, x) for every row.
+    """Return k(x, x) for every row, shape (n_samples,).
 
     By ``diag``, unless a subclass replaces ``__call__`` and inherits ``diag``, which
     then is that of another kernel: by ``__call__`` on a few rows at a time.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-
-    Returns
-    -------
-    diagonal : ndarray of shape (n_samples,)
-
-    Examples
-    --------
     >>> from multikernel.kernels import GaussianKernel
     >>> class Doubled(GaussianKernel):
     ...     def __call__(self, X, Y=None):
@@ -111,22 +87,7 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
 
 
 def check_dictionary(owner: str, dictionary: object) -> None:
-    """Raise unless an object is a dictionary of kernels.
-
-    Parameters
-    ----------
-    owner : str
-        The function that takes it.
-    dictionary : object
-        The object; of its kernels the first is looked at.
-
-    Raises
-    ------
-    TypeError
-        If it is none, or its first kernel is none.
-    ValueError
-        If it is empty.
-    """
+    """Raise unless an object is a dictionary of kernels, as its first one shows."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -140,28 +101,14 @@ def check_dictionary(owner: str, dictionary: object) -> None:
 
 
 def check_kernel(kernel: object, place: str) -> None:
-    """Raise unless an object is a kernel.
+    r"""Raise unless an object is a kernel; `place` is the subject of the message.
 
-    Parameters
-    ----------
-    kernel : object
-        The object.
-    place : str
-        Where it stands, the subject of the message.
-
-    Raises
-    ------
-    TypeError
-        If it is no kernel, or the class of one.
-
-    Examples
-    --------
     >>> from multikernel.kernels import LinearKernel
     >>> check_kernel(LinearKernel, "Kernel 0")
     Traceback (most recent call last):
         ...
     TypeError: Kernel 0 is the class LinearKernel, and an object of it is needed: \
-LinearKernel(...) with its parameters.
+    LinearKernel(...) with its parameters.
     """
     if isinstance(kernel, type):
         raise TypeError(
@@ -185,34 +132,16 @@ LinearKernel(...) with its parameters.
 def checked_values(
     compute: Callable[[], Array], shape: tuple[int, ...], owner: str
 ) -> Array:
-    """Return the values of a kernel, or raise unless they have a shape and are finite.
+    r"""Return the values of a kernel, or raise unless they have a shape and are finite.
 
-    Parameters
-    ----------
-    compute : callable
-        Returns the values.
-    shape : tuple of int
-        The shape that is asked for.
-    owner : str
-        What to call the kernel in a message.
+    They are in float64; what the kernel returned itself, if that already is. `owner` is
+    what messages call the kernel.
 
-    Returns
-    -------
-    values : ndarray of shape `shape`
-        In float64; what the kernel returned itself, if that already is.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong.
-
-    Examples
-    --------
     >>> checked_values(lambda: [1.0, np.inf], (2,), "Kernel 3 (linear())")
     Traceback (most recent call last):
         ...
     ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
-features, or choose other parameters.
+    features, or choose other parameters.
     """
     # An overflow needs no warning besides the sentences below.
     with np.errstate(over="ignore", invalid="ignore"):

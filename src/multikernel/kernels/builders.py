@@ -250,7 +250,9 @@ class RandomSubsetGaussians:
 
 
 @resolved.register
-def _(dictionary: RandomSubsetGaussians, features: Features) -> KernelDictionary:
+def _resolved_subsets(
+    dictionary: RandomSubsetGaussians, features: Features
+) -> KernelDictionary:
     if dictionary.n_features != features.number:
         raise ValueError(
             f"The kernels are on random subsets of {dictionary.n_features} columns, "
@@ -260,7 +262,9 @@ def _(dictionary: RandomSubsetGaussians, features: Features) -> KernelDictionary
 
 
 @names_of.register
-def _(dictionary: RandomSubsetGaussians, chosen: Sequence[int]) -> list[str]:
+def _names_of_subsets(
+    dictionary: RandomSubsetGaussians, chosen: Sequence[int]
+) -> list[str]:
     packed, sigmas = dictionary.packed[chosen], dictionary.sigmas[chosen]
     table = replace(dictionary, packed=packed, sigmas=sigmas).radial_table()
     starts, columns = table.column_starts.tolist(), table.columns.tolist()

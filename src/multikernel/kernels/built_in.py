@@ -33,17 +33,6 @@ def is_built_in(kernel: Kernel) -> bool:
     Such a kernel is positive semidefinite, and ``kernel(X)`` is ``kernel(X, X)``; a
     subclass may be anything.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-
-    Returns
-    -------
-    built_in : bool
-
-    Examples
-    --------
     >>> from multikernel.kernels import LinearKernel
     >>> is_built_in(ColumnKernel(LinearKernel(), 0))
     True

@@ -33,19 +33,7 @@ class CategoryKernel:
         return "category()"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples_X, n_features)
-            Rows.
-        Y : ndarray of shape (n_samples_Y, n_features), optional
-            Rows of the second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-        """
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         other = X if Y is None else Y
         K = np.zeros((X.shape[0], other.shape[0]))
         for column in range(X.shape[1]):

@@ -21,15 +21,7 @@ LONGEST_LABEL = 4
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of the data.
-
-    Parameters
-    ----------
-    number : int
-        How many there are.
-    names : tuple of str, optional
-        Their names, where the data has names.
-    """
+    """The columns of the data: how many, and their names where they have some."""
 
     number: int
     names: tuple[str, ...] | None = None
@@ -86,19 +78,7 @@ class ColumnKernel:
         return f"{kernel_name(self.kernel)}[{label}]"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix of the chosen columns.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples_X, n_features)
-            Rows.
-        Y : ndarray of shape (n_samples_Y, n_features), optional
-            Rows of the second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-        """
+        """Return the Gram matrix of the chosen columns."""
         chosen = select_columns(X, self.columns)
         if Y is None:
             return self.kernel(chosen)
@@ -110,24 +90,9 @@ class ColumnKernel:
 
 
 def select_columns(X: Array, columns: Columns) -> Array:
-    """Return the chosen columns of an array, two-dimensional.
+    """Return columns by position, two-dimensional; a view for an index or a slice.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    columns : int, slice or sequence of int
-        Columns by position.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_samples, n_chosen)
-        A view for an index or a slice.
-
-    Raises
-    ------
-    ValueError
-        If the columns are names, which an array does not have.
+    Names are refused: an array has none.
     """
     chosen = _normal_form(columns)
     ends = (chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
@@ -146,18 +111,8 @@ def select_columns(X: Array, columns: Columns) -> Array:
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     """Return the kernel with column names replaced by indices.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Anything but a `ColumnKernel` is returned as it is.
-    features : Features
-        The columns of the data.
-
-    Returns
-    -------
-    kernel : Kernel
-        A `ColumnKernel` holds a tuple of non-negative indices, and its label gives
-        the names where they are known.
+    A `ColumnKernel` then holds a tuple of non-negative indices, and its label gives the
+    names where they are known; any other kernel is returned as it is.
 
     Raises
     ------
@@ -177,21 +132,7 @@ def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
 def resolved_label(
     columns: Columns, indices: tuple[int, ...], features: Features
 ) -> str:
-    """Return the text for the brackets, by names where the data has them.
-
-    Parameters
-    ----------
-    columns : columns
-        As they were given.
-    indices : tuple of int
-        The same by positions.
-    features : Features
-        The columns of the data.
-
-    Returns
-    -------
-    label : str
-    """
+    """Return the text for the brackets, by names where the data has them."""
     if features.names is None:
         return _default_label(columns if isinstance(columns, slice) else indices)
     run = isinstance(columns, slice) and columns.step in (None, 1)
@@ -205,7 +146,7 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     """Return columns as non-negative indices; see `resolve_kernel`."""
     columns = _normal_form(columns)
     if isinstance(columns, slice):
-        columns = _numbered(columns, features)
+        columns = _slice_of_positions(columns, features)
         indices = tuple(range(features.number))[columns]
         if not indices:
             raise ValueError(
@@ -216,7 +157,7 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     return tuple(_resolve_one(c, features) for c in columns)
 
 
-def _numbered(columns: slice, features: Features) -> slice:
+def _slice_of_positions(columns: slice, features: Features) -> slice:
     """Return a slice by positions; one by names includes its end, as in pandas."""
     start, stop = columns.start, columns.stop
     if isinstance(start, str):
@@ -232,7 +173,7 @@ def _resolve_one(column: int | str, features: Features) -> int:
     if isinstance(column, str):
         if column in features.places:
             return features.places[column]
-        raise ValueError(_unknown(column, features.names))
+        raise ValueError(_unknown_name(column, features.names))
     if not -n_features <= column < n_features:
         raise ValueError(
             f"A kernel is on the column with index {column}, but the data has "
@@ -241,7 +182,7 @@ def _resolve_one(column: int | str, features: Features) -> int:
     return column % n_features
 
 
-def _unknown(column: str, names: tuple[str, ...] | None) -> str:
+def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
     """Return the sentence about a name that the data does not have."""
     if names is None:
         return (
@@ -260,7 +201,7 @@ def _unknown(column: str, names: tuple[str, ...] | None) -> str:
 def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
     if isinstance(columns, slice):
-        _check_ends(columns)
+        _check_slice(columns)
         return columns
     if isinstance(columns, str):
         return (columns,)
@@ -287,7 +228,7 @@ def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     )
 
 
-def _check_ends(columns: slice) -> None:
+def _check_slice(columns: slice) -> None:
     """Raise unless a slice is by indices or, in steps of one, by names."""
     ends = [end for end in (columns.start, columns.stop) if end is not None]
     by_names = bool(ends) and all(isinstance(end, str) for end in ends)
@@ -318,19 +259,7 @@ def _default_label(columns: Columns) -> str:
 
 
 def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -> str:
-    """Return the names of columns for the brackets, only the first of many.
-
-    Parameters
-    ----------
-    columns : sequence of int or str
-        The columns, by position or by name.
-    names : sequence of str, optional
-        Names of all columns, where they are known.
-
-    Returns
-    -------
-    label : str
-    """
+    """Return the names of columns for the brackets, only the first of many."""
     shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
     if names is None:
         texts = [c if isinstance(c, str) else f"x{c}" for c in shown]

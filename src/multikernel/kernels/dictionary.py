@@ -159,15 +159,7 @@ class ParameterGrid:
 
 @dataclass(frozen=True)
 class ResolvedDictionary:
-    """A dictionary whose column names are replaced by indices as kernels are built.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The dictionary.
-    features : Features
-        The columns of the data.
-    """
+    """A dictionary whose column names are replaced by indices as kernels are built."""
 
     dictionary: KernelDictionary
     features: Features
@@ -229,7 +221,7 @@ def resolved(dictionary: KernelDictionary, features: Features) -> KernelDictiona
 
 
 @resolved.register
-def _(dictionary: ListDictionary, features: Features) -> KernelDictionary:
+def _resolved_list(dictionary: ListDictionary, features: Features) -> KernelDictionary:
     kernels = [resolve_kernel(kernel, features) for kernel in dictionary.kernels]
     names = dictionary.names
     if names is None:
@@ -238,7 +230,7 @@ def _(dictionary: ListDictionary, features: Features) -> KernelDictionary:
 
 
 @resolved.register
-def _(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
+def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
     given = dictionary.column_sets
     indices = [resolve_indices(columns, features) for columns in given]
     pairs = list(zip(given, indices, strict=True))
@@ -286,12 +278,12 @@ def names_of(dictionary: KernelDictionary, chosen: Sequence[int]) -> list[str]:
 
 
 @names_of.register
-def _(dictionary: ListDictionary, chosen: Sequence[int]) -> list[str]:
+def _names_of_list(dictionary: ListDictionary, chosen: Sequence[int]) -> list[str]:
     return [dictionary.name(index) for index in chosen]
 
 
 @names_of.register
-def _(dictionary: ParameterGrid, chosen: Sequence[int]) -> list[str]:
+def _names_of_grid(dictionary: ParameterGrid, chosen: Sequence[int]) -> list[str]:
     # Without building the kernels: names of kernels and labels of columns are few.
     if type(dictionary) is not ParameterGrid or dictionary.labels is None:
         return [kernel_name(dictionary[index]) for index in chosen]

@@ -105,20 +105,9 @@ class FunctionKernel:
 def as_kernels(given: Any) -> list[Kernel]:
     """Return kernels as a list: one kernel, or several, nested as they may be.
 
-    Parameters
-    ----------
-    given : Kernel, function, str, dictionary, or sequence of these
-        A name or a function without ``diag`` becomes a `FunctionKernel`.
-
-    Returns
-    -------
-    kernels : list
-        What is no kernel stays as it is: `ListDictionary` says so.
-
-    Raises
-    ------
-    ValueError
-        If a name is none of a kernel.
+    A name or a function without ``diag`` becomes a `FunctionKernel`; a name that is
+    none of a kernel is refused. What is no kernel stays as it is: `ListDictionary` says
+    so.
     """
     if isinstance(given, str):
         return [FunctionKernel(given)]

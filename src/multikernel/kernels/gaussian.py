@@ -14,27 +14,12 @@ from multikernel.kernels.columns import ColumnKernel
 
 
 def squared_distances(X: Array, Y: Array | None = None) -> Array:
-    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows.
+    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows; without Y those of X.
 
-    Differences are taken before they are squared, so that a pair's distance depends
-    on the pair alone: the expansion into norms and inner products is faster beyond
-    some thirty columns (fourfold at a hundred), but cancels beside a distant row.
+    Differences are taken before they are squared, so that a pair's distance depends on
+    the pair alone: the expansion into norms and inner products is faster beyond some
+    thirty columns (fourfold at a hundred), but cancels beside a distant row.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples_X, n_features)
-        Rows.
-    Y : ndarray of shape (n_samples_Y, n_features), optional
-        Rows of the second set; `X` itself when left out, and then the result is
-        exactly symmetric with a zero diagonal.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_samples_X, n_samples_Y)
-        Non-negative.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
     array([[ 0., 25.],
@@ -153,19 +138,7 @@ class GaussianKernel:
         return -0.5 / (self.width * self.width)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples_X, n_features)
-            Rows.
-        Y : ndarray of shape (n_samples_Y, n_features), optional
-            Rows of the second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-        """
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         K = squared_distances(X, Y)
         K *= self.exponent
         return np.exp(K, out=K)
@@ -177,14 +150,9 @@ class GaussianKernel:
 
 @dataclass(frozen=True)
 class RadialForm:
-    r"""A kernel written as :math:`\exp(c \|x_S - x'_S\|^2)`.
+    r"""A kernel written as :math:`\exp(c \|x_S - x'_S\|^2)`, c negative.
 
-    Parameters
-    ----------
-    columns : tuple of int or None
-        The set S; None for all columns.
-    exponent : float
-        The factor c, negative.
+    The set S is `columns`, all for None, and c the `exponent`.
     """
 
     columns: tuple[int, ...] | None
@@ -194,18 +162,9 @@ class RadialForm:
 def radial_form(kernel: Kernel) -> RadialForm | None:
     """Return the radial form of a kernel, None if it has none.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Any kernel, its columns given by indices.
+    A `GaussianKernel` has one, alone or in a `ColumnKernel` by positions; a subclass
+    has none.
 
-    Returns
-    -------
-    form : RadialForm or None
-        Of a `GaussianKernel`, alone or in a `ColumnKernel`; None for a subclass.
-
-    Examples
-    --------
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> radial_form(ColumnKernel(GaussianKernel(1.0), [2, 3]))
     RadialForm(columns=(2, 3), exponent=-0.5)

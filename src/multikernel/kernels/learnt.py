@@ -22,17 +22,7 @@ from multikernel.kernels.views import OptionalKernel, present_rows
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Samples to learn from, and what is known of them already.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        All columns of the samples.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Their weights.
-    known : dict
-        What was asked for on some columns.
-    """
+    """Samples to learn from, their weights, and what was asked for on some columns."""
 
     X: Array
     sample_weight: Array | None
@@ -76,27 +66,14 @@ class Lesson:
 def learnt_kernel(
     kernel: Kernel, lesson: Lesson, columns: Columns | None = None
 ) -> Kernel:
-    """Return a kernel with what it learns from samples, without their labels.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its columns given by indices.
-    lesson : Lesson
-        The samples.
-    columns : columns or None, default=None
-        Those that the kernel sees; None for all.
-
-    Returns
-    -------
-    kernel : Kernel
-        The same one where it learns nothing.
-    """
+    """Return a kernel with what it learns from samples on its columns, all for None."""
     return kernel
 
 
 @learnt_kernel.register
-def _(kernel: GaussianKernel, lesson: Lesson, columns: Columns | None = None) -> Kernel:
+def _gaussian_of_median(
+    kernel: GaussianKernel, lesson: Lesson, columns: Columns | None = None
+) -> Kernel:
     if kernel.sigma != MEDIAN:
         return kernel
     # The number in the kernel's name is then its width, not a rounded one.
@@ -105,14 +82,16 @@ def _(kernel: GaussianKernel, lesson: Lesson, columns: Columns | None = None) ->
 
 
 @learnt_kernel.register
-def _(kernel: NystroemKernel, lesson: Lesson, columns: Columns | None = None) -> Kernel:
+def _nystroem_with_landmarks(
+    kernel: NystroemKernel, lesson: Lesson, columns: Columns | None = None
+) -> Kernel:
     inner = learnt_kernel(kernel.kernel, lesson, columns)
     known = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
     return known.learnt(lesson.seen(columns))
 
 
 @learnt_kernel.register
-def _(
+def _fourier_of_median(
     kernel: RandomFourierFeatures, lesson: Lesson, columns: Columns | None = None
 ) -> Kernel:
     inner = learnt_kernel(kernel.gaussian, lesson, columns)
@@ -121,13 +100,17 @@ def _(
 
 
 @learnt_kernel.register
-def _(kernel: OptionalKernel, lesson: Lesson, columns: Columns | None = None) -> Kernel:
+def _optional_kernel(
+    kernel: OptionalKernel, lesson: Lesson, columns: Columns | None = None
+) -> Kernel:
     inner = learnt_kernel(kernel.kernel, lesson.present(columns))
     return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
 
 
 @learnt_kernel.register
-def _(kernel: ColumnKernel, lesson: Lesson, columns: Columns | None = None) -> Kernel:
+def _kernel_on_columns(
+    kernel: ColumnKernel, lesson: Lesson, columns: Columns | None = None
+) -> Kernel:
     inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
     return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
 
@@ -137,20 +120,8 @@ def learnt_dictionary(
 ) -> KernelDictionary:
     """Return a dictionary whose kernels have learnt what they need from samples.
 
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-    sample_weight : ndarray of shape (n_samples,), optional
-        Their weights.
-
-    Returns
-    -------
-    dictionary : KernelDictionary
-        The same one where no kernel learns anything. A name that a kernel has given
-        itself follows what it has learnt.
+    It is the same one where no kernel learns anything. A name that a kernel has given
+    itself follows what it has learnt.
     """
     if isinstance(dictionary, RadialDictionary):
         return dictionary

@@ -41,7 +41,7 @@ ROUNDING = 1e-12
 """Share of a distance by which equal ones may differ."""
 
 
-def _widths(value: object) -> str | None:
+def _expect_widths(value: object) -> str | None:
     """Say what multiples of a width are, unless these are some."""
     right = isinstance(value, Sequence) or (
         isinstance(value, np.ndarray) and value.ndim == 1
@@ -101,8 +101,8 @@ def median_dictionary(
     ['gaussian(sigma=1.71)', 'gaussian(sigma=1.5)[x0]', 'gaussian(sigma=1)[x1]']
     """
     owner = "median_dictionary"
-    check_parameter(owner, "multiples", multiples, _widths)
-    check_parameter(owner, "column_multiples", column_multiples, _widths)
+    check_parameter(owner, "multiples", multiples, _expect_widths)
+    check_parameter(owner, "column_multiples", column_multiples, _expect_widths)
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
     rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
     pairs = _pair_weights(weights)
@@ -177,19 +177,7 @@ def _checked_rows(
 
 
 def median_between(rows: Array, weights: Array) -> float:
-    """Return the median distance between weighted rows, one where all are the same.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The rows.
-    weights : ndarray of shape (n_rows,)
-        Their weights, as `distinct_rows` returns them.
-
-    Returns
-    -------
-    distance : float
-    """
+    """Return the median distance between weighted rows, one where all are the same."""
     distances = _distances(rows, _pair_weights(weights))
     return 1.0 if distances is None else distances.median()
 
@@ -264,23 +252,9 @@ def _column_distances(rows: Array, pairs: Array) -> Iterator[tuple[int, _Distanc
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
     """Return some rows, all different, their weights, and how many there are in all.
 
-    The order of the samples and the scale of the weights do not matter, and a weight
-    of two is worth two copies.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Their weights.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_rows, n_features)
-        At most `SAMPLED_ROWS`.
-    weights : ndarray of shape (n_rows,)
-        At least one each.
-    n_distinct : int
+    They are `SAMPLED_ROWS` at most, with weights of at least one. The order of the
+    samples and the scale of the weights do not matter, and a weight of two is worth two
+    copies.
     """
     rows, member = np.unique(X, axis=0, return_inverse=True)
     weights = np.bincount(member.ravel(), sample_weight).astype(np.float64)

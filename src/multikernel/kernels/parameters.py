@@ -13,29 +13,11 @@ INSIDE = ("kernel", "kernels", "gaussian", "views")
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
     """Return kernels with another value of a parameter; nothing is changed in place.
 
-    Parameters
-    ----------
-    kernels : kernel, dictionary, or list or mapping of these
-        The ``kernels`` of an estimator.
-    path : sequence of str
-        The name of the parameter, behind what leads to it: names of views, numbers in
-        a list, names of fields. What does not lead on is looked for further inside, so
-        that ``["sigma"]`` means that of all kernels that have one.
-    value : object
-        The value.
+    Before the name of the parameter, `path` has what leads to it: names of views,
+    numbers in a list, names of fields. What does not lead on is looked for further
+    inside, so that ``["sigma"]`` means that of all kernels that have one; if none has,
+    it is refused.
 
-    Returns
-    -------
-    kernels : object
-        Of the same kind.
-
-    Raises
-    ------
-    ValueError
-        If no kernel has the parameter.
-
-    Examples
-    --------
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
     >>> kernels = [LinearKernel(), ColumnKernel(GaussianKernel(1.0), "age")]
     >>> with_parameter(kernels, ["sigma"], 2.0)[1].name
@@ -52,20 +34,9 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
 def parameters_of(kernels: Any) -> dict[str, Any]:
     """Return the parameters that `with_parameter` changes, by their names.
 
-    Parameters
-    ----------
-    kernels : kernel, dictionary, or list or mapping of these
-        The ``kernels`` of an estimator.
+    Parts of a name are joined by two underscores. Where it means that of several
+    kernels, the value is the list of their different values if these differ.
 
-    Returns
-    -------
-    parameters : dict
-        From names, parts of which are joined by two underscores, to values; where a
-        name means that of several kernels, to the list of their different values if
-        these differ.
-
-    Examples
-    --------
     >>> from multikernel.kernels import GaussianKernel
     >>> found = parameters_of([GaussianKernel(1.0), GaussianKernel(2.0)])
     >>> found["0__sigma"], found["sigma"]

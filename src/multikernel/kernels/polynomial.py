@@ -11,17 +11,7 @@ from multikernel._validation import COUNT, NON_NEGATIVE, POSITIVE, check_paramet
 def inner_products(X: Array, Y: Array | None = None) -> Array:
     r"""Return :math:`\langle x_i, y_j \rangle` for all pairs of rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples_X, n_features)
-        Rows.
-    Y : ndarray of shape (n_samples_Y, n_features), optional
-        Rows of the second set; `X` itself when left out, and then the result is
-        exactly symmetric.
-
-    Returns
-    -------
-    products : ndarray of shape (n_samples_X, n_samples_Y)
+    Without `Y` the second set is the first, and the result exactly symmetric.
     """
     A = np.ascontiguousarray(X)
     # NumPy computes A @ A.T by a symmetric rank-k update: half the work, and exactly
@@ -48,19 +38,7 @@ class LinearKernel:
         return "linear()"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples_X, n_features)
-            Rows.
-        Y : ndarray of shape (n_samples_Y, n_features), optional
-            Rows of the second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-        """
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         return inner_products(X, Y)
 
     def diag(self, X: Array) -> Array:
@@ -115,19 +93,7 @@ class PolynomialKernel:
         return f"polynomial({', '.join(parts)})"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples_X, n_features)
-            Rows.
-        Y : ndarray of shape (n_samples_Y, n_features), optional
-            Rows of the second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-        """
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         return self._power(inner_products(X, Y))
 
     def diag(self, X: Array) -> Array:

@@ -54,24 +54,10 @@ class PrecomputedKernel:
         return f"precomputed({self.K.shape[0]} samples)"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the matrix between samples given by their numbers.
+        """Return the matrix between samples given by their numbers, in a column.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples_X, 1)
-            Sample numbers.
-        Y : ndarray of shape (n_samples_Y, 1), optional
-            Sample numbers of the second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-            The matrix itself, not a copy, where all samples are asked for in order.
-
-        Raises
-        ------
-        ValueError
-            If the numbers are no whole numbers within the matrix.
+        The matrix itself, not a copy, where all samples are asked for in order. Numbers
+        that are not whole or not within the matrix are refused.
         """
         rows = self._numbers(X)
         cols = rows if Y is None else self._numbers(Y)

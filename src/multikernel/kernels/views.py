@@ -82,16 +82,8 @@ class Views:
 class View:
     """A view of given data.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    columns : tuple of int
-        Its columns, by position in the data.
-    kernels : tuple of Kernel or None
-        Its kernels, on columns of the data; None for the default ones.
-    optional : bool
-        Whether samples may lack it.
+    Its columns are positions in the data, its kernels stand on columns of the data
+    (None: the default ones), and samples may lack an `optional` one.
     """
 
     name: str
@@ -99,30 +91,19 @@ class View:
     kernels: tuple[Kernel, ...] | None
     optional: bool
 
-    def given(
+    def all_kernels(
         self,
         default: Callable[[tuple[int, ...]], Any],
         texts: set[int],
         features: Features,
     ) -> list[Kernel]:
-        """Return its kernels.
+        """Return its kernels on columns by position, with the view in their names.
 
-        Parameters
-        ----------
-        default : callable
-            Returns the default kernels for some columns.
-        texts : set of int
-            The columns of categories.
-        features : Features
-            The columns of the data.
-
-        Returns
-        -------
-        kernels : list of Kernel
-            All of them on columns by position, with the view in their names.
+        `default` returns the default kernels for some columns; `texts` are the columns
+        of categories.
         """
         if self.kernels is not None:
-            return [self._marked(kernel) for kernel in self.kernels]
+            return [self._as_optional(kernel) for kernel in self.kernels]
         numbers = tuple(c for c in self.columns if c not in texts)
         words = [c for c in self.columns if c in texts]
         found = list(default(numbers)) if numbers else []
@@ -130,9 +111,9 @@ class View:
         if words:
             kernel: Kernel = CategoryKernel()
             kernels.append(on_view(kernel, self.name, tuple(words), features))
-        return [self._marked(kernel) for kernel in kernels]
+        return [self._as_optional(kernel) for kernel in kernels]
 
-    def _marked(self, kernel: Kernel) -> Kernel:
+    def _as_optional(self, kernel: Kernel) -> Kernel:
         """Return a kernel that bears with samples without the view, if it has to."""
         if not self.optional:
             return kernel
@@ -145,20 +126,7 @@ def on_view(
 ) -> Kernel:
     """Return a kernel of a view on columns of the data, with the view in its name.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A `ColumnKernel` has columns of the view, by name or by position in it.
-    view : str
-        The name.
-    columns : tuple of int
-        The columns of the view.
-    features : Features
-        The columns of the data.
-
-    Returns
-    -------
-    kernel : ColumnKernel
+    A `ColumnKernel` has columns of the view, by name or by position in it.
     """
     if not isinstance(kernel, ColumnKernel):
         return ColumnKernel(kernel, columns, view)
@@ -171,32 +139,17 @@ def on_view(
 
 
 def find_views(views: Views, X: Any, features: Features) -> list[View]:
-    """Return the views of given data.
+    """Return the views of given data; functions that select columns are called with it.
 
-    Parameters
-    ----------
-    views : Views
-        What the user has asked for.
-    X : data frame or array-like
-        The data, which functions that select columns are called with.
-    features : Features
-        Its columns.
-
-    Returns
-    -------
-    found : list of View
-
-    Raises
-    ------
-    ValueError
-        If the columns of a view are not in the data, or its kernels are none.
+    A view whose columns are not in the data, or whose kernels are none, is refused.
     """
     return [
-        _found(name, given, views, X, features) for name, given in views.views.items()
+        _find_view(name, given, views, X, features)
+        for name, given in views.views.items()
     ]
 
 
-def _found(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
+def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
     selector, kernels = given, None
     if isinstance(given, tuple):
         if len(given) != 2:
@@ -206,7 +159,7 @@ def _found(name: str, given: Any, views: Views, X: Any, features: Features) -> V
             )
         selector, kernels = given
     try:
-        columns = _columns(selector, X, features)
+        columns = _selected_positions(selector, X, features)
         if kernels is None:
             return View(name, columns, None, views.missing == "zero")
         # Dictionaries say what is no kernel, and which names are there twice.
@@ -217,7 +170,9 @@ def _found(name: str, given: Any, views: Views, X: Any, features: Features) -> V
     return View(name, columns, found, views.missing == "zero")
 
 
-def _columns(selector: Selector, X: Any, features: Features) -> tuple[int, ...]:
+def _selected_positions(
+    selector: Selector, X: Any, features: Features
+) -> tuple[int, ...]:
     """Return the columns that a selector stands for, by position."""
     chosen: Any = selector(X) if callable(selector) else selector
     if isinstance(chosen, list | np.ndarray):
@@ -235,17 +190,7 @@ def _columns(selector: Selector, X: Any, features: Features) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ViewDictionary(ListDictionary):
-    """Kernels, and the view that each of them stands on.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The kernels.
-    names : sequence of str, optional
-        Their names.
-    views : sequence of str
-        The view of every kernel.
-    """
+    """Kernels, their names, and the view that each of them stands on."""
 
     views: Sequence[str] = ()
 

@@ -193,17 +193,10 @@ class ProductHessian:
 
 @dataclass(eq=False)
 class ColumnProducts:
-    """Products of columns under weights, kept while the weights stay the same.
+    """Products of columns of Z under weights, kept while the weights stay the same.
 
-    Those of the squared loss always do: then all columns are multiplied once.
-
-    Parameters
-    ----------
-    Z : TallMatrix
-        The columns.
-    kept : int, default=3
-        Products of up to so many times the columns that are asked for are worth
-        keeping.
+    Those of the squared loss always do: then all columns are multiplied once. Products
+    of up to `kept` times the columns that are asked for are worth keeping.
     """
 
     Z: TallMatrix
@@ -228,17 +221,7 @@ class ColumnProducts:
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            The weights w.
-        columns : ndarray of shape (rank,)
-            The columns of A.
-        sides : ndarray of shape (n_samples, n_sides)
-            The matrix B.
-        """
+        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z."""
         largest = float(weights.max())
         scaled = weights / largest
         if not np.array_equal(scaled, self._last):

@@ -20,17 +20,8 @@ def uninterrupted(
 ) -> Result:
     """Return what a function returns; an interrupt is raised once it has ended.
 
-    Parameters
-    ----------
-    work : callable
-        Called without arguments; whatever it raises is raised here.
-    stop : callable, optional
-        Asks `work` to end early; called on an interrupt.
-
-    Returns
-    -------
-    result : object
-        What `work` returned.
+    What it raises is raised here. On an interrupt, `stop` is called to ask it to end
+    early.
     """
     if get_ident() != main_thread().ident:
         return work()
@@ -71,17 +62,6 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
     first call, which compiles, is cut in two by an interrupt. Later calls are: so the
     function must take and return numbers, arrays and tuples of them only. Building any
     other object runs Python code inside the call, where an interrupt kills the process.
-
-    Parameters
-    ----------
-    module : str
-        Where the function is.
-    name : str
-        Its name.
-
-    Returns
-    -------
-    function : callable
     """
     loaded: list[Any] = []
 

@@ -8,17 +8,7 @@ from multikernel._typing import Array
 
 @njit(cache=True, nogil=True)
 def scale_triangle(K: Array, scale: Array, out: Array) -> None:
-    """Write the entries on and above the diagonal, scaled on both sides.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        The matrix.
-    scale : ndarray of shape (n,)
-        What rows and columns are multiplied by.
-    out : ndarray of shape (n, n)
-        Its other triangle is left as it is.
-    """
+    """Write the entries on and above the diagonal, scaled on both sides."""
     for i in range(scale.size):
         row, source, factor = out[i], K[i], scale[i]
         for j in range(i, scale.size):
@@ -31,15 +21,6 @@ def write_symmetric_product(matrix: Array, v: Array, out: Array) -> None:
 
     It takes as long as BLAS's on one thread (0.15 ms at n = 1000), and leaves the
     interpreter to other threads: SciPy's call of BLAS keeps it.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric; its rows are contiguous.
-    v : ndarray of shape (n,)
-        The vector.
-    out : ndarray of shape (n,)
-        Overwritten.
     """
     n = len(matrix)
     whole = n - n % 4

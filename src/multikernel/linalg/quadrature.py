@@ -87,13 +87,7 @@ class QuadratureBounds:
     steps: int = 0
 
     def advance(self, images: Array) -> None:
-        """Tighten the bounds by the products of the matrices with `basis`.
-
-        Parameters
-        ----------
-        images : ndarray of the shape of `basis`
-            ``K_m basis[m, j]``; overwritten.
-        """
+        """Tighten the bounds by products of the matrices with `basis`; overwrite these."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend(diagonal)
         # In place on the oldest vectors, whose array is free after this step.
@@ -155,21 +149,9 @@ class QuadratureBounds:
 def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBounds:
     r"""Return the bounds that need no product: zero and :math:`\|v\|^2 t / (t + c)`.
 
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_vectors, n_samples)
-        The vectors v.
-    shifts : ndarray of shape (n_vectors,)
-        A positive shift c for every vector.
-    traces : ndarray of shape (n_matrices,)
-        An upper bound t on the largest eigenvalue of every matrix.
+    There is a row of `vectors` and a positive shift c for every vector v, and an upper
+    bound t on the largest eigenvalue for every matrix.
 
-    Returns
-    -------
-    bounds : QuadratureBounds
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from multikernel.linalg.quadrature import start_bounds
     >>> K, v = np.diag([4.0, 1.0, 0.1]), np.array([1.0, 2.0, 3.0])

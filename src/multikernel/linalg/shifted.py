@@ -76,14 +76,8 @@ class ShiftedRoot:
     r"""A root of a shifted matrix: :math:`K + \operatorname{diag}(d) = R R^\top`.
 
     For many right-hand sides of which products alone are asked half a solution is
-    enough, :math:`R^{-1} r`.
-
-    Parameters
-    ----------
-    scale : ndarray of shape (n_samples,)
-        The shift to the power of minus one half.
-    factor : ndarray of shape (n_samples, n_samples)
-        The factor of the scaled system, lower, in Fortran's order.
+    enough, :math:`R^{-1} r`. The scale is :math:`d^{-1/2}`, and the factor that of the
+    scaled system, lower, in Fortran's order.
     """
 
     scale: Array
@@ -110,16 +104,7 @@ class ShiftedRoot:
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     """Return a root of K + diag(shift), None where rounding leaves it indefinite.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Symmetric positive semidefinite; not changed.
-    shift : ndarray of shape (n_samples,)
-        Positive.
-
-    Returns
-    -------
-    root : ShiftedRoot or None
+    The shift is positive, and K is not changed.
     """
     scale = 1.0 / np.sqrt(shift)
     system = np.empty((scale.size, scale.size))

@@ -24,17 +24,8 @@ def backing(array: Any) -> "np.memmap[Any, Any] | None":
 def row_keys(table: Array) -> Any:
     """Return one value for each row of a table, the same for the same numbers.
 
-    In their order rows stand as their numbers say, however they came in: landmarks,
-    of which the first is the first of many that are as good, are the same then.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-        The table.
-
-    Returns
-    -------
-    keys : ndarray of shape (n_rows,)
+    In their order rows stand as their numbers say, however they came in: landmarks, of
+    which the first is the first of many that are as good, are the same then.
     """
     table = table.astype(np.float64) + 0.0  # there is one zero
     # By name: a type NumPy looks at in Python code, where it swallows an interrupt.

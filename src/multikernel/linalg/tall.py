@@ -22,26 +22,11 @@ by one, as a loop would run over few numbers at a time."""
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B, where A is some columns of Z.
+    """Return A^T diag(w) A and A^T diag(w) B, where A is some columns of Z, ascending.
 
-    Rows without a weight are not looked at. The rows are split over as many threads as
-    BLAS may use, so that with the same number of threads results are the same bits.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, n_columns)
-        The matrix, in any order.
-    weights : ndarray of shape (n_rows,)
-        The weights w, not negative.
-    columns : ndarray of shape (n_chosen,)
-        The columns of A, ascending.
-    sides : ndarray of shape (n_rows, n_sides)
-        The matrix B.
-
-    Returns
-    -------
-    gram : ndarray of shape (n_chosen, n_chosen)
-    inner : ndarray of shape (n_chosen, n_sides)
+    Rows without a weight, of which none is negative, are not looked at. The rows are
+    split over as many threads as BLAS may use, so that with the same number of threads
+    results are the same bits.
     """
     rows = np.flatnonzero(weights)
     rows = rows if rows.size < weights.size else np.arange(0)
@@ -74,18 +59,7 @@ def weighted_gram(
 def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     """Return some columns of a matrix in its own order; a view where they are a run.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, n_columns)
-        The matrix.
-    columns : ndarray of shape (n_chosen,)
-        The columns, ascending or not.
-    roots : ndarray of shape (n_rows,), optional
-        Rows are multiplied by these on the way; the result is a copy then.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_rows, n_chosen)
+    With `roots`, one for each row, rows are multiplied by these on the way.
     """
     runs = runs_of(columns)
     if len(runs) == 1 and roots is None:
@@ -129,16 +103,7 @@ def runs_of(columns: Indices) -> list[slice]:
 def covariances_with_sum(values: Array, weights: Array) -> Array:
     """Return the weighted covariances of terms with their sum, times all weight.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples[, n_outputs], n_terms)
-        The terms.
-    weights : ndarray of shape (n_samples,)
-        Weights of the samples.
-
-    Returns
-    -------
-    covariances : ndarray of shape ([n_outputs, ]n_terms)
+    The terms are the last axis of the values, the samples the first one.
     """
     centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
     total = (centred.sum(axis=-1).T * weights).T
@@ -189,13 +154,7 @@ class TallMatrix(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TallArray:
-    """A tall matrix in one array.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, n_columns)
-        The matrix, in any order.
-    """
+    """A tall matrix in one array, in any order."""
 
     Z: Array
 

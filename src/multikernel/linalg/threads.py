@@ -86,16 +86,6 @@ def with_one_blas_thread(work: Callable[[], Result]) -> Result:
     Small factorisations are manyfold slower on several threads, and a pool of our own
     must not multiply with that of BLAS. It costs some ten microseconds; threads may
     overlap in any order. An interrupt gives the threads back as well.
-
-    Parameters
-    ----------
-    work : callable
-        Called without arguments.
-
-    Returns
-    -------
-    result : object
-        What `work` returned.
     """
     user = object()
     # Not a context manager: an interrupt at the start of its exit would skip the rest.
@@ -125,23 +115,11 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call a function on every block, on several threads.
+    """Call a function on every block, on several threads, as many as BLAS may use.
 
-    Parameters
-    ----------
-    work : callable
-        Writes its results itself; blocks may run in any order.
-    blocks : iterable
-        The blocks, taken one by one, so that they need not be stored.
-    n_threads : int, optional
-        Threads; as many as BLAS may use when left out.
-    stop : callable, optional
-        Asks `work` to end early, where that takes long; called on an interrupt.
-
-    Raises
-    ------
-    Exception
-        One that `work` raised; later blocks are not started.
+    Blocks are taken one by one, so that they need not be stored, and run in any order.
+    What the function raises is raised here, and later blocks are not started. On an
+    interrupt, `stop` is called to ask what takes long to end early.
     """
     threads = available_threads() if n_threads is None else n_threads
     queue = _Queue(work, iter(blocks))

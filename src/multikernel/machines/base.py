@@ -175,19 +175,6 @@ def check_problem(
 ) -> None:
     """Raise if a machine cannot treat the loss, or if shapes disagree.
 
-    Parameters
-    ----------
-    machine : KernelMachine
-        The machine that is asked.
-    gram : GramMatrix
-        Must be square, with a row per target.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, finite.
-    loss : Loss
-        The loss.
-    init : MachineFit or None
-        The start.
-
     Raises
     ------
     UnsupportedProblemError
@@ -213,22 +200,7 @@ def check_problem(
 
 
 def fit_outputs(fit_one: FitOne, y: Array, init: MachineFit | None) -> MachineFit:
-    """Fit every output on its own, and put the fits together.
-
-    Parameters
-    ----------
-    fit_one : callable
-        Fits one-dimensional targets from a start or None.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
-    init : MachineFit or None
-        The start, with a dual of the shape of `y`.
-
-    Returns
-    -------
-    fit : MachineFit
-        Objectives and steps are summed.
-    """
+    """Fit every output on its own, and put the fits together: their steps add up."""
     if y.ndim == 1:
         return fit_one(y, init)
     fits = [
@@ -257,15 +229,7 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
 def breakdown(gram: GramMatrix) -> ValueError:
     """Return the error for a system K + diag(shift) that has no Cholesky factor.
 
-    Parameters
-    ----------
-    gram : GramMatrix
-        The matrix K.
-
-    Returns
-    -------
-    error : ValueError
-        An `IndefiniteKernelError`, unless values of K are not finite.
+    An `IndefiniteKernelError`, unless values of K are not finite.
     """
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)

@@ -109,19 +109,6 @@ class SquaredBlockNorm(Strength):
 def p_norm(x: Array, p: float) -> float:
     """Return the p-norm of non-negative numbers, without overflow for any p.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Non-negative numbers, maybe none.
-    p : float
-        At least 1, maybe infinite.
-
-    Returns
-    -------
-    norm : float
-
-    Examples
-    --------
     >>> import numpy as np
     >>> round(p_norm(np.array([1e200, 1e200]), 1000.0) / 1e200, 6)
     1.000693
@@ -138,21 +125,9 @@ def p_norm(x: Array, p: float) -> float:
 
 
 def unit_weights(x: Array, exponent: float, p: float) -> Array:
-    """Return weights proportional to a power of `x`, of p-norm one.
+    """Return weights proportional to a power of `x`, of p-norm one; zero where all are.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Non-negative numbers; zeros get weight zero.
-    exponent : float
-        At least 0. Infinity leaves the largest numbers alone, in equal shares.
-    p : float
-        At least 1, maybe infinite.
-
-    Returns
-    -------
-    weights : ndarray of shape (n,)
-        All zero if `x` is.
+    Infinity as the exponent leaves the largest numbers alone, in equal shares.
     """
     weights = np.zeros_like(x)
     largest = float(x.max(initial=0.0))

@@ -221,7 +221,7 @@ def _view_kernels(
     pairs = [
         (kernel, view.name)
         for view in table.views
-        for kernel in view.given(default, categories, features)
+        for kernel in view.all_kernels(default, categories, features)
     ]
     kernels = [kernel for kernel, _ in pairs]
     own = told_apart([kernel_name(kernel) for kernel in kernels])

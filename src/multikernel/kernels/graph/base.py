@@ -238,45 +238,14 @@ def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
 
 
 def input_names(n_features: int, columns: Sequence[str] | None) -> list[str]:
-    """Return the names of columns, or x1, x2, ... where there are none.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of columns.
-    columns : sequence of str or None
-        Their names.
-
-    Returns
-    -------
-    names : list of str
-    """
+    """Return the names of columns, or x1, x2, ... where there are none."""
     if columns is not None:
         return [str(column) for column in columns]
     return [f"x{k + 1}" for k in range(n_features)]
 
 
 def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
-    """Return finite float64 samples of the right number of inputs.
-
-    Parameters
-    ----------
-    owner : str
-        What asks.
-    X : object
-        Array of shape (n_samples, n_features).
-    n_features : int, optional
-        Number of inputs that is needed.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-
-    Raises
-    ------
-    ValueError
-        If it is not two-dimensional and finite, or of another width.
-    """
+    """Return finite float64 samples of the right number of inputs, or raise."""
     samples = np.asarray(X, dtype=np.float64)
     if samples.ndim != 2 or not samples.shape[0]:
         raise ValueError(

@@ -217,17 +217,7 @@ class FittedDictionary:
         return int(self.mixings[self._place(node)].shape[1])
 
     def sample(self, X: Array) -> "DictionarySamples":
-        """Return the graph on samples.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        samples : DictionarySamples
-        """
+        """Return the graph on samples."""
         return DictionarySamples(self, check_inputs("The graph", X, self.n_features))
 
     def features(self, node: str, X: Array, basis: None = None) -> Array:
@@ -237,15 +227,7 @@ class FittedDictionary:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
-    """A weighted sum of kernels.
-
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        The kernels.
-    shares : ndarray of shape (n_kernels,)
-        Their weights.
-    """
+    """A weighted sum of kernels."""
 
     kernels: tuple[Kernel, ...]
     shares: Array
@@ -265,15 +247,7 @@ class WeightedSum:
 
 
 class DictionarySamples:
-    """A graph that is written down, on samples.
-
-    Parameters
-    ----------
-    graph : FittedDictionary
-        The graph.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-    """
+    """A graph that is written down, on samples."""
 
     def __init__(self, graph: FittedDictionary, X: Array) -> None:
         self.graph = graph

@@ -183,17 +183,7 @@ class FittedGrid:
         return self.style.format(name=name, level=level)
 
     def sample(self, X: Array) -> GridSamples:
-        """Return the grid on samples.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        samples : GridSamples
-        """
+        """Return the grid on samples."""
         checked = check_inputs("FittedGrid", X, self.n_features)
         columns = [
             levels.columns(x) for levels, x in zip(self.levels, checked.T, strict=True)
@@ -212,20 +202,9 @@ class FittedGrid:
     def features(
         self, node: GridNode, X: Array, basis: NodeBasis | None = None
     ) -> Array:
-        """Return the features of samples.
+        """Return the features of samples, shape (n_samples, n_columns).
 
-        Parameters
-        ----------
-        node : node
-            Any node.
-        X : ndarray of shape (n_samples, n_features)
-            Samples.
-        basis : NodeBasis, optional
-            That of the training samples, where they have one.
-
-        Returns
-        -------
-        features : ndarray of shape (n_samples, n_columns)
+        `basis` is that of the training samples, where the node has one there.
         """
         return self.sample(X).features(node, basis)
 
@@ -252,15 +231,6 @@ class FittedGrid:
             {(\sum_{j = t_i}^{w_i} \beta^j)^2}
 
         For the root, whose own weight is no product, it is an upper bound.
-
-        Parameters
-        ----------
-        node : node
-            The node t.
-
-        Returns
-        -------
-        kernel : GridKernel or WeightedSum
         """
         levels = dict(node)
         shares = []
@@ -274,19 +244,9 @@ class FittedGrid:
         return WeightedSum((found, self.kernel(())), np.array(root_factors(self)))
 
     def shares(self, i: int, start: int) -> Array:
-        r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` per feature of levels w >= t.
+        r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` of input i for levels w >= t.
 
-        Parameters
-        ----------
-        i : int
-            The input.
-        start : int
-            The level t.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_columns,)
-            One per feature of the levels from `start` on.
+        There is one number for each feature of these levels.
         """
         sizes = self.levels[i].sizes
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
@@ -301,14 +261,7 @@ class FittedGrid:
 class GridKernel:
     """A kernel that is a product over the inputs of sums over their features.
 
-    Parameters
-    ----------
-    graph : FittedGrid
-        The grid.
-    name : str
-        A readable name.
-    shares : list of ndarray of shape (n_columns,)
-        The factor of every feature in the sum of its input.
+    `shares` has the factor of every feature in the sum of its input.
     """
 
     graph: FittedGrid
@@ -341,17 +294,8 @@ def root_factors(graph: FittedGrid) -> tuple[float, float]:
 
     The root's weight r stands where a product of weights has one. So the root's own
     share is 1 / r^2, and the sum of weights of any other node, at least 1 + beta, falls
-    or grows by 1 - r.
-
-    Parameters
-    ----------
-    graph : FittedGrid
-        The grid.
-
-    Returns
-    -------
-    below, root : float
-        Factors of the closed form and of the root's kernel: their sum is the bound.
+    or grows by 1 - r. The factors are those of the closed form and of the root's
+    kernel: their sum is the bound.
     """
     base, r = graph.weight_base, graph.root_weight
     below = max((1.0 + base) / (r + base), 1.0) ** 2

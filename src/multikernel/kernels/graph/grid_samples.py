@@ -122,15 +122,7 @@ def _row_sums(single: Array, blocks: Sequence[Array]) -> Array:
 
 
 class GridSamples:
-    """A fitted grid on samples.
-
-    Parameters
-    ----------
-    graph : FittedGrid
-        The grid.
-    columns : list of ndarray of shape (n_samples, n_columns)
-        The features of every input.
-    """
+    """A fitted grid on samples; `columns` are the features of every input there."""
 
     def __init__(self, graph: "FittedGrid", columns: list[Array]) -> None:
         self.graph = graph
@@ -220,17 +212,7 @@ class GridSamples:
     ) -> tuple[Array, Array]:
         """Return the sums of quadratic forms over all descendants, and their noise.
 
-        Parameters
-        ----------
-        nodes : sequence of nodes
-            The nodes, none of them the root.
-        dual : ndarray of shape (n_samples,)
-            The vector.
-
-        Returns
-        -------
-        forms, noise : ndarray of shape (n_nodes,)
-            See `GraphSamples.descendant_forms`.
+        None of the nodes is the root; see `GraphSamples.descendant_forms`.
         """
         if () in nodes:
             raise ValueError("The root has no sum of this form: it is in every hull.")
@@ -342,17 +324,7 @@ class GridSamples:
 
 
 def plan_products(nodes: Sequence["GridNode"]) -> _Plan:
-    """Split every node into a prefix that many share, and a last factor.
-
-    Parameters
-    ----------
-    nodes : sequence of nodes
-        The nodes, none of them the root.
-
-    Returns
-    -------
-    plan : _Plan
-    """
+    """Split nodes, none of them the root, into prefixes that many share and factors."""
     shared = Counter(
         node[:k] + node[k + 1 :] for node in nodes for k in range(len(node))
     )

@@ -36,12 +36,8 @@ class Levels(Protocol):
 class PolynomialLevels:
     r"""Powers: :math:`z_j(x) = \sqrt{\binom{q}{j}} x^j`, so the sum is (1 + x x')^q.
 
-    Parameters
-    ----------
-    degree : int
-        The largest power q.
-    lowest, highest : float, default=no bounds
-        What lies beyond is taken to be at these.
+    The largest power q is `degree`; an input beyond `lowest` and `highest` is taken to
+    be at these.
     """
 
     degree: int
@@ -113,15 +109,7 @@ class HermiteLevels:
 
 @dataclass(frozen=True)
 class HermiteRest:
-    """What the first Hermite functions leave of a Gaussian kernel of one input.
-
-    Parameters
-    ----------
-    kept : int
-        How many are taken away.
-    sigma, bandwidth : float
-        As in `HermiteLevels`.
-    """
+    """What the first functions of `HermiteLevels` leave of a Gaussian kernel."""
 
     kept: int
     sigma: float
@@ -144,21 +132,10 @@ class HermiteRest:
 
 
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
-    r"""Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
+    """Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n_samples,)
-        Values of the input.
-    number : int
-        How many functions.
-    sigma, b : float
-        As in `HermiteLevels`.
-
-    Returns
-    -------
-    functions : ndarray of shape (n_samples, number)
-        Their products sum to the kernel.
+    They are columns, (n_samples, number), whose products sum to the kernel; sigma is
+    that of `HermiteLevels`.
     """
     a = 0.25 / sigma**2
     c = np.sqrt(a * a + 2.0 * a * b)
@@ -272,14 +249,7 @@ def known_by_landmarks(
 ) -> tuple[Array, Array, Array]:
     """Return a factor of a kernel matrix, and how to compute it elsewhere.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-    scale : float, optional
-        What the tolerance is a share of; the largest entry of the diagonal when None.
+    The tolerance is a share of `scale`, by default the largest entry of the diagonal.
 
     Returns
     -------

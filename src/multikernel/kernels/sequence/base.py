@@ -55,19 +55,7 @@ class SequenceKernel(ABC):
         """Return the values of sequences with themselves, before scaling."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
-        """Return the Gram matrix.
-
-        Parameters
-        ----------
-        X : sequence or array of str of shape (n_samples_X,)
-            Sequences, see `read_sequences` for the forms they may have.
-        Y : sequence or array of str of shape (n_samples_Y,), optional
-            The second set, `X` when left out.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-        """
+        """Return the Gram matrix of sequences as `read_sequences` takes them."""
         rows = self.represent(read_sequences(X))
         cols = rows if Y is None else self.represent(read_sequences(Y))
         K = self.compare(rows, cols)
@@ -110,20 +98,10 @@ def unit_scales(squares: Array) -> Array:
 
 
 def fill_rows(K: Array, symmetric: bool, work: Callable[[int, Array], None]) -> Array:
-    """Compute a matrix in blocks of rows on all threads.
+    """Fill a matrix in blocks of rows on all threads, and return it.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n_rows, n_cols)
-        Overwritten.
-    symmetric : bool
-        Whether `work` leaves entries left of the diagonal to their mirror images.
-    work : callable
-        Called with the number of the first row and the rows to fill.
-
-    Returns
-    -------
-    K : ndarray of shape (n_rows, n_cols)
+    `work` is called with the number of the first row and the rows to fill; where the
+    matrix is symmetric, it leaves entries left of the diagonal to their mirror images.
     """
     run_blocks(
         lambda first: work(first, K[first : first + BLOCK_ROWS]),

@@ -208,17 +208,7 @@ def sequence_dictionary(sequences: Any) -> ListDictionary:
 
 
 def why_no_sequences(found: Sequences) -> str | None:
-    """Return why text may be something else than sequences, or None.
-
-    Parameters
-    ----------
-    found : Sequences
-        The text.
-
-    Returns
-    -------
-    reason : str or None
-    """
+    """Return why text may be something else than sequences, or None."""
     lengths = found.lengths
     short = int(np.argmin(lengths))
     if lengths[short] < LEAST_LETTERS:

@@ -32,12 +32,7 @@ PACKED = 6
 class Sequences:
     """Sequences in one array, one after the other.
 
-    Parameters
-    ----------
-    letters : ndarray of uint8
-        All letters.
-    starts : ndarray of shape (n_sequences + 1,)
-        Sequence i is ``letters[starts[i] : starts[i + 1]]``.
+    Sequence i is ``letters[starts[i] : starts[i + 1]]``, in bytes.
     """
 
     letters: Letters
@@ -54,18 +49,7 @@ class Sequences:
         return np.diff(self.starts)
 
     def window(self, start: int | None, stop: int | None) -> "Sequences":
-        """Return a part of each, as Python slices strings.
-
-        Parameters
-        ----------
-        start, stop : int or None
-            The ends; negative ones count from the end of each sequence.
-
-        Returns
-        -------
-        parts : Sequences
-            Those of short sequences may be empty.
-        """
+        """Return a part of each, as Python slices strings: it may be empty."""
         lengths = self.lengths
         first = _ends(0 if start is None else start, lengths)
         last = lengths if stop is None else _ends(stop, lengths)
@@ -95,10 +79,6 @@ def read_sequences(X: Any) -> Sequences:
         Strings in a list, in an array of shape (n_sequences,) or (n_sequences, 1) or
         in a column of a data frame; ASCII codes, uint8 of shape (n_sequences, length);
         or what `pack` made of them.
-
-    Returns
-    -------
-    sequences : Sequences
 
     Raises
     ------
@@ -132,24 +112,7 @@ def read_sequences(X: Any) -> Sequences:
 
 
 def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
-    """Return strings as sequences of bytes.
-
-    Parameters
-    ----------
-    values : iterable of str
-        The strings; bytes will do.
-    where : str, default=""
-        What to add to the number of a sequence in a message.
-
-    Returns
-    -------
-    sequences : Sequences
-
-    Raises
-    ------
-    ValueError
-        If something is no string, or a string has a character beyond Latin-1.
-    """
+    """Return strings, or bytes, as sequences; `where` follows a number in a message."""
     parts: list[bytes] = []
     for row, value in enumerate(values):
         if isinstance(value, bytes):
@@ -176,17 +139,10 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 
 
 def pack(sequences: Sequences) -> Array:
-    """Return sequences as rows of numbers, six letters each.
+    """Return sequences as rows of numbers, six letters each, (n_sequences, n_numbers).
 
-    Parameters
-    ----------
-    sequences : Sequences
-        The sequences, as bytes other than zero.
-
-    Returns
-    -------
-    packed : ndarray of shape (n_sequences, n_numbers)
-        Letter t of a number is its digit t in base 256; zeros follow the last one.
+    Letters are bytes other than zero. Letter t of a number is its digit t in base 256;
+    zeros follow the last one.
     """
     lengths = sequences.lengths
     width = max(1, -(-int(lengths.max(initial=0)) // PACKED))
@@ -201,22 +157,7 @@ def pack(sequences: Sequences) -> Array:
 
 
 def unpack(packed: Array) -> Sequences:
-    """Return the sequences that `pack` made numbers of.
-
-    Parameters
-    ----------
-    packed : ndarray of shape (n_sequences, n_numbers)
-        The numbers.
-
-    Returns
-    -------
-    sequences : Sequences
-
-    Raises
-    ------
-    ValueError
-        If these are other numbers.
-    """
+    """Return the sequences that `pack` made numbers of; other numbers are refused."""
     if packed.size and not 0.0 <= packed.min() <= packed.max() < 256.0**PACKED:
         raise ValueError(
             "A sequence kernel was given numbers: give it strings, or in a table the "

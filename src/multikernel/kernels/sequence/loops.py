@@ -186,14 +186,7 @@ def count_bits(word: np.uint64) -> np.int64:
 def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
     """Write bits moved to later places, or to earlier ones for a negative shift.
 
-    Parameters
-    ----------
-    planes : ndarray of uint64 of shape (n_planes, n_words)
-        The bits.
-    shift : int
-        How many places.
-    out : ndarray of the shape of `planes`
-        Overwritten; what leaves the words is lost.
+    Both arrays have the shape (n_planes, n_words); what leaves the words is lost.
     """
     n_words = planes.shape[1]
     words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)

@@ -30,14 +30,8 @@ LOOPS = "multikernel.kernels.sequence.loops"
 class Words:
     """A value for every word of every sequence.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n_sequences + 1,)
-        Where the words of each sequence start.
-    columns, values : ndarray of shape (n_entries,)
-        The words of each, ascending, and their values.
-    n_words : int
-        How many words there could be.
+    Those of sequence i are at ``starts[i] : starts[i + 1]`` of `columns`, the words,
+    ascending, and of `values`; `n_words` is how many words there could be.
     """
 
     starts: Indices
@@ -83,20 +77,10 @@ def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
 
 
 def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
-    """Count the words of sequences.
+    """Count the words of sequences; those with an unknown letter do not count.
 
-    Parameters
-    ----------
-    codes : Sequences
-        Codes of letters; words with an unknown letter do not count.
-    offsets : ndarray of shape (n_letters,)
-        Places of a word's letters, the first at 0, ascending.
-    size : int
-        Letters of the alphabet.
-
-    Returns
-    -------
-    words : Words
+    `offsets` are the places of a word's letters, the first at 0, ascending; `size` is
+    the number of letters of the alphabet.
     """
     found = np.empty(codes.letters.size, dtype=np.int64)
     ends = compiled(LOOPS, "word_codes")(
@@ -112,18 +96,10 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
 
 
 def compare_words(rows: Words, cols: Words, mode: int) -> Array:
-    """Sum over the words that two sequences share.
+    """Sum over the words that two sequences share, shape (n_rows, n_cols).
 
-    Parameters
-    ----------
-    rows, cols : Words
-        The words; the same object where the matrix is symmetric.
-    mode : int
-        How values are compared, see `loops.common_sums`.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_rows, n_cols)
+    Both are the same object where the matrix is symmetric; `mode` says how values are
+    compared, see `loops.common_sums`.
     """
     symmetric = rows is cols
     used, numbers = np.unique(cols.columns, return_inverse=True)

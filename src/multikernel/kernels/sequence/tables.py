@@ -33,16 +33,10 @@ SEQUENCES, CATEGORIES, NUMBERS = "sequences", "categories", "numbers"
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of the data hold sequences.
+    """Which columns of the data hold sequences, and which of the others categories.
 
-    Parameters
-    ----------
-    features : Features
-        All columns as the user gave them.
-    sequences : tuple of int
-        Those of strings, ascending.
-    categories : tuple of int, default=()
-        Those of categories, whose numbers stand among the numbers.
+    Both are positions among all columns as the user gave them, ascending; categories
+    are numbered and stand among the numbers.
     """
 
     features: Features
@@ -76,23 +70,10 @@ class Layout:
         return repr(column if self.features.names is None else self.name(column))
 
     def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
-        """Return a table of numbers alone.
+        """Return a table of numbers alone, shape (n_samples, n_packed).
 
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_samples, n_numeric)
-            The columns of numbers.
-        strings : sequence of iterable of str
-            The columns of sequences.
-
-        Returns
-        -------
-        table : ndarray of shape (n_samples, n_packed)
-
-        Raises
-        ------
-        ValueError
-            If something is no string, or an empty one.
+        Of the columns of numbers, (n_samples, n_numeric), and the columns of sequences;
+        what is no string there, or an empty one, is refused.
         """
         blocks = []
         for column, values in zip(self.sequences, strings, strict=True):
@@ -115,21 +96,9 @@ class Layout:
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
         """Return kernels that find their columns in a packed table.
 
-        Parameters
-        ----------
-        dictionary : KernelDictionary
-            Kernels as the user gave them, their columns those of the data. One that
-            names no columns sees all columns of its kind: a sequence kernel the one
-            with sequences, any other kernel all numeric ones.
-
-        Returns
-        -------
-        dictionary : ListDictionary
-
-        Raises
-        ------
-        ValueError
-            If a kernel stands on columns of another kind.
+        Their columns were those of the data. A kernel that names none sees all columns
+        of its kind: a sequence kernel the one with sequences, any other kernel all
+        numeric ones. A kernel on columns of another kind is refused.
         """
         kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
         given = dictionary.names if isinstance(dictionary, ListDictionary) else None
@@ -139,17 +108,7 @@ class Layout:
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
         """Raise if a kernel does not take the sequences of its column.
 
-        Parameters
-        ----------
-        dictionary : KernelDictionary
-            Kernels from `resolve`.
-        table : ndarray of shape (n_samples, n_packed)
-            From `packed`, in the order of the user's rows, which messages count.
-
-        Raises
-        ------
-        ValueError
-            Naming the kernel and the sequence.
+        The table is in the order of the user's rows: messages count them.
         """
         for m in range(len(dictionary)):
             kernel, columns = dictionary[m], table
@@ -226,19 +185,10 @@ def _kind(kernel: Kernel) -> str:
 
 
 def takes(kernels: object, kind: str) -> bool:
-    """Return whether a kernel among those of an estimator takes sequences, or so.
+    """Return whether a kernel among those of an estimator takes columns of a kind.
 
-    Parameters
-    ----------
-    kernels : object
-        The ``kernels`` parameter of an estimator, right or wrong. A dictionary of
-        another class than this package's takes numbers only.
-    kind : {"sequences", "categories", "numbers"}
-        What.
-
-    Returns
-    -------
-    takes : bool
+    `kernels` is the parameter, right or wrong; a dictionary of another class than this
+    package's takes numbers only. The kind is "sequences", "categories" or "numbers".
     """
     if isinstance(kernels, ListDictionary | ParameterGrid):
         kernels = kernels.kernels
@@ -251,19 +201,7 @@ def takes(kernels: object, kind: str) -> bool:
 
 
 def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
-    """Return the columns, by position, of kernels that take what a kind says.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        Their columns are given by indices.
-    kind : {"sequences", "categories", "numbers"}
-        What they take.
-
-    Returns
-    -------
-    columns : set of int
-    """
+    """Return the columns, by position, of kernels that take a kind, see `takes`."""
     return {
         int(column)
         for kernel in kernels

@@ -29,15 +29,7 @@ ADVICE = (
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """Letters as bits of machine words.
-
-    Parameters
-    ----------
-    bits : ndarray of uint64 of shape (n_sequences, n_planes + 1, n_words)
-        See `loops.bit_planes`.
-    longest : int
-        Letters of the longest sequence.
-    """
+    """Letters as bits of words, see `loops.bit_planes`, and the longest sequence's."""
 
     bits: Bits
     longest: int

@@ -95,18 +95,9 @@ class CrammerSingerLoss(SimplexDomain):
 def least_own_transport(totals: Array) -> Array:
     r"""Return how much each class gives to each, with as little as possible to itself.
 
-    Rows and columns sum to the totals. Where no class has more than half of all, the
-    entries :math:`a_j a_k` off the diagonal have the largest entropy, with
-    :math:`a_k (S - a_k) = n_k` and :math:`S = \sum_k a_k`.
-
-    Parameters
-    ----------
-    totals : ndarray of shape (n_classes,)
-        Positive.
-
-    Returns
-    -------
-    flow : ndarray of shape (n_classes, n_classes)
+    Rows and columns sum to the totals, which are positive. Where no class has more than
+    half of all, the entries :math:`a_j a_k` off the diagonal have the largest entropy,
+    with :math:`a_k (S - a_k) = n_k` and :math:`S = \sum_k a_k`.
     """
     largest, everything = int(np.argmax(totals)), float(totals.sum())
     others = np.arange(totals.size) != largest

@@ -33,23 +33,8 @@ def smoothed_intercept(
     .. math:: \min_b \sum_i w_i \Bigl( t \log \sum_c e^{(s_{ic} + b_c) / t}
         - (s_{i y_i} + b_{y_i}) \Bigr)
 
-    Parameters
-    ----------
-    y, scores : ndarray of shape (n_samples, n_classes)
-        Targets, and the values s.
-    weights : ndarray of shape (n_samples,)
-        The weights w.
-    temperature : float
-        The temperature t.
-    b : ndarray of shape (n_classes,)
-        Where to start.
-
-    Returns
-    -------
-    b : ndarray of shape (n_classes,)
-        Of mean zero.
-    p : ndarray of shape (n_samples, n_classes)
-        The probabilities there.
+    Returns b, of mean zero, and the probabilities there, (n_samples, n_classes); t is
+    the temperature, and s are the scores.
     """
     total = float(weights.sum())
     shares = weights @ y

@@ -57,12 +57,9 @@ def own_values(y: Array, f: Array) -> Array:
 
 
 def class_shares(y: Array, weights: Array | None) -> Array:
-    """Return the total weight of every class.
+    """Return the total weight of every class; refuse an empty one.
 
-    Raises
-    ------
-    ValueError
-        If a class is empty: then the best constant model is infinite.
+    Its best constant would be infinite.
     """
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):

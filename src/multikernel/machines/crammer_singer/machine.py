@@ -155,7 +155,7 @@ class CrammerSinger:
         """
         check_problem(self, gram, y, loss, init)
         task = _Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
-        search = _Search(task, row_source(gram, self.cache_bytes))
+        search = _Sweeps(task, row_source(gram, self.cache_bytes))
         search.begin(init)
         best, in_vain = search.proved(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
@@ -216,7 +216,7 @@ class _Proof:
 
 
 @dataclass(eq=False)
-class _Search:
+class _Sweeps:
     """Masses, scores and intercepts on their way to the optimum."""
 
     task: _Task

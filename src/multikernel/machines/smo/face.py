@@ -29,21 +29,8 @@ def free_samples(v: Array) -> Indices:
 def minimise_on_face(v: Array, free: Indices, rows: Array, paired: bool) -> int:
     """Move the free samples to the best point of their face, or to its boundary.
 
-    Parameters
-    ----------
-    v : ndarray of shape (9, n_active)
-        The state; changed.
-    free : ndarray of shape (n_free,)
-        The free samples.
-    rows : ndarray of shape (n_free, n_active)
-        Their rows of K.
-    paired : bool
-        Whether the sum of rho is fixed.
-
-    Returns
-    -------
-    n_systems : int
-        Linear systems solved.
+    `rows`, of shape (n_free, n_active), are theirs of K; where samples are paired, the
+    sum of rho is fixed. Returns how many linear systems were solved.
     """
     start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
     systems = 0

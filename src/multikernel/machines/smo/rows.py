@@ -53,16 +53,8 @@ class RowSource(Protocol):
 def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
     """Return the cheapest source of rows for a Gram matrix.
 
-    Parameters
-    ----------
-    gram : GramMatrix
-        Square. A contiguous float64 array is read in place.
-    cache_bytes : int
-        Most bytes to hold beyond the matrix itself.
-
-    Returns
-    -------
-    source : RowSource
+    A contiguous float64 array is read in place; beyond the matrix itself no more than
+    `cache_bytes` are held.
     """
     array = gram.array
     if array is not None and array.dtype == np.float64 and array.flags.c_contiguous:

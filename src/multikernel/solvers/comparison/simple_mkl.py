@@ -86,11 +86,11 @@ class SimpleMKL(WeightSolver):
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
         """Begin at the weights of a solution, or at equal ones."""
-        return _Search(oracle, self.tol, first_weights(oracle, init)).step
+        return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 
 @dataclass
-class _Search:
+class _ReducedGradient:
     """Where the descent is, and how exact its values are."""
 
     oracle: WeightOracle
