@@ -24,13 +24,7 @@ DASHED: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3
 
 
 def pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to install it.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """Return matplotlib's pyplot, or say how to install it."""
     try:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError as error:
@@ -45,25 +39,10 @@ def figure_of(ax: "Axes") -> "Figure":
 
 
 def axes_for(ax: Any, count: int, **figure: Any) -> "list[Axes]":
-    """Return the axes that a caller gave, or new ones, one below the other.
+    """Return the axes that a caller gave, or `count` new ones, one below the other.
 
-    Parameters
-    ----------
-    ax : Axes, array-like of Axes, or None
-        What the caller gave, in any shape.
-    count : int
-        How many a display draws on.
-    **figure : dict
-        Passed to ``pyplot.subplots`` for new ones.
-
-    Returns
-    -------
-    axes : list of Axes
-
-    Raises
-    ------
-    TypeError
-        If the caller gave anything but so many axes.
+    New ones are made with the keywords of ``pyplot.subplots``; anything but so many
+    axes is refused.
     """
     if ax is None:
         shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
@@ -85,20 +64,8 @@ def note(
 ) -> None:
     """Write a small text beside a point.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    text : str
-        What.
-    at : tuple of float
-        The point.
-    measured : tuple of {"data", "axes fraction"}
-        In which units its coordinates are.
-    shift : tuple of float
-        Where the text begins, in points from there.
-    **style : dict
-        Passed to ``ax.annotate``.
+    Its coordinates are in the units `measured` ("data" or "axes fraction"), and the
+    text begins at the `shift` from there, in points.
     """
     small: dict[str, Any] = {"color": INK, "fontsize": "small"}
     small |= {"xycoords": measured, "textcoords": "offset points"}
@@ -111,15 +78,7 @@ def color(index: int) -> str:
 
 
 def tidy(ax: "Axes", *, grid: Literal["x", "y", "both"]) -> None:
-    """Remove the box around a plot and draw faint grid lines across one axis.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes to change.
-    grid : {"x", "y", "both"}
-        The axis whose ticks get grid lines.
-    """
+    """Remove the box around a plot and draw faint grid lines at ticks of an axis."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#E6E8EA", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -150,17 +109,7 @@ def shorten(text: str, length: int = NAME_LENGTH) -> str:
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
     """Return the nearest positions in [0, 1] that keep a distance from each other.
 
-    Parameters
-    ----------
-    positions : array-like of shape (n_labels,)
-        Where the labels would like to be.
-    separation : float
-        Least distance between two of them; less is used if they do not all fit.
-
-    Returns
-    -------
-    moved : ndarray of shape (n_labels,)
-        In the order of `positions`.
+    They stay in their order; the separation is less if they do not all fit.
     """
     wanted = np.asarray(positions, dtype=np.float64)
     n_labels = wanted.size
@@ -177,16 +126,9 @@ def spread(positions: Sequence[float] | Array, separation: float) -> Array:
 
 
 def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
-    """Write a name beside each row of bars, the first row on top.
+    """Write a name, shortened, beside each row of horizontal bars, the first on top.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With horizontal bars.
-    names : mapping of int to str
-        From rows to names, which are shortened where they are long.
-    n_rows : int
-        How many rows there are, with those without a name.
+    `n_rows` counts those without a name as well.
     """
     ax.set_yticks(list(names), [shorten(name) for name in names.values()])
     ax.set_ylim(n_rows - 0.4, -0.6)
@@ -206,14 +148,7 @@ END_POINTS = 11.0
 def label_ends(ax: "Axes", lines: "Sequence[Line2D]", texts: Sequence[str]) -> None:
     """Write a text at the right end of each line, moved apart where needed.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With its final limits.
-    lines : sequence of Line2D
-        The lines.
-    texts : sequence of str
-        Their labels, shortened where they are long.
+    The axes have their final limits; long texts are shortened.
     """
     low, high = ax.get_ylim()
     share = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
@@ -239,16 +174,8 @@ def label_ends(ax: "Axes", lines: "Sequence[Line2D]", texts: Sequence[str]) -> N
 def dashes_apart(values: Array) -> list[Any]:
     """Return a line style for every line, dashed where it lies on an earlier one.
 
-    The line below shows in the gaps, so that both colors are seen.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_points, n_lines)
-        Heights, nan where a line is not drawn.
-
-    Returns
-    -------
-    styles : list of linestyle
+    The line below shows in the gaps, so that both colors are seen. Values have a column
+    for each line, nan where it is not drawn.
     """
     filled = np.nan_to_num(values)
     near = 0.01 * (np.ptp(filled) if filled.size else 0.0)

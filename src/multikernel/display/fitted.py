@@ -14,16 +14,6 @@ from multikernel._typing import Array
 def final_estimator(estimator: Any) -> Any:
     """Return the fitted model inside a pipeline or a search.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted multiple kernel model, or a `Pipeline` that ends in one, or a search
-        (`GridSearchCV`) whose best estimator is one.
-
-    Returns
-    -------
-    model : estimator
-
     Raises
     ------
     sklearn.exceptions.NotFittedError
@@ -48,15 +38,7 @@ def final_estimator(estimator: Any) -> Any:
 def output_names(model: Any) -> list[str]:
     """Return what the outputs of a fitted model are called.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted multiple kernel model.
-
-    Returns
-    -------
-    names : list of str
-        Of classes in a model of an earlier version, which knows no others.
+    Those of classes in a model of an earlier version, which knows no others.
     """
     return list(model.output_names_) or [str(label) for label in model.classes_]
 

@@ -9,20 +9,9 @@ from multikernel.kernels.columns import select_columns
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
-    """Return what comes before the model of a pipeline, and the model.
+    """Return what comes before the model of a pipeline, or None, and the model.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A model, or a pipeline that ends in one; the best estimator of a search stands
-        for it.
-
-    Returns
-    -------
-    before : Pipeline or None
-        All earlier steps.
-    model : estimator
-        The last one.
+    The best estimator of a search stands for it.
     """
     estimator = getattr(estimator, "best_estimator_", estimator)
     steps = getattr(estimator, "steps", None)
@@ -32,36 +21,14 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
 
 
 def reaching(before: Any, X: Any) -> Any:
-    """Return data as they reach the model.
-
-    Parameters
-    ----------
-    before : Pipeline or None
-        The steps before it, fitted.
-    X : array-like or data frame of shape (n_samples, n_features)
-        What the pipeline is given.
-
-    Returns
-    -------
-    X : array-like of shape (n_samples, n_columns)
-    """
+    """Return data as they reach the model behind some fitted steps."""
     return X if before is None else before.transform(X)
 
 
 def as_given(before: Any, X: Array) -> Array:
     """Return data of a model in the units of its pipeline, where there is a way back.
 
-    Parameters
-    ----------
-    before : Pipeline or None
-        The steps before it, fitted.
-    X : ndarray of shape (n_samples, n_columns)
-        Data of the model.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_columns)
-        As they are where steps cannot be inverted, or change the columns.
+    They stay as they are where steps cannot be inverted, or change the columns.
     """
     if not hasattr(before, "inverse_transform"):
         return X
@@ -72,15 +39,7 @@ def as_given(before: Any, X: Array) -> Array:
 def held_columns(model: Any) -> Indices:
     """Return the columns of the data in the order in which a model holds them.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted multiple kernel model on columns.
-
-    Returns
-    -------
-    columns : ndarray of int
-        Positions in the data, those of sequences last, each once.
+    Positions in the data, those of sequences last, each once.
     """
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
@@ -88,24 +47,10 @@ def held_columns(model: Any) -> Indices:
 
 
 def kernel_columns(model: Any, kernel: int) -> Indices:
-    """Return the columns that an active kernel of a fitted model reads.
+    """Return the columns that an active kernel of a fitted model reads, ascending.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted multiple kernel model on columns.
-    kernel : int
-        The kernel.
-
-    Returns
-    -------
-    columns : ndarray of int
-        Positions in the data, ascending.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not in use, its matrix was given, or it is a node of a graph.
+    A kernel that is not in use, whose matrix was given, or that is a node of a graph is
+    refused.
     """
     if model._state.precomputed:
         raise ValueError(

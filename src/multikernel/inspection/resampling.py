@@ -31,14 +31,8 @@ Draw = Callable[[Samples], Indices]
 class Refits:
     """What is kept of the fits.
 
-    Parameters
-    ----------
-    whole : dict
-        Fitted attributes of the model on all samples.
-    found : list of dict
-        Those of every resample.
-    names : tuple of str
-        Names of all kernels.
+    The fitted attributes of the model on all samples, those of every resample, and the
+    names of all kernels.
     """
 
     whole: dict[str, Any]
@@ -77,17 +71,6 @@ def refit(
         Fitted attributes to keep of each; ``_model`` is what predicts.
     n_jobs : int or None
         Resamples that are solved at a time, on threads.
-
-    Returns
-    -------
-    refits : Refits
-
-    Raises
-    ------
-    TypeError
-        If the estimator is none that can be fitted on parts of one stack.
-    ValueError
-        If a parameter or the data are wrong.
 
     Warns
     -----
@@ -138,16 +121,8 @@ def _refitted(
 class Resamples:
     """Fits on parts of one stack, each from the model on all samples.
 
-    Parameters
-    ----------
-    estimator : BaseMKL
-        The model; not changed.
-    method : Method
-        Its method.
-    training : Training
-        All samples, with matrices that are not normalised.
-    keep : tuple of str
-        Fitted attributes to keep.
+    The matrices of `training` are not normalised; `keep` names the fitted attributes to
+    keep.
     """
 
     def __init__(
@@ -179,17 +154,8 @@ class Resamples:
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
         """Return the attributes of a fit on one resample.
 
-        Parameters
-        ----------
-        counts : ndarray of shape (n_samples,)
-            How often it holds every sample.
-        n_copies : int
-            How many parts are held at a time.
-
-        Returns
-        -------
-        attributes : dict
-            Those to keep.
+        `counts` say how often it holds every sample, `n_copies` how many parts are held
+        at a time.
         """
         samples = self._raw.samples
         if counts.max() > 1:
@@ -228,17 +194,7 @@ class Resamples:
 def halves(n_resamples: int, random: np.random.RandomState) -> Draw:
     """Return what draws complementary pairs of halves of the samples.
 
-    Parameters
-    ----------
-    n_resamples : int
-        Number of halves, even.
-    random : RandomState
-        Draws.
-
-    Returns
-    -------
-    draw : callable
-        Of two classes and more every half holds its share.
+    Of two classes and more every half holds its share.
     """
 
     def draw(samples: Samples) -> Indices:
@@ -257,17 +213,7 @@ def halves(n_resamples: int, random: np.random.RandomState) -> Draw:
 def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> Draw:
     """Return what draws as many samples as there are, with replacement.
 
-    Parameters
-    ----------
-    n_resamples : int
-        Number of resamples.
-    random : RandomState
-        Draws.
-
-    Returns
-    -------
-    draw : callable
-        Every class keeps its number of samples.
+    Every class keeps its number of samples.
     """
 
     def draw(samples: Samples) -> Indices:
@@ -283,21 +229,7 @@ def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> D
 def strata(samples: Samples, what: str) -> list[Indices]:
     """Return the samples of every class, or all where there are none, or several each.
 
-    Parameters
-    ----------
-    samples : Samples
-        The samples.
-    what : str
-        What is drawn from them, for the message.
-
-    Returns
-    -------
-    groups : list of ndarray of int
-
-    Raises
-    ------
-    ValueError
-        If one holds less than two.
+    A class of less than two samples is refused; the message says what is drawn from it.
     """
     # In the order of the input: that of the fit depends on the last digits of the data.
     order = np.argsort(samples.rows)

@@ -101,7 +101,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
 
 
 def check_kernel(kernel: object, place: str) -> None:
-    r"""Raise unless an object is a kernel; `place` is the subject of the message.
+    """Raise unless an object is a kernel; `place` is the subject of the message.
 
     >>> from multikernel.kernels import LinearKernel
     >>> check_kernel(LinearKernel, "Kernel 0")
@@ -132,7 +132,7 @@ def check_kernel(kernel: object, place: str) -> None:
 def checked_values(
     compute: Callable[[], Array], shape: tuple[int, ...], owner: str
 ) -> Array:
-    r"""Return the values of a kernel, or raise unless they have a shape and are finite.
+    """Return the values of a kernel, or raise unless they have a shape and are finite.
 
     They are in float64; what the kernel returned itself, if that already is. `owner` is
     what messages call the kernel.

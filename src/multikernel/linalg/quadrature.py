@@ -87,7 +87,7 @@ class QuadratureBounds:
     steps: int = 0
 
     def advance(self, images: Array) -> None:
-        """Tighten the bounds by products of the matrices with `basis`; overwrite these."""
+        """Tighten the bounds by ``K_m basis[m, j]``, which are overwritten."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend(diagonal)
         # In place on the oldest vectors, whose array is free after this step.

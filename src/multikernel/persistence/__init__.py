@@ -167,17 +167,7 @@ def load(
 def write_whole(path: PathLike, data: bytes) -> None:
     """Write a file beside its place and move it there, so that it is never half done.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    data : bytes
-        Its new content.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; the message names it, and an older file is unharmed.
+    If that fails, the message names the file, and an older one is unharmed.
     """
     target = check_place(path)
     _remove_strays(target)
@@ -187,18 +177,7 @@ def write_whole(path: PathLike, data: bytes) -> None:
 
 @contextmanager
 def written(path: Path) -> Iterator[None]:
-    """Let what a disk says while a file is written name this file.
-
-    Parameters
-    ----------
-    path : Path
-        The file, as the user called it.
-
-    Raises
-    ------
-    OSError
-        In place of one that names no file, or one with a name of ours.
-    """
+    """Let what a disk says while a file is written name this file, as the user does."""
     try:
         yield
     except OSError as error:

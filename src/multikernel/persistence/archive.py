@@ -156,13 +156,7 @@ def _parsed_bytes(text: str) -> int:
 
 
 class _Tree:
-    """What the tree of a model file calls, and what building it will take.
-
-    Parameters
-    ----------
-    members : dict of str to bytes
-        The members of the archive.
-    """
+    """What the tree of a model file calls, and what building it will take."""
 
     def __init__(self, members: dict[str, bytes]) -> None:
         self.names: set[str] = set()
@@ -216,13 +210,7 @@ class _Tree:
 
 
 def _array_bytes(data: bytes) -> int:
-    """Return what a stored array takes.
-
-    Raises
-    ------
-    ValueError
-        If it claims to be larger than what is there of it.
-    """
+    """Return what a stored array takes; refuse one larger than what is there of it."""
     if data.startswith(b"PK"):
         return len(data) + _unpacked_bytes(data)  # a sparse matrix
     if data.startswith(npy.MAGIC_PREFIX):
@@ -243,16 +231,6 @@ def check_loaded(root: Any) -> None:
 
     Files are built without constructors, which are what checks arrays and parameters
     otherwise. Parts are checked before the whole, which relies on them.
-
-    Parameters
-    ----------
-    root : object
-        What was loaded.
-
-    Raises
-    ------
-    Exception
-        What the class of the first wrong object raises.
     """
     stack, seen = [(root, False)], set()
     while stack:

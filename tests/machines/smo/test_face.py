@@ -4,8 +4,17 @@ import warnings
 
 import numpy as np
 
-from multikernel.machines.smo.face import free_samples, minimise_on_face
-from multikernel.machines.smo.state import LEFT, LOWER, RHO, RIGHT, UPPER, F, set_slopes
+from multikernel.machines.smo.state import (
+    LEFT,
+    LOWER,
+    RHO,
+    RIGHT,
+    UPPER,
+    F,
+    free_samples,
+    minimise_on_face,
+    set_slopes,
+)
 
 
 def test_a_step_too_small_to_reach_an_end_says_nothing():

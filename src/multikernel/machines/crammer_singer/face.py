@@ -43,24 +43,11 @@ def minimise_on_face(
 ) -> tuple[Array, Array, bool]:
     """Return the best masses of the face, or masses on its boundary, and intercepts.
 
-    Parameters
-    ----------
-    masses, scores : ndarray of shape (n_classes, n_torn)
-        Of the samples with mass on several classes; the scores without intercepts.
-    shift : ndarray of shape (n_classes,)
-        The intercepts.
-    excess : ndarray of shape (n_classes,) or (0,)
-        Sums of rho that the masses are to take up; empty without an intercept.
-    K : ndarray of shape (n_torn, n_torn)
-        Their Gram matrix.
-
-    Returns
-    -------
-    masses : ndarray of shape (n_classes, n_torn)
-    shift : ndarray of shape (n_classes,)
-        The multipliers of the last system.
-    reached : bool
-        Whether these are the best masses.
+    Masses and scores, the latter without intercepts, are of the samples with mass on
+    several classes, (n_classes, n_torn); `shift` are the intercepts, `excess` the sums
+    of rho that the masses are to take up, empty without an intercept, and K is the Gram
+    matrix of these samples. The last value says whether these are the best masses;
+    intercepts are the multipliers of the last system.
     """
     masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0
     left = excess.copy()

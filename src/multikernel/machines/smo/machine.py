@@ -34,7 +34,6 @@ from multikernel.machines.base import (
     fit_outputs,
     support_product,
 )
-from multikernel.machines.smo.face import free_samples, minimise_on_face
 from multikernel.machines.smo.rows import row_source
 from multikernel.machines.smo.state import (
     CONVERGED,
@@ -54,6 +53,8 @@ from multikernel.machines.smo.state import (
     F,
     Outcome,
     SMOState,
+    free_samples,
+    minimise_on_face,
     set_slopes,
 )
 

@@ -94,19 +94,7 @@ class ActiveSet:
         return known
 
     def coefs(self, k: int, beta: Array) -> Array:
-        """Return the coefficients of the graph's own features of a node.
-
-        Parameters
-        ----------
-        k : int
-            The place of the node.
-        beta : ndarray of shape (n_columns,)
-            Coefficients of the features here.
-
-        Returns
-        -------
-        coefs : ndarray of shape (n_features_of_node,)
-        """
+        """Return coefficients of the graph's own features of a node from those here."""
         own, mixer = beta[self.owner == k], self._mixers[k]
         return own if mixer is None else np.asarray(mixer @ own)
 
@@ -177,15 +165,7 @@ class ActiveSet:
     def slack_norms(self, vector: Array) -> Array:
         """Return bounds on the norms of what features leave out of each kernel.
 
-        Parameters
-        ----------
-        vector : ndarray of shape (n_samples,)
-            The dual vector.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_nodes,)
-            sum_i |a_i| sqrt(e_i), e the diagonal of what is left out.
+        They are sum_i |a_i| sqrt(e_i), with e the diagonal of what is left out.
         """
         bounds = np.zeros(len(self))
         for k, roots in self._residuals.items():
@@ -193,13 +173,7 @@ class ActiveSet:
         return bounds
 
     def keep(self, kept: Array) -> None:
-        """Drop all nodes but some that are closed under ancestors.
-
-        Parameters
-        ----------
-        kept : ndarray of shape (n_nodes,)
-            True for those that stay.
-        """
+        """Drop all nodes but some that are closed under ancestors."""
         columns = kept[self.owner]
         new_place = np.cumsum(kept) - 1
         self.owner = new_place[self.owner[columns]]

@@ -29,12 +29,8 @@ WIDE = np.longdouble
 class DualPoint:
     """A centred point of the conjugate's domain.
 
-    Parameters
-    ----------
-    rho : ndarray of shape (n_samples,)
-        The point, minus a slope of the summed loss.
-    bound : float
-        Upper bound on the squared dual norm of a on the active set.
+    `rho` is minus a slope of the summed loss, and `bound` an upper bound on its squared
+    dual norm on the active set.
     """
 
     rho: Array
@@ -45,19 +41,9 @@ class DualPoint:
         return self.rho / (problem.total_weight * problem.alpha)
 
     def value(self, problem: HullProblem, outside: float) -> float:
-        """Return the dual value at the best multiple of the point.
+        """Return the dual value at the best multiple of the point, a bound.
 
-        Parameters
-        ----------
-        problem : HullProblem
-            The problem.
-        outside : float
-            B(a), the bound for what is not in the active set.
-
-        Returns
-        -------
-        value : float
-            A lower bound on the optimum.
+        `outside` is B(a), the bound for what is not in the active set.
         """
         return self.scaled(problem, outside)[1]
 
@@ -92,20 +78,8 @@ def dual_point(
 ) -> DualPoint:
     """Return the nearest feasible point to a candidate, with a bound on its norm.
 
-    Parameters
-    ----------
-    problem : HullProblem
-        The problem.
-    active : ActiveSet
-        The nodes.
-    norm : SmoothedNorm
-        At the model that the candidate belongs to.
-    candidate : ndarray of shape (n_samples,)
-        Minus the slopes of the loss.
-
-    Returns
-    -------
-    point : DualPoint
+    The candidate is minus the slopes of the loss, and `norm` is at the model that it
+    belongs to.
     """
     rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
@@ -138,23 +112,8 @@ def hidden_by_rounding(
 ) -> float:
     """Return by how much rounding may hide a larger gap.
 
-    Parameters
-    ----------
-    problem : HullProblem
-        The problem.
-    active : ActiveSet
-        The nodes.
-    beta : ndarray of shape (n_columns,)
-        Coefficients of the model.
-    f : ndarray of shape (n_samples,)
-        Its decision values, computed from these.
-    dual : DualPoint
-        The dual point.
-
-    Returns
-    -------
-    excess : float
-        Not negative.
+    `beta` are the coefficients of the model, from which its decision values f were
+    computed.
     """
     loss, y, features = problem.loss, problem.y, active.features
     spread = rounding_unit(beta.size) * (np.abs(beta) @ np.abs(features))

@@ -186,25 +186,9 @@ def solve_reduced(
     intercept: float,
     tol: float,
 ) -> ReducedPoint:
-    """Solve the problem on the active set to a certified gap.
+    """Solve the problem on the active set to a certified gap, from some start.
 
-    Parameters
-    ----------
-    problem : HullProblem
-        The problem.
-    active : ActiveSet
-        The nodes.
-    beta : ndarray of shape (n_columns,)
-        Where to start.
-    intercept : float
-        Where to start.
-    tol : float
-        Relative duality gap on the active set.
-
-    Returns
-    -------
-    point : ReducedPoint
-        The best point found.
+    Returns the best point found; `tol` is the relative duality gap on the active set.
     """
     share, steps = SETTINGS.first_smoothing, 0
     f = beta @ active.features + intercept

@@ -400,16 +400,9 @@ def standing_out(
 ) -> Array:
     """Return by how many robust deviations each ratio to noise is above the median.
 
-    Parameters
-    ----------
-    forms, noise : ndarray of shape (n_nodes,)
-        Sums over descendants, and what noise alone gives in expectation.
-    degrees : sequence of tuple of int
-        What kind of node each is: those of few kinds are compared with all others.
-
-    Returns
-    -------
-    z : ndarray of shape (n_nodes,)
+    `forms` are sums over descendants, and `noise` what noise alone gives in
+    expectation. The degrees say what kind of node each is: those of few kinds are
+    compared with all others.
     """
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):

@@ -80,18 +80,9 @@ class SmoothedNorm:
 
         The split :math:`\xi^v = \Omega d_v \beta_{D(v)} / s_v` of the correlations,
         with what is missing added to each node's own coordinate, is feasible: so the
-        dual norm is at most the largest :math:`\|\xi^v\| / d_v`.
-
-        Parameters
-        ----------
-        products : ndarray of shape (n_columns,)
-            Features times the dual vector.
-        slack : ndarray of shape (n_nodes,)
-            Bounds on the norm of what features leave out of a node's kernel.
-
-        Returns
-        -------
-        bound : float
+        dual norm is at most the largest :math:`\|\xi^v\| / d_v`. `products` are the
+        features times the dual vector, and `slack` bounds the norm of what features
+        leave out of a node's kernel.
         """
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
@@ -104,21 +95,7 @@ class SmoothedNorm:
 
 
 def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedNorm:
-    """Return the smoothed norm at a point.
-
-    Parameters
-    ----------
-    active : ActiveSet
-        The nodes.
-    beta : ndarray of shape (n_columns,)
-        The point.
-    smoothing : ndarray of shape (n_nodes,)
-        The numbers epsilon_v.
-
-    Returns
-    -------
-    norm : SmoothedNorm
-    """
+    """Return the smoothed norm at a point; the smoothing are the numbers epsilon_v."""
     squares = squared_norms(active, beta)
     return SmoothedNorm(
         active, smoothing, beta, squares, np.sqrt(squares + smoothing**2)
@@ -126,34 +103,14 @@ def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedN
 
 
 def squared_norms(active: ActiveSet, beta: Array) -> Array:
-    """Return ||beta_{D(v)}||^2 of every node.
-
-    Parameters
-    ----------
-    active : ActiveSet
-        The nodes.
-    beta : ndarray of shape (n_columns,)
-        The point.
-
-    Returns
-    -------
-    squares : ndarray of shape (n_nodes,)
-    """
+    """Return ||beta_{D(v)}||^2 of every node."""
     own = np.bincount(active.owner, beta * beta, minlength=len(active))
     return np.asarray(active.relation @ own)
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothRisk:
-    """A loss with a smooth conjugate, by its values on all samples.
-
-    Parameters
-    ----------
-    loss : SmoothConjugateLoss
-        The loss.
-    y : ndarray of shape (n_samples,)
-        Targets.
-    """
+    """A loss with a smooth conjugate, by its values on all samples."""
 
     loss: SmoothConjugateLoss
     y: Array
@@ -239,21 +196,7 @@ Risk = SmoothRisk | RoundedRisk
 
 
 def rounded(loss: Loss, y: Array, mu: float) -> Risk:
-    """Return a loss for Newton's method.
-
-    Parameters
-    ----------
-    loss : Loss
-        A `SmoothConjugateLoss` or a `PolyhedralLoss`.
-    y : ndarray of shape (n_samples,)
-        Targets.
-    mu : float
-        How far corners are rounded.
-
-    Returns
-    -------
-    risk : Risk
-    """
+    """Return a loss for Newton's method; `mu` says how far corners are rounded."""
     if hasattr(loss, "dual_pieces"):
         return RoundedRisk(cast(PolyhedralLoss, loss), y, mu)
     return SmoothRisk(cast(SmoothConjugateLoss, loss), y)
