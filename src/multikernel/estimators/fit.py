@@ -20,7 +20,7 @@ from multikernel.estimators.parameters import (
     is_likelihood,
     shares_selection,
 )
-from multikernel.estimators.progress import Watch, report, tell_building
+from multikernel.estimators.progress import tell_building, watching
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import Samples, read_samples
@@ -72,12 +72,6 @@ def fitted(
     watch.finish()
     warn_empty(owner, attributes)
     return named(estimator, data, attributes)
-
-
-def watching(estimator: Any, scale: float, callback: Callback | None) -> Watch:
-    """Return what is called once per iteration, in the scale of an estimator."""
-    lines = [report(type(estimator).__name__, scale)] if estimator.verbose else []
-    return Watch([*lines, *([] if callback is None else [callback])])
 
 
 def read(

@@ -153,6 +153,12 @@ class Watch:
                 callback.finished(line)
 
 
+def watching(estimator: Any, scale: float, callback: Callback | None) -> Watch:
+    """Return what is called once per iteration, in the scale of an estimator."""
+    lines = [report(type(estimator).__name__, scale)] if estimator.verbose else []
+    return Watch([*lines, *([] if callback is None else [callback])])
+
+
 class ProgressBar:
     """A callback that shows how far a fit is, in notebooks, on terminals and in logs.
 

@@ -14,7 +14,7 @@ from multikernel.gram.factors.growth import (
 from multikernel.gram.factors.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
 from multikernel.gram.memory import byte_limit, readable_bytes
-from multikernel.gram.normalization import StepName, Steps, check_steps
+from multikernel.gram.normalization import Steps, check_steps
 from multikernel.kernels.base import KernelDictionary, kernel_name
 from multikernel.linalg.threads import available_threads
 
@@ -121,19 +121,20 @@ def choose_storage(
         return costs.asked_for(storage, dictionary, X)
     features = known_ranks(dictionary, X)
     thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
-    divided = divides_centred(check_steps(normalize))
-    if thin and not divided:
+    if thin and not divides_centred(normalize):
         assert features is not None
         return costs.low_rank(features, "low_rank")
-    small = costs.n_kernels * costs.n_samples**2 <= SMALL
     whole = costs.dense()
-    if divided or (small and whole.n_bytes <= costs.limit):
-        return whole if whole.n_bytes <= costs.limit else costs.lazy()
+    fits = whole.n_bytes <= costs.limit
+    if fits and costs.n_kernels * costs.n_samples**2 <= SMALL:
+        return whole
+    if divides_centred(normalize):
+        return whole if fits else costs.lazy()
     ranks = sampled_ranks(dictionary, X)
     thinner = costs.low_rank(ranks, "low_rank")
     if 4.0 * ranks.mean() > len(X) or thinner.n_bytes > costs.limit:
-        return whole if whole.n_bytes <= costs.limit else costs.lazy()
-    if whole.n_bytes <= costs.limit:
+        return whole if fits else costs.lazy()
+    if fits:
         return thinner if 2.0 * thinner.seconds <= whole.seconds else whole
     lazy = costs.lazy()
     return thinner if thinner.seconds <= lazy.seconds else lazy
@@ -152,8 +153,9 @@ def readable_seconds(seconds: float) -> str:
     return f"some {seconds / 3600.0:.0f} hours"
 
 
-def divides_centred(steps: tuple[StepName, ...]) -> bool:
+def divides_centred(normalize: Steps) -> bool:
     """Return whether kernels are divided by the diagonal of what has been centred."""
+    steps = check_steps(normalize)
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 
 

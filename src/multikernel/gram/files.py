@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.memory import readable_bytes
@@ -396,11 +396,6 @@ def checksums(array: Array) -> tuple[int, ...]:
 
     run_blocks(add, range(array.shape[0]))
     return tuple(found.tolist())
-
-
-def evenly_spaced(n_rows: int, most: int) -> Indices:
-    """Return at most so many rows of a table, evenly spaced."""
-    return np.unique(np.linspace(0, n_rows - 1, min(most, n_rows)).astype(np.intp))
 
 
 def _mapped(path: Path) -> Array:

@@ -11,12 +11,13 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import read, watching
+from multikernel.estimators.fit import read
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.hkl.method import HullMethod
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
+from multikernel.estimators.progress import watching
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 
 
 def is_dask(X: object) -> bool:
@@ -21,6 +21,11 @@ def backing(array: Any) -> "np.memmap[Any, Any] | None":
     return file
 
 
+def evenly_spaced(n_rows: int, most: int) -> Indices:
+    """Return at most so many rows of a table, evenly spaced."""
+    return np.unique(np.linspace(0, n_rows - 1, min(most, n_rows)).astype(np.intp))
+
+
 def row_keys(table: Array) -> Any:
     """Return one value for each row of a table, the same for the same numbers.
 
@@ -30,3 +35,23 @@ def row_keys(table: Array) -> Any:
     table = table.astype(np.float64) + 0.0  # there is one zero
     # By name: a type NumPy looks at in Python code, where it swallows an interrupt.
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
+
+
+CHUNK_BYTES = 2**26
+"""Bytes of the largest kernel matrix that is held at prediction."""
+
+
+def row_chunks(n_rows: int, n_cols: int) -> list[slice]:
+    """Return slices of rows whose kernel matrix stays below `CHUNK_BYTES`.
+
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Shape of the whole matrix.
+
+    Returns
+    -------
+    chunks : list of slice
+    """
+    size = max(1, CHUNK_BYTES // (8 * max(1, n_cols)))
+    return [slice(start, start + size) for start in range(0, n_rows, size)]

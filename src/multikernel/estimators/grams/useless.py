@@ -14,7 +14,6 @@ from multikernel.exceptions import (
     DictionaryWarning,
 )
 from multikernel.gram.checks import kernel_shapes
-from multikernel.gram.files import evenly_spaced
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
@@ -28,6 +27,7 @@ from multikernel.kernels import (
 )
 from multikernel.kernels.base import MEMORISES
 from multikernel.kernels.gaussian import RadialDictionary
+from multikernel.linalg.tables import evenly_spaced
 
 NEARLY_CONSTANT = 1e-3
 """A kernel is nearly constant where its entries beside the diagonal differ from those
@@ -136,10 +136,11 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
         constant, or if they stand on columns of which one hides the others.
     """
     said = [] if default else _useless(grams)
-    hidden = _hidden_columns(grams.dictionary, samples)
-    if hidden:
+    hiding = _hiding(grams.dictionary, samples)
+    if hiding:
+        names = listed([_column_name(samples, column) for column in hiding])
         said.append(
-            f"kernels on several columns together see little but {hidden}, whose "
+            f"kernels on several columns together see little but {names}, whose "
             f"deviation is over {HIDES:g} times that of the other columns: standardise "
             "them, for example with StandardScaler"
         )
@@ -176,10 +177,10 @@ def _useless(grams: Grams) -> list[str]:
     return said
 
 
-def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> str:
-    """Return the columns that hide others from kernels on both, or nothing."""
+def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
+    """Return the columns that hide others from kernels on both."""
     if dictionary is None or isinstance(dictionary, RadialDictionary):
-        return ""
+        return []
     layout, X = samples.table.layout, samples.seen
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
     sets = _column_sets(dictionary, X.shape[1])
@@ -198,7 +199,7 @@ def _hidden_columns(dictionary: KernelDictionary | None, samples: Samples) -> st
             others = own[varied[varied != largest]]
             if own[largest] > HIDES * np.median(others):
                 hiding.add(columns[int(largest)])
-    return listed([_column_name(samples, column) for column in sorted(hiding)])
+    return sorted(hiding)
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:

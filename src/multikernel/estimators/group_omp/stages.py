@@ -18,13 +18,9 @@ from multikernel.estimators.publish.attributes import (
     spread_terms,
     told,
 )
-from multikernel.estimators.publish.predict import (
-    AdditiveModel,
-    CrossGrams,
-    Rows,
-    row_chunks,
-)
+from multikernel.estimators.publish.predict import AdditiveModel, CrossGrams, Rows
 from multikernel.kernels.columns import Columns
+from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 

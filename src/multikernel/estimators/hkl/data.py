@@ -11,11 +11,12 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.method import Fold
-from multikernel.estimators.publish.predict import Rows, row_chunks
+from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import all_finite
 from multikernel.estimators.read.samples import Samples, distinct, in_order, made_one
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
+from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
 

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
-from multikernel.estimators.publish.predict import CrossGrams, row_chunks
+from multikernel.estimators.publish.predict import CrossGrams
+from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernel(Kernel):

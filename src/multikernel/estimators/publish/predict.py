@@ -20,6 +20,7 @@ from multikernel.kernels.columns import (
     resolve_indices,
     select_columns,
 )
+from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
@@ -30,9 +31,6 @@ CENTRED = (
     "out of normalize, which an intercept makes up for."
 )
 """Why such kernels are no functions of any two samples."""
-
-CHUNK_BYTES = 2**26
-"""Bytes of the largest kernel matrix that is held at prediction."""
 
 
 class CrossGrams(Protocol):
@@ -396,19 +394,3 @@ class AdditiveModel:
 
         run_blocks(add, row_chunks(X.shape[0], n_kept))
         return f
-
-
-def row_chunks(n_rows: int, n_cols: int) -> list[slice]:
-    """Return slices of rows whose kernel matrix stays below `CHUNK_BYTES`.
-
-    Parameters
-    ----------
-    n_rows, n_cols : int
-        Shape of the whole matrix.
-
-    Returns
-    -------
-    chunks : list of slice
-    """
-    size = max(1, CHUNK_BYTES // (8 * max(1, n_cols)))
-    return [slice(start, start + size) for start in range(0, n_rows, size)]

@@ -11,7 +11,6 @@ from multikernel._typing import Array
 from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import is_precomputed
-from multikernel.gram.files import evenly_spaced
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -31,7 +30,7 @@ from multikernel.kernels.learnt import learnt_dictionary
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import Layout
 from multikernel.kernels.views import ViewDictionary, present_rows
-from multikernel.linalg.tables import backing
+from multikernel.linalg.tables import backing, evenly_spaced
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
 """Samples and columns from which on the default dictionary's kernels on all columns

@@ -8,8 +8,9 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import CALLBACK, read, watching
+from multikernel.estimators.fit import CALLBACK, read
 from multikernel.estimators.grams.method import GramMethod, solve_strengths
+from multikernel.estimators.progress import watching
 from multikernel.estimators.search.path import (
     RegularizationPath,
     path_arrays,

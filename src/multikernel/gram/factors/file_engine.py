@@ -16,7 +16,8 @@ from multikernel.gram.factors.block import FactorBlock
 from multikernel.gram.factors.engine import RowBlocks, SampledRows, Task
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
-from multikernel.gram.files import PathLike, evenly_spaced, scratch
+from multikernel.gram.files import PathLike, scratch
+from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import run_blocks
 
 BLOCK_ROWS = 10_000
