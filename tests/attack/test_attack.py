@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from attack import partitions
 from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.inputs import run_one
 from attack.pool import run_trials
-from attack.problems import inspect_model, judge
+from attack.problems import inspect_model, judge, run_offsets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
@@ -34,6 +35,15 @@ FOUND = (
 steps without end, curvature at ends of a domain; one (1029) was read off wrongly."""
 
 
+HIDDEN_BY_ROUNDING = (500257, 701605)
+"""Problems with offsets on which SpicyMKL went on to its limit, as every strength had
+twenty steps that could not succeed, or as kernels left and came back for ever."""
+
+
+PARTITIONS = (500027,)
+"""Collections of Dask: one for a prediction whose partitions are all empty."""
+
+
 ODD_INPUTS = (2351, 3511, 4590, 6241, 13017, 13320, 19656, 101391)
 """Inputs that got an error without words: float32, cv, scoring, matrices that are no
 kernels, sparse matrices inside arrays, and the harness."""
@@ -47,6 +57,16 @@ def share(function, start, n):
 @pytest.mark.parametrize("seed", FOUND)
 def test_what_was_found_stays_mended(seed):
     assert judge(make_case(seed)) == []
+
+
+@pytest.mark.parametrize("seed", HIDDEN_BY_ROUNDING)
+def test_what_rounding_hides_is_given_up(seed):
+    assert run_offsets(seed) == []
+
+
+@pytest.mark.parametrize("seed", PARTITIONS)
+def test_odd_collections(seed):
+    assert partitions.run_one(seed) == []
 
 
 @pytest.mark.parametrize("seed", ODD_INPUTS)

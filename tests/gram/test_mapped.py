@@ -146,6 +146,21 @@ def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_disk_that_fills_at_the_header_names_it(tmp_path):
+    # The checksums of so many small matrices are longer than the matrices.
+    matrices = [np.eye(1, dtype=np.float32)] * 2000
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**14, hard))
+    try:
+        with pytest.raises(OSError, match="file cannot be written") as caught:
+            joined(matrices, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(tmp_path / HEADER)
+    assert list(tmp_path.iterdir()) == []
+    assert joined(matrices, tmp_path).shape == (2000, 1, 1)
+
+
 def test_two_writers_do_not_meet(tmp_path):
     new_file(tmp_path / MATRICES, (1, 2, 2), "float64")
     with pytest.raises(FileExistsError, match="it is being written"):

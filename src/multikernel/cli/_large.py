@@ -27,8 +27,9 @@ from multikernel.datasets import read_batches
 from multikernel.datasets.files import BATCH_ROWS
 from multikernel.datasets.files import FORMATS as READABLE
 from multikernel.estimators.read.batches import spool
+from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes
-from multikernel.persistence import check_place, written
+from multikernel.persistence import check_place
 
 LARGE_SHARE = 8
 """A file is read by batches where the memory is not so many times its size: reading it

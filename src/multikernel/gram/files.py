@@ -6,7 +6,8 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -160,11 +161,23 @@ def _write_whole(
     learnt = fill(array)
     array.flush()
     if learnt is not None:
-        np.savez(place / LEARNT, **_arrays(learnt))
+        with written(place / LEARNT):
+            np.savez(place / LEARNT, **_arrays(learnt))
     text = json.dumps(asdict(replace(header, checksums=checksums(array))), indent=1)
     begun = place / f"{HEADER}.partial"
-    begun.write_text(text, encoding="utf-8")
-    begun.replace(place / HEADER)
+    with written(place / HEADER):
+        begun.write_text(text, encoding="utf-8")
+        begun.replace(place / HEADER)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Let what a disk says while a file is written name this file, as the user does."""
+    try:
+        yield
+    except OSError as error:
+        text = f"the file cannot be written ({error.strerror or error})"
+        raise OSError(error.errno, text, str(path)) from error
 
 
 def open_stack(path: PathLike) -> tuple[Array, Header | None]:

@@ -17,6 +17,7 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED
 
 from multikernel.exceptions import UntrustedTypesError
+from multikernel.gram.files import written
 from multikernel.persistence.archive import (
     RefusedError,
     check_loaded,
@@ -173,16 +174,6 @@ def write_whole(path: PathLike, data: bytes) -> None:
     _remove_strays(target)
     with written(target):
         _replace(target, data)
-
-
-@contextmanager
-def written(path: Path) -> Iterator[None]:
-    """Let what a disk says while a file is written name this file, as the user does."""
-    try:
-        yield
-    except OSError as error:
-        text = f"the file cannot be written ({error.strerror or error})"
-        raise OSError(error.errno, text, str(path)) from error
 
 
 def check_place(path: PathLike) -> Path:

@@ -67,6 +67,27 @@ def whole_step(H, model, pull, in_simplices):
     return found[: n * T].reshape(n, T), found[n * T :][-T:]
 
 
+class Constant(Held):
+    """A Hessian whose constant part is so large that rounding leaves no other."""
+
+    def solve(self, rhs, shift):
+        return rhs - rhs.mean(axis=0)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_without_a_step_of_the_intercept_there_is_none(outputs):
+    hessian, ones = Constant(np.eye(4), roots=False), np.ones((4, outputs))
+    curvature = ones * np.arange(1.0, 1.0 + outputs)
+    if outputs == 1:
+        model = QuadraticModel(hessian, ones[:, 0], np.zeros(()))
+        curvature = curvature[:, 0]
+    else:
+        joint = JointHessian(hessian, ones[None])
+        model = QuadraticModel(joint, ones, np.zeros(outputs))
+    with pytest.raises(np.linalg.LinAlgError, match="lost to rounding"):
+        newton_step(model, np.zeros_like(curvature), curvature)
+
+
 @intercepts
 @pytest.mark.parametrize("roots", [True, False])
 @pytest.mark.parametrize("alike", [True, False])

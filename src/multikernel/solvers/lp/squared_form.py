@@ -231,6 +231,7 @@ class _Search:
         # By whether alpha times the sum of norms reaches the strength: with its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
+        self.stuck_at = np.inf  # the gap where a strength could not be solved for
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
         """Yield the penalty of the strength that is the one to try by then."""
@@ -239,7 +240,7 @@ class _Search:
 
     def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Take up a problem that differs in its penalty from the one before."""
-        self.incumbent, last = incumbent, self.last
+        self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
         # At the largest strength the sum of norms may jump from zero to beyond what
         # belongs to it: then the mixture with the constant model is what is missing.
         nothing = np.empty((0, *incumbent.problem.y.shape))
@@ -261,13 +262,17 @@ class _Search:
             self.strength = SETTINGS.first * min(most, self.strengths.largest)
         self._settle()
 
-    def step(self) -> None:
-        """Take one outer step, and move on where the strength is what is wrong."""
+    def step(self) -> Status | None:
+        """Take one outer step, and move on where the strength is what is wrong.
+
+        A strength that rounding keeps from being solved for may have a neighbour that
+        it does not. Two in turn that gain nothing are the end.
+        """
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         found = next(self.steps)
-        # Steps at one strength have one history.
-        known = self.last is not None and self.strength == self.of_last
-        before = self.last.history[-1].inner_steps if self.last and known else 0
+        last, before = self.last, 0
+        if last and last.status is Status.MAX_ITER and self.strength == self.of_last:
+            before = last.history[-1].inner_steps  # which this one goes on from
         incumbent.recorder.inner_steps += found.history[-1].inner_steps - before
         self._offer(found, self.strength)
         alpha, total = incumbent.problem.regularizer.alpha, float(found.norms.sum())
@@ -278,6 +283,13 @@ class _Search:
             self.strengths.note(self.strength, total)
             self.strength = self.strengths.next(alpha)
         self._settle()
+        if solved:
+            self.stuck_at = np.inf
+        elif found.status is Status.STALLED:
+            in_vain = incumbent.gap > (1.0 - SETTINGS.progress) * self.stuck_at
+            self.stuck_at = incumbent.gap
+            return Status.STALLED if in_vain else None
+        return None
 
     def _settle(self) -> None:
         """Prove a model that is good enough by exact norms, and thin it."""

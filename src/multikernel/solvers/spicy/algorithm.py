@@ -42,6 +42,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import TINY, check_forms, scaled_dual_value
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
+from multikernel.solvers.proof import EPS
 from multikernel.solvers.spicy.kernels import (
     KernelSpaces,
     QuadraticModel,
@@ -89,6 +90,8 @@ class AugmentedLagrangian:
         The intercept.
     gamma : float
         Penalty parameter.
+    stuck : bool
+        Whether Newton's method has failed for every gamma that makes a difference.
     """
 
     problem: Problem
@@ -98,6 +101,7 @@ class AugmentedLagrangian:
     b: Array
     gamma: float
     newton_steps: int = 0
+    stuck: bool = False
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
     _rho_images: Array = field(init=False)
@@ -133,6 +137,9 @@ class AugmentedLagrangian:
             reached = self._minimize(target)
             if reached is None:
                 retreats += 1
+                self.stuck = self._penalty_vanishes()
+                if self.stuck:
+                    return
                 self._retreat()
                 continue
             self._update()
@@ -238,6 +245,11 @@ class AugmentedLagrangian:
         chosen = self.problem.gram.take(np.array([worst]))
         forms = chosen.quadratic_forms(self._v[worst])
         check_forms(chosen, forms, self._v[worst], self.kernels[[worst]])
+
+    def _penalty_vanishes(self) -> bool:
+        """Return whether v is alpha to the last digit, whatever rho is."""
+        step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
+        return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
     def _retreat(self) -> None:
         """Take a sturdier side if there is one, and a smaller gamma if not."""

@@ -362,6 +362,11 @@ def newton_step(
     step : ndarray of the same shape
     shift : float or ndarray of shape (n_outputs,)
         Change of the intercepts.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there is no step in double precision.
     """
     # The current intercept enters the gradient so that the right-hand side, and with
     # it the rounding error of the solve, vanishes at the solution.
@@ -373,7 +378,7 @@ def newton_step(
     sides = np.column_stack([residual, np.ones_like(residual)])
     solved = hessian.solve(sides, curvature)
     drift = model.excess - solved[:, 0].sum()
-    shift = drift / solved[:, 1].sum()
+    shift = drift / _pivot(solved[:, 1])
     return -solved[:, 0] - shift * solved[:, 1], np.asarray(shift)
 
 
@@ -397,13 +402,28 @@ def _joint_step(
     if excess is not None:
         sums = solved.sum(axis=0)
         sums[:, 0] -= excess
-        shifts = sums / ones.sum(axis=0)[:, None]
+        shifts = sums / _pivot(ones)[:, None]
         solved -= ones[:, :, None] * shifts
     flat = solved.reshape(-1, solved.shape[2])
     inner = low_rank.reshape(len(flat), -1).T @ flat
     capacity = inner[:, 1:] + np.eye(len(inner))
     parts = np.concatenate([[1.0], -np.linalg.solve(capacity, inner[:, 0])])
     return -(solved @ parts), -(shifts @ parts)
+
+
+def _pivot(ones: Array) -> Array:
+    """Return the sums of solutions for sides of ones, which are above zero.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If they are not, as they are of kernels that rounding hides all but the
+        constant part of: values of 1e16 that vary by ones.
+    """
+    total = np.asarray(ones.sum(axis=0))
+    if not (total > 0.0).all():
+        raise np.linalg.LinAlgError("The step of the intercept is lost to rounding.")
+    return total
 
 
 def _halved_step(

@@ -215,6 +215,9 @@ class WorkingSet:
     gamma: float = np.inf
     status: Status | None = None  # why the last run has ended
     _held: tuple[Indices, GramStack] | None = None
+    # Kernels that were in the working set since the gap was last much lower.
+    _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    _lowest: float = np.inf
 
     @property
     def problem(self) -> Problem:
@@ -245,7 +248,8 @@ class WorkingSet:
         # norms scales as well, and nothing has to be looked at.
         ratio = min(new / old, 1.0)
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
-        self.gamma = last.gamma * old / new
+        if last.status is not Status.STALLED:
+            self.gamma = last.gamma * old / new
         self.side = None if last.side is None else last.side.again()
         self._held = last._held
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
@@ -277,13 +281,18 @@ class WorkingSet:
         again = self.status is Status.MAX_ITER
         self.status = None if again else incumbent.status(tol, most)
         while self.status is None:
-            self.step(tol)
+            stuck = self.step(tol)
             self.status = incumbent.status(tol, most)
+            if stuck and self.status in (None, Status.MAX_ITER):
+                self.status = Status.STALLED
         return incumbent.solution(self.status)
 
-    def step(self, tol: float) -> None:
-        """Solve on a new working set, then certify with one pass."""
-        gap, before = self.incumbent.gap, self.working.kernels
+    def step(self, tol: float) -> bool:
+        """Solve on a new working set, then certify with one pass.
+
+        Returns whether no other step can change anything.
+        """
+        gap = self.incumbent.gap
         target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
         lagrangian = self._lagrangian()
         kernels = lagrangian.kernels
@@ -298,8 +307,20 @@ class WorkingSet:
         self.gamma, self.side = lagrangian.gamma, lagrangian.side
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
-        grown = np.setdiff1d(kernels, before).size > 0
-        self._certify(kernels, lagrangian.alpha, afresh=grown)
+        afresh = self._has_new(kernels, gap)
+        self._certify(kernels, lagrangian.alpha, afresh)
+        return lagrangian.stuck and not afresh
+
+    def _has_new(self, kernels: Indices, gap: float) -> bool:
+        """Return whether some kernels were not tried yet at about this gap.
+
+        One that leaves and comes back is no new one: where rounding holds the gap, it
+        would do so until the iteration limit.
+        """
+        if gap < (1.0 - SETTINGS.progress) * self._lowest:
+            self._lowest, self._tried = gap, self.working.kernels
+        before, self._tried = self._tried, np.union1d(self._tried, kernels)
+        return self._tried.size > before.size
 
     def _certify(self, kernels: Indices, coefs: Array, afresh: bool = False) -> None:
         """Evaluate a model from its expansions, and the dual norms of the dual point.
