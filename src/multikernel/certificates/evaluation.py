@@ -109,10 +109,6 @@ def evaluate_terms(
     held : GramStack, optional
         The stack of the model's kernels, where it is at hand.
 
-    Returns
-    -------
-    terms : Terms
-
     Raises
     ------
     IndefiniteKernelError
@@ -195,10 +191,6 @@ def evaluate(
         Its terms, see `evaluate_terms`.
     intercept : ndarray of shape (n_outputs,)
         Its intercept, for the problem's targets as they are.
-
-    Returns
-    -------
-    worth : Worth
     """
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))

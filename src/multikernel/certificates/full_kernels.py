@@ -67,10 +67,6 @@ def prove_over_full_kernels(
         Block norms of the current primal point.
     excess : float
         What residuals may cost of the dual value.
-
-    Returns
-    -------
-    proof : FullProof
     """
     residual, regularizer = problem.gram.residual_bounds(rho), problem.regularizer
     # Below its threshold a penalty does not see a kernel.

@@ -64,10 +64,6 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
         Block norms.
     f : ndarray of the shape of ``problem.y``
         Decision values, intercept included.
-
-    Returns
-    -------
-    objective : float
     """
     losses = problem.loss.value(problem.y, f)
     return float(losses.sum()) + problem.regularizer.value(norms)
@@ -167,10 +163,6 @@ def certify(
         Block norms of the current primal point (`BlockRegularizer.conjugate`).
     candidate_norms : ndarray of shape (n_kernels,)
         ``dual_norms(problem.gram, rho)``.
-
-    Returns
-    -------
-    certificate : DualCertificate
     """
     scale, value = scaled_dual_value(problem, rho, norms, candidate_norms)
     return DualCertificate(scale * rho, scale * candidate_norms, value)

@@ -51,10 +51,6 @@ def constant_model(problem: Problem) -> ConstantModel:
     problem : Problem
         The kernels are not used.
 
-    Returns
-    -------
-    model : ConstantModel
-
     Raises
     ------
     ValueError
@@ -283,10 +279,6 @@ def alpha_max(problem: Problem) -> float:
     ----------
     problem : Problem
         Its regulariser is used for its shape only, not for its strength.
-
-    Returns
-    -------
-    alpha : float
 
     Raises
     ------

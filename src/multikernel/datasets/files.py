@@ -188,10 +188,6 @@ def read_fasta(path: PathLike) -> Fasta:
     path : str or path-like
         The file, in ASCII or Latin-1.
 
-    Returns
-    -------
-    records : Fasta
-
     Raises
     ------
     FileNotFoundError

@@ -52,10 +52,6 @@ def local_rademacher_bound(
         Sum of eigenvalues that are not given, for example the `TailSums.tails` beyond
         the leading ones.
 
-    Returns
-    -------
-    complexity : LocalComplexity
-
     Raises
     ------
     ValueError
@@ -134,10 +130,6 @@ def local_rademacher_leading_term(
     radius : float, default=1.0
         Bound Lambda on the norm of the functions.
 
-    Returns
-    -------
-    leading_term : float
-
     Raises
     ------
     ValueError
@@ -195,10 +187,6 @@ def local_rademacher_rate(
         The exponent alpha, above 1; may be infinite.
     scale : float, default=1.0
         :math:`d \Lambda^2`.
-
-    Returns
-    -------
-    rate : float
 
     Raises
     ------

@@ -84,10 +84,6 @@ def recovery_coefficient(
     fit_intercept : bool, default=False
         Whether kernels are centred, as `GroupOMP` does with an intercept.
 
-    Returns
-    -------
-    coefficient : RecoveryCoefficient
-
     Raises
     ------
     ValueError

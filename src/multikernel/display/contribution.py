@@ -153,10 +153,6 @@ class ContributionDisplay:
         **kwargs : dict
             See `plot`.
 
-        Returns
-        -------
-        display : ContributionDisplay
-
         Raises
         ------
         ValueError
@@ -213,11 +209,6 @@ class ContributionDisplay:
             Axes to draw on; a new figure when None.
         **kwargs : dict
             Passed to ``ax.plot``, or to ``ax.pcolormesh`` for two columns.
-
-        Returns
-        -------
-        display : ContributionDisplay
-            Itself.
 
         Raises
         ------

@@ -98,10 +98,6 @@ class ConvergenceDisplay:
             See `plot`.
         **line_kwargs : dict
             See `plot`.
-
-        Returns
-        -------
-        display : ConvergenceDisplay
         """
         model = final_estimator(estimator)
         several = len(np.unique(model.history_["output"])) > 1
@@ -128,11 +124,6 @@ class ConvergenceDisplay:
             What the horizontal axis shows.
         **line_kwargs : dict
             Passed to ``ax.plot`` for all lines.
-
-        Returns
-        -------
-        display : ConvergenceDisplay
-            Itself.
 
         Raises
         ------

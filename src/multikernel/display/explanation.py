@@ -108,10 +108,6 @@ class ExplanationDisplay:
         **bar_kwargs : dict
             See `plot`.
 
-        Returns
-        -------
-        display : ExplanationDisplay
-
         Raises
         ------
         ValueError
@@ -151,11 +147,6 @@ class ExplanationDisplay:
             Most kernels with a bar of their own; the others share one.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Returns
-        -------
-        display : ExplanationDisplay
-            Itself.
 
         Raises
         ------

@@ -100,10 +100,6 @@ class HullDisplay:
         max_nodes : int, default=12
             See `plot`.
 
-        Returns
-        -------
-        display : HullDisplay
-
         Raises
         ------
         TypeError
@@ -129,11 +125,6 @@ class HullDisplay:
             Axes to draw on; a new figure when None.
         max_nodes : int, default=12
             Most bars.
-
-        Returns
-        -------
-        display : HullDisplay
-            Itself.
 
         Raises
         ------
@@ -267,10 +258,6 @@ class HullPathDisplay:
         max_nodes : int, default=8
             See `plot`.
 
-        Returns
-        -------
-        display : HullPathDisplay
-
         Raises
         ------
         TypeError
@@ -298,11 +285,6 @@ class HullPathDisplay:
             Axes to draw on; a new figure when None.
         max_nodes : int, default=8
             Most nodes with a name.
-
-        Returns
-        -------
-        display : HullPathDisplay
-            Itself.
 
         Raises
         ------

@@ -118,10 +118,6 @@ class RegularizationPathDisplay:
             Returned by `regularization_path`.
         best_alpha : float, default=None
             The alpha that was chosen.
-
-        Returns
-        -------
-        display : RegularizationPathDisplay
         """
         return cls(
             found.path.alphas,
@@ -155,10 +151,6 @@ class RegularizationPathDisplay:
             See `plot`.
         **line_kwargs : dict
             See `plot`.
-
-        Returns
-        -------
-        display : RegularizationPathDisplay
 
         Raises
         ------
@@ -210,11 +202,6 @@ class RegularizationPathDisplay:
             anywhere on the path. The others are grey.
         **line_kwargs : dict
             Passed to ``ax.plot`` for the labelled lines.
-
-        Returns
-        -------
-        display : RegularizationPathDisplay
-            Itself.
 
         Raises
         ------

@@ -123,10 +123,6 @@ class SparsityPathDisplay:
         **line_kwargs : dict
             See `plot`.
 
-        Returns
-        -------
-        display : SparsityPathDisplay
-
         Raises
         ------
         TypeError
@@ -164,11 +160,6 @@ class SparsityPathDisplay:
             Axes to draw on; a new figure when None.
         **line_kwargs : dict
             Passed to ``ax.plot`` for the line of the chosen strength.
-
-        Returns
-        -------
-        display : SparsityPathDisplay
-            Itself.
 
         Raises
         ------

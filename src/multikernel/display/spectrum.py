@@ -90,10 +90,6 @@ class TailSpectrumDisplay:
             See `plot`.
         **line_kwargs : dict
             See `plot`.
-
-        Returns
-        -------
-        display : TailSpectrumDisplay
         """
         sums = tail_sums(stack, min(theta, stack.shape[1] - 1))
         return cls(sums.tails, kernel_names).plot(ax=ax, **line_kwargs)
@@ -113,10 +109,6 @@ class TailSpectrumDisplay:
             See `plot`.
         **line_kwargs : dict
             See `plot`.
-
-        Returns
-        -------
-        display : TailSpectrumDisplay
 
         Raises
         ------
@@ -146,11 +138,6 @@ class TailSpectrumDisplay:
             at the end are left out, evenly.
         **line_kwargs : dict
             Passed to ``ax.plot``.
-
-        Returns
-        -------
-        display : TailSpectrumDisplay
-            Itself.
 
         Raises
         ------
@@ -255,11 +242,6 @@ class CutOffDisplay:
             Axes to draw on, one for each cut-off; a new figure when None.
         cut_offs : sequence of int, default=None
             What to draw; half of the best one, the best one and its double when None.
-
-        Returns
-        -------
-        display : CutOffDisplay
-            Itself.
 
         Raises
         ------

@@ -73,10 +73,6 @@ class StabilityDisplay:
             See `plot`.
         **parameters : dict
             Passed to `multikernel.inspection.stability_selection`.
-
-        Returns
-        -------
-        display : StabilityDisplay
         """
         found = stability_selection(estimator, X, y, n_resamples, **parameters)
         return cls(found).plot(ax, max_kernels=max_kernels)
@@ -94,11 +90,6 @@ class StabilityDisplay:
             Most bars. Kernels that were never chosen have none.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Returns
-        -------
-        display : StabilityDisplay
-            Itself.
 
         Raises
         ------

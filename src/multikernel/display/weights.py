@@ -133,10 +133,6 @@ class KernelWeightsDisplay:
             Share of these fits inside the error bars.
         **bar_kwargs : dict
             See `plot`.
-
-        Returns
-        -------
-        display : KernelWeightsDisplay
         """
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
@@ -179,11 +175,6 @@ class KernelWeightsDisplay:
             Kernels of weight zero have no bar.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Returns
-        -------
-        display : KernelWeightsDisplay
-            Itself.
 
         Raises
         ------

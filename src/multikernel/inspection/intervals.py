@@ -152,10 +152,6 @@ def bootstrap(
     random_state : int, RandomState or None, default=None
         Draws the samples.
 
-    Returns
-    -------
-    bootstrap : Bootstrap
-
     Raises
     ------
     TypeError

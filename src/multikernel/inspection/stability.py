@@ -162,10 +162,6 @@ def stability_selection(
     random_state : int, RandomState or None, default=None
         Draws the halves.
 
-    Returns
-    -------
-    stability : Stability
-
     Raises
     ------
     TypeError

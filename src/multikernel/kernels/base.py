@@ -108,7 +108,7 @@ def check_kernel(kernel: object, place: str) -> None:
     Traceback (most recent call last):
         ...
     TypeError: Kernel 0 is the class LinearKernel, and an object of it is needed: \
-    LinearKernel(...) with its parameters.
+LinearKernel(...) with its parameters.
     """
     if isinstance(kernel, type):
         raise TypeError(
@@ -141,7 +141,7 @@ def checked_values(
     Traceback (most recent call last):
         ...
     ValueError: Kernel 3 (linear()) has values that are not finite: scale the \
-    features, or choose other parameters.
+features, or choose other parameters.
     """
     # An overflow needs no warning besides the sentences below.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -37,10 +37,6 @@ def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     features : int or sequence of str
         Number of columns, or their names.
 
-    Returns
-    -------
-    dictionary : ParameterGrid
-
     Raises
     ------
     ValueError
@@ -74,10 +70,6 @@ def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
     features : int or sequence of str
         Number of columns, or their names.
 
-    Returns
-    -------
-    dictionary : ParameterGrid
-
     Raises
     ------
     ValueError
@@ -101,10 +93,6 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
         The columns of each group, as in `ColumnKernel`.
     kernel : Kernel
         The kernel that each group gets.
-
-    Returns
-    -------
-    dictionary : ListDictionary
 
     Raises
     ------
@@ -165,10 +153,6 @@ def random_subset_gaussians(
         Number of columns.
     random_state : int or numpy.random.Generator
         Seed or generator.
-
-    Returns
-    -------
-    dictionary : RandomSubsetGaussians
 
     References
     ----------

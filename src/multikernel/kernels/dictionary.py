@@ -261,10 +261,6 @@ def kernel_names(
         The dictionary.
     indices : iterable of int, optional
         Which kernels; all when left out.
-
-    Returns
-    -------
-    names : list of str
     """
     everything = range(len(dictionary))
     chosen = everything if indices is None else [everything[int(i)] for i in indices]

@@ -83,10 +83,6 @@ def median_dictionary(
         Above that many kernels each column keeps only the width next to its median,
         and above it still, none.
 
-    Returns
-    -------
-    dictionary : ListDictionary
-
     Warns
     -----
     DictionaryWarning

@@ -88,10 +88,6 @@ class NystroemKernel:
         ----------
         X : ndarray of shape (n_samples, n_features)
             Samples, on the columns that the kernel sees.
-
-        Returns
-        -------
-        kernel : NystroemKernel
         """
         if self.landmarks is not None:
             return self

@@ -80,10 +80,6 @@ class KernelMachine(Protocol):
             Whether b is free; otherwise it is zero.
         init : MachineFit, optional
             A start, see `warm_start`. Its `f` must belong to `gram`.
-
-        Returns
-        -------
-        fit : MachineFit
         """
         ...
 

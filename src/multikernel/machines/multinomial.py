@@ -120,10 +120,6 @@ class Multinomial:
         init : MachineFit, optional
             Any expansion; it need not be dual feasible.
 
-        Returns
-        -------
-        fit : MachineFit
-
         Raises
         ------
         UnsupportedProblemError

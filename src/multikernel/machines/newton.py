@@ -121,10 +121,6 @@ class Newton:
         init : MachineFit, optional
             Any expansion; it need not be dual feasible.
 
-        Returns
-        -------
-        fit : MachineFit
-
         Raises
         ------
         UnsupportedProblemError

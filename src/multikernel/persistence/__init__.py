@@ -119,10 +119,6 @@ def load(
         the tree refers to before anything is built: about four times the arrays, and
         some kB for each object.
 
-    Returns
-    -------
-    estimator : estimator
-
     Raises
     ------
     ImportError

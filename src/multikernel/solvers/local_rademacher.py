@@ -197,10 +197,6 @@ class TailDC:
         callback : callable, optional
             Called with a `Progress` after each convex problem: the true objective, and
             the duality gap of the convex problem. True stops.
-
-        Returns
-        -------
-        solution : DCSolution
         """
         check_supported(self, problem)
         problem, recorder = metered(centred(problem), callback)

@@ -153,10 +153,6 @@ def ancestors(graph: FittedGraph, node: Node) -> set[Node]:
         The graph.
     node : node
         Any node.
-
-    Returns
-    -------
-    nodes : set
     """
     return hull(graph, [node])
 
@@ -170,10 +166,6 @@ def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
         The graph.
     nodes : iterable of nodes
         Any nodes.
-
-    Returns
-    -------
-    nodes : set
     """
     found: set[Node] = set()
     waiting = list(nodes)
@@ -220,10 +212,6 @@ def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
         The graph.
     inside : set of nodes
         Closed under ancestors.
-
-    Returns
-    -------
-    nodes : list of nodes
     """
     found: dict[Node, None] = {
         root: None for root in graph.roots() if root not in inside

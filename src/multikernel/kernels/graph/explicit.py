@@ -89,10 +89,6 @@ class DictionaryGraph:
         ----------
         X : ndarray of shape (n_samples, n_features)
             Samples.
-
-        Returns
-        -------
-        graph : FittedDictionary
         """
         samples = check_inputs("DictionaryGraph", X)
         known = [known_by_landmarks(self.kernels[v], samples) for v in self._order]

@@ -65,10 +65,6 @@ class DirectedGrid(ABC):
         ----------
         X : ndarray of shape (n_samples, n_features)
             Samples; their columns should be standardised.
-
-        Returns
-        -------
-        graph : FittedGrid
         """
         samples = check_inputs(type(self).__name__, X)
         levels = tuple(self._levels(column) for column in samples.T)

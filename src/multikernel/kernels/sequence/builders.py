@@ -43,10 +43,6 @@ def per_window(
     kernels : SequenceKernel or sequence of them
         The kernels that every part gets.
 
-    Returns
-    -------
-    dictionary : ListDictionary
-
     Examples
     --------
     >>> from multikernel.kernels.sequence import SpectrumKernel, per_window
@@ -87,10 +83,6 @@ def motif_dictionary(
     alphabet : str or Alphabet, default="protein"
         The letters.
 
-    Returns
-    -------
-    dictionary : ListDictionary
-
     References
     ----------
     .. [1] Ong, C. S. and Zien, A. (2008). An automated combination of kernels for
@@ -128,10 +120,6 @@ def dna_dictionary(
         As in `WeightedDegreeKernel`.
     alphabet : str or Alphabet, default="dna"
         The letters.
-
-    Returns
-    -------
-    dictionary : ListDictionary
 
     Examples
     --------
@@ -178,10 +166,6 @@ def sequence_dictionary(sequences: Any) -> ListDictionary:
         sequences of less than 20 letters, for "proteins" more than half of whose
         letters are bases or N, and where no more than half of the sequences differ:
         these may be DNA with gaps, or categories.
-
-    Returns
-    -------
-    dictionary : ListDictionary
 
     Raises
     ------

@@ -263,10 +263,6 @@ class Alphabet:
         sequences : Sequences
             Sequences of bytes.
 
-        Returns
-        -------
-        codes : Sequences
-
         Raises
         ------
         ValueError

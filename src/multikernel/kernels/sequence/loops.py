@@ -245,10 +245,6 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
         Weights of shifts.
     numbers : ndarray of shape (n_moves,)
         Overwritten.
-
-    Returns
-    -------
-    total : float
     """
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0

@@ -140,10 +140,6 @@ class CrammerSinger:
             Its `dual` must lie in the domain of the loss; its `f` must belong to
             `gram`.
 
-        Returns
-        -------
-        fit : MachineFit
-
         Raises
         ------
         UnsupportedProblemError

@@ -201,10 +201,6 @@ class SMO:
             Its `dual` must lie in the box and, with an intercept, sum to zero; its
             `f` must belong to `gram`.
 
-        Returns
-        -------
-        fit : MachineFit
-
         Raises
         ------
         UnsupportedProblemError

@@ -98,10 +98,6 @@ def primal_value(problem: HullProblem, f: Array, omega: float) -> float:
         Decision values.
     omega : float
         The norm.
-
-    Returns
-    -------
-    objective : float
     """
     losses = float(problem.loss.value(problem.y, f).sum())
     return losses / problem.total_weight + 0.5 * problem.alpha * omega**2

@@ -264,10 +264,6 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
         Problem and active set; the slopes of its loss are the candidate for a dual.
     point : _Iterate
         The point.
-
-    Returns
-    -------
-    result : ReducedPoint
     """
     problem, f = level.problem, point.f
     primal = primal_value(problem, f, point.norm.exact)

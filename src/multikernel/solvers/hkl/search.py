@@ -122,10 +122,6 @@ class HullSearch:
             The problem.
         callback : callable or None, default=None
             Called with a `Progress` once per round; True stops the search.
-
-        Returns
-        -------
-        solution : HullSolution
         """
         return next(self.path(problem, [problem.alpha], callback))
 
