@@ -23,7 +23,12 @@ from multikernel.estimators.parameters import (
 from multikernel.estimators.progress import tell_building, watching
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import check_partitions
-from multikernel.estimators.read.samples import Samples, read_samples
+from multikernel.estimators.read.samples import (
+    Samples,
+    distinct,
+    in_order,
+    read_samples,
+)
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning
 from multikernel.linalg.tables import is_dask
@@ -114,7 +119,11 @@ def read(
         class_weight=parameters.get("class_weight"),
         shared=shares_selection(parameters),
     )
-    return source.arranged(replace(samples, groups=groups))
+    samples = replace(samples, groups=groups)
+    if not source.merges_copies:
+        return samples
+    # Which copies become one is for the folds of a search to say.
+    return in_order(samples) if source.parts else distinct(samples)
 
 
 def named(
@@ -146,8 +155,8 @@ def named(
     state = FittedModel(
         model=own.pop("_model", None),
         stages=own.pop("_stages", None),
-        names=own.pop("_names", data.names),
         precomputed=data.precomputed,
+        names=own.pop("_names", data.names),
         loss=repr(loss),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),

@@ -142,8 +142,14 @@ class Source(Protocol[D_co]):
         """Return what prepares data that parts are cut from."""
         ...
 
-    def arranged(self, samples: Samples) -> Samples:
-        """Return the samples to learn from, in an order of their own."""
+    @property
+    def merges_copies(self) -> bool:
+        """Return whether samples with the same data and label become one."""
+        ...
+
+    @property
+    def parts(self) -> bool:
+        """Return whether what is prepared is for parts to be cut from."""
         ...
 
     def prepare(
@@ -154,7 +160,7 @@ class Source(Protocol[D_co]):
         Parameters
         ----------
         samples : Samples
-            The samples, as `arranged` returns them.
+            The samples; where copies are merged, in an order of their own.
         tell : callable, optional
             Told which share of the kernels has been computed.
 

@@ -11,7 +11,7 @@ from multikernel.estimators.grams.grams import GramOptions, build_grams, build_r
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import choose_dictionary
-from multikernel.estimators.read.samples import Samples, distinct, in_order
+from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
     LongFitWarning,
 )
@@ -66,12 +66,6 @@ class GramSource:
     def for_parts(self) -> Self:
         """Return what prepares matrices that parts are cut from."""
         return replace(self, parts=True, partitions=False)
-
-    def arranged(self, samples: Samples) -> Samples:
-        """Return the samples in an order of their own; folds may tell copies apart."""
-        if not self.merges_copies or isinstance(samples.X, SampledRows):
-            return samples
-        return in_order(samples) if self.parts else distinct(samples)
 
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None

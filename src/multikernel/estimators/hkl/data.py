@@ -14,7 +14,7 @@ from multikernel.estimators.method import Fold
 from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import all_finite
-from multikernel.estimators.read.samples import Samples, distinct, in_order, made_one
+from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
@@ -173,14 +173,11 @@ class HullSource:
     parts: bool = False
 
     partitions: ClassVar[bool] = False
+    merges_copies: ClassVar[bool] = True
 
     def for_parts(self) -> "HullSource":
         """Return what prepares a graph that is bound to parts of the samples."""
         return replace(self, parts=True)
-
-    def arranged(self, samples: Samples) -> Samples:
-        """Return the samples in an order of their own; folds may tell copies apart."""
-        return in_order(samples) if self.parts else distinct(samples)
 
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None

@@ -345,9 +345,10 @@ def in_order(samples: Samples) -> Samples:
     -------
     samples : Samples
     """
-    if not _comparable(samples):
+    keys = _keys(samples)
+    if keys is None:
         return samples
-    order = np.argsort(_keys(samples), kind="stable")
+    order = np.argsort(keys, kind="stable")
     return replace(samples.subset(order), X=samples.X[order])
 
 
@@ -368,14 +369,10 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     merged : Samples
         These, with the weights of their copies; without X.
     """
-    part = samples.subset(chosen)
-    if not _comparable(samples):
+    part, keys = samples.subset(chosen), _keys(samples)
+    if keys is None:
         return chosen, part
-    _, firsts, owners = np.unique(
-        _keys(replace(part, X=samples.X[chosen])),
-        return_index=True,
-        return_inverse=True,
-    )
+    _, firsts, owners = np.unique(keys[chosen], return_index=True, return_inverse=True)
     if firsts.size == chosen.size:
         return chosen, part
     # Copies stand together, the groups in the order of their first ones.
@@ -388,11 +385,6 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     copies = Copies(part.rows, owners, weights / totals[owners])
     merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
     return chosen[firsts], merged
-
-
-def _keys(samples: Samples) -> Any:
-    """Return one value per sample, the same for the same data and label."""
-    return row_keys(np.column_stack([samples.X, samples.labels]))
 
 
 def distinct(samples: Samples) -> Samples:
@@ -409,9 +401,17 @@ def distinct(samples: Samples) -> Samples:
     """
     samples = in_order(samples)
     firsts, merged = made_one(samples, np.arange(samples.rows.size))
-    return replace(merged, X=samples.X[firsts]) if _comparable(samples) else samples
+    if firsts.size == samples.rows.size:
+        return samples
+    return replace(merged, X=samples.X[firsts])
 
 
-def _comparable(samples: Samples) -> bool:
-    """Return whether samples are rows of a table in memory."""
-    return samples.X.ndim == 2 and backing(samples.X) is None
+def _keys(samples: Samples) -> Any:
+    """Return one value per sample, the same for the same data and label.
+
+    None where samples are no rows of a table in memory.
+    """
+    X = samples.X
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
+        return None
+    return row_keys(np.column_stack([X, samples.labels]))
