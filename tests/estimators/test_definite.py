@@ -9,6 +9,7 @@ from multikernel.estimators import (
     LpMKLClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
+    SpicyMKLRegressor,
     UniformMKLRegressor,
     stack_grams,
 )
@@ -75,7 +76,7 @@ def test_what_check_psd_asks_for():
         few(UniformMKLRegressor, **slightly).fit(stack_grams([nearly]), y)
     few(UniformMKLRegressor, check_psd="none", **slightly).fit(stack_grams([nearly]), y)
     with pytest.raises(
-        ValueError, match="check_psd must be one of 'active', 'all', 'n"
+        ValueError, match="check_psd must be one of 'auto', 'active', 'all', 'n"
     ):
         few(SpicyMKLClassifier, check_psd="some").fit(X, y)
 
@@ -136,3 +137,34 @@ def test_of_several_indefinite_matrices_the_first_is_named(n):
             check_definite(DenseStack(stack), None, np.arange(6), how)
         assert no.value.kernel == 3
     check_definite(DenseStack(stack), None, np.array([0, 1, 2, 4]))
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("kind", [LpMKLClassifierCV, SpicyMKLClassifierCV])
+def test_folds_inherit_the_check_of_the_whole(kind):
+    K, y = similarity()
+    seen = []
+
+    def score(model, X, y):
+        seen.append(model.psd_checked_)
+        return model.score(X, y)
+
+    sound = np.outer(y, y) + np.eye(30)
+    model = few(kind, scoring=score).fit(stack_grams([sound]), y)
+    assert set(seen) == {"none"}
+    assert model.psd_checked_ == "full"
+    with pytest.raises(IndefiniteKernelError, match="Gram matrix 0"):
+        few(kind, scoring=score).fit(stack_grams([K]), y)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("selection", ["shared", "separate"])
+def test_sums_of_every_target_are_looked_at(selection):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = np.column_stack([X[:, 0], np.sin(2.0 * X[:, 1])])
+    K = [GaussianKernel(width)(X) for width in (0.5, 1.0, 2.0)]
+    model = few(SpicyMKLRegressor, alpha=0.01, selection=selection)
+    assert model.fit(stack_grams(K), Y).psd_checked_ == "full"
+    own = SpicyMKLRegressor(GaussianKernel(1.0), alpha=0.01, selection=selection)
+    assert own.fit(X, Y).psd_checked_ == "formula"

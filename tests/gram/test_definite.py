@@ -9,12 +9,13 @@ from multikernel.gram import (
     DenseMatrix,
     DenseStack,
     ScaledStack,
+    build_stack,
     check_definite,
     check_gram,
     lazy_stack,
     repair_gram,
 )
-from multikernel.gram.checks import lowest_eigenvalue
+from multikernel.gram.definite import _suspects, lowest_eigenvalue
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -134,3 +135,103 @@ def test_a_repaired_matrix_is_a_kernel(how):
 def test_what_cannot_be_repaired(K, how, message):
     with pytest.raises(ValueError, match=message):
         repair_gram(K, how)
+
+
+def bent(n, width, lowest, seed):
+    """Return a Gaussian's matrix of unit trace with one eigenvalue of a given size."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    K = GaussianKernel(width)(X)
+    u = rng.normal(size=n)
+    u /= np.linalg.norm(u)
+    K -= np.outer(u, u @ K)
+    K -= np.outer(K @ u, u)
+    return K / np.trace(K) + lowest * np.outer(u, u)
+
+
+def many(matrices, first=0):
+    """Return so many matrices that they are not all looked at in full."""
+    n = len(matrices[0]) if matrices else 300
+    sound = [bent(n, 2.0, 0.0, 1000 + m) for m in range(4)]
+    count = 2**25 * 28 // n**3 + 2
+    return DenseStack(np.stack((sound * count)[:first] + matrices + sound * count))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("width", "lowest", "found_at_least"),
+    [
+        (7.0, -0.1, 10),
+        (7.0, -0.01, 9),
+        (7.0, -0.003, 8),
+        (2.0, -0.02, 9),
+        (2.0, -0.01, 8),
+        (0.7, -0.05, 9),
+        (0.7, -0.01, 7),
+    ],
+)
+def test_the_probe_finds_what_its_documentation_says(
+    dtype, width, lowest, found_at_least
+):
+    matrices = np.stack([bent(455, width, lowest, seed) for seed in range(10)])
+    found = _suspects(DenseStack(matrices.astype(dtype)), list(range(10)))
+    assert len(found) >= found_at_least
+
+
+@pytest.mark.parametrize("width", [0.7, 2.0, 7.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_probe_accuses_no_kernel(width, dtype):
+    X = np.random.default_rng(0).normal(size=(130, 3))
+    kernels = [GaussianKernel(width), LinearKernel(), PolynomialKernel(3)]
+    matrices = np.stack([K(X) for K in kernels] + [np.zeros((130, 130))])
+    assert not _suspects(DenseStack(matrices.astype(dtype)), [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 33])
+def test_the_probe_takes_small_matrices(n):
+    sound = spectrum(np.arange(float(n)))
+    low = spectrum(np.append(np.arange(1.0, n), -0.2 * n**2))
+    assert _suspects(DenseStack(np.stack([sound, low, sound])), [0, 1, 2]) == [1]
+    hollow = np.ones((n, n)) - np.eye(n)
+    assert _suspects(DenseStack(hollow[None]), [0]) == ([0] if n > 1 else [])
+
+
+def test_a_pair_of_samples_too_much_alike_is_found():
+    K = np.eye(455)
+    K[3, 400] = K[400, 3] = 1.2
+    stack = many([K], first=2)
+    assert np.linalg.eigvalsh(K)[0] > -1e-3 * 455
+    with pytest.raises(IndefiniteKernelError, match=r"eigenvalue of -0\.2, ") as error:
+        check_definite(stack, None, np.arange(stack.shape[0]))
+    assert error.value.kernel == 2
+
+
+def test_what_slips_through_shows_in_the_sum():
+    K = bent(300, 0.7, -5e-4, 0)
+    stack = many([K], first=1)
+    everyone = np.arange(stack.shape[0])
+    assert not _suspects(stack, everyone.tolist())
+    # In a sum with others it is not seen, and need not be: the sum is a kernel.
+    assert check_definite(stack, None, everyone) == "probe"
+    weights = np.where(everyone == 1, 1.0, 1e-5)
+    for own in (weights, np.stack([np.ones(everyone.size), weights])):
+        with pytest.raises(IndefiniteKernelError) as error:
+            check_definite(stack, None, everyone, "auto", own)
+        assert error.value.kernel == 1
+    for how in ("active", "all"):
+        with pytest.raises(IndefiniteKernelError):
+            check_definite(stack, None, everyone, how)
+
+
+def test_what_was_checked_is_said():
+    stack = many([], first=0)
+    everyone = np.arange(stack.shape[0])
+    assert check_definite(stack, None, everyone) == "probe"
+    assert check_definite(stack, None, everyone[:3]) == "full"
+    assert check_definite(stack, None, everyone, "none") == "none"
+    own = ListDictionary([GaussianKernel(1.0)] * everyone.size)
+    assert check_definite(stack, own, everyone) == "formula"
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    foreign = ListDictionary([RBF(1.0)])
+    factors = build_stack(foreign, X, storage="low_rank").stack
+    assert check_definite(factors, foreign, np.array([0])) == "factors"

@@ -52,10 +52,14 @@ storage : str, LowRank or MemoryMapped, default="auto"
 max_bytes : int, default=None
     Limit on the bytes of the Gram matrices, with the copies that folds need; half
     of the memory that is free when None.
-check_psd : {"active", "all", "none"}, default="active"
-    Which kernels that are not this library's own, precomputed ones among them,
-    are checked for a negative eigenvalue after a fit: those of the model, all, or
-    none. See `multikernel.gram.check_definite`.
+check_psd : {"auto", "active", "all", "none"}, default="auto"
+    How kernels that are not this library's own, precomputed ones among them, are
+    checked for a negative eigenvalue after a fit. "active" searches for that of every
+    kernel of the model, "all" of every kernel, "none" of no kernel. "auto" does as
+    "active" where that takes little, and otherwise looks for one with a few products
+    and factorises the weighted sum of the model: so its gap holds among all weights
+    whose sum is a kernel, and a matrix with an eigenvalue of minus one per cent of its
+    trace may pass. See `multikernel.gram.check_definite`.
 verbose : int, default=0
     Whether to write one line per iteration to standard error.
 random_state : int, RandomState or None, default=None
@@ -70,6 +74,11 @@ support_ : ndarray of shape (n_support,)
     Indices of the training samples that the model uses.
 storage_, storage_reason_ : str
     How Gram matrices were held, and why.
+psd_checked_ : str
+    What the kernels of the model are known to be kernels by, the weakest of all:
+    "formula" (kernels of this library), "factors" (held as such), "full" (the lowest
+    eigenvalue of each was searched for), "probe" (see ``check_psd``) or "none", as
+    models on folds have it: their matrices are parts of those that are checked.
 classes_ : ndarray of shape (n_classes,)
     Class labels.
 n_features_in_ : int

@@ -124,6 +124,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -164,7 +165,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         max_iter: int = 200,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -115,6 +115,7 @@ class MKLClassifier(ClassifierMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -162,7 +163,7 @@ class MKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -239,6 +240,7 @@ class MKLRegressor(RegressorMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -285,7 +287,7 @@ class MKLRegressor(RegressorMKL):
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -20,7 +20,7 @@ from multikernel._validation import (
 )
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.build import STORAGE
-from multikernel.gram.checks import CHOICES
+from multikernel.gram.definite import CHOICES
 from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,

@@ -164,6 +164,7 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -204,7 +205,7 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -292,6 +293,7 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -331,7 +333,7 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

@@ -2,7 +2,8 @@
 
 from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.build import build_stack
-from multikernel.gram.checks import check_definite, check_gram, repair_gram
+from multikernel.gram.checks import check_gram, repair_gram
+from multikernel.gram.definite import check_definite
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors.factorise import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank, kernel_features

@@ -5,22 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import OneOf, check_parameter, check_symmetric
-from multikernel.exceptions import IndefiniteKernelError
+from multikernel._validation import check_symmetric
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.matrix import COLUMN_NUMBERS, GramMatrix
+from multikernel.gram.matrix import COLUMN_NUMBERS
 from multikernel.gram.scaled import ScaledStack
-from multikernel.kernels.base import KernelDictionary, off_diagonal_ratio
-from multikernel.kernels.built_in import is_built_in
+from multikernel.kernels.base import off_diagonal_ratio
 from multikernel.linalg.interrupts import compiled
-from multikernel.linalg.spectra import lowest_direction
 from multikernel.linalg.threads import run_blocks
-
-CHOICES = ("active", "all", "none")
-"""Values of ``check_psd``."""
 
 REPAIRS = ("clip", "shift", "flip")
 
@@ -31,12 +25,6 @@ Rounding every entry of a matrix to seven digits moves its eigenvalues by up to 
 its Frobenius norm, which the trace of a kernel bounds; sums in single precision, as a
 GPU makes, lose another digit.
 """
-
-
-FACTORISED = 256
-"""Samples up to which a matrix is factorised first: with 100, 200 and 400 samples that
-took 0.08, 0.3 and 5.6 ms, and products until the lowest direction is known 1.3, 1.4 and
-1.7 ms (Gaussian matrices, one thread)."""
 
 SAMPLED_ROWS = 16
 """Rows of every matrix that are looked at. With 150 samples their ratio lay on the same
@@ -52,116 +40,6 @@ KERNELS_PER_TASK = 64
 FAR = 0.01
 """Where a factor lacks more than this share of its trace, its columns are not those of
 its kernel."""
-
-
-def lowest_eigenvalue(K: GramMatrix) -> float:
-    """Return about the lowest eigenvalue of a matrix, never one below it.
-
-    Parameters
-    ----------
-    K : GramMatrix
-        Square and symmetric.
-
-    Returns
-    -------
-    eigenvalue : float
-        The Rayleigh quotient of the direction that `lowest_direction` finds, which is
-        a proof that an eigenvalue is at or below it.
-    """
-    size = float(np.abs(K.diagonal()).sum())
-    direction = lowest_direction(K.matvec, K.shape[0], size)
-    return float(direction @ K.matvec(direction))
-
-
-def check_definite(
-    stack: GramStack,
-    dictionary: KernelDictionary | None,
-    active: Indices,
-    how: str = "active",
-) -> None:
-    """Raise if a kernel that nobody vouches for is not positive semidefinite.
-
-    Kernels of this library are positive semidefinite by their formulas and are not
-    looked at. Others, precomputed ones among them, take some dozens of products with
-    their matrix each.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The training matrices of all kernels.
-    dictionary : KernelDictionary or None
-        The kernels; None for precomputed ones.
-    active : ndarray of shape (n_active,)
-        The kernels of the model.
-    how : {"active", "all", "none"}, default="active"
-        Which kernels to look at: those of the model, all, or none.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        Naming the first such kernel, its lowest eigenvalue, and what can be done.
-
-    Examples
-    --------
-    >>> from multikernel.gram import DenseStack
-    >>> stack = DenseStack(np.array([np.eye(2), [[1.0, 1.5], [1.5, 1.0]]]))
-    >>> check_definite(stack, None, np.array([0]))
-    >>> check_definite(stack, None, np.array([0, 1]))
-    Traceback (most recent call last):
-        ...
-    multikernel.exceptions.IndefiniteKernelError: Gram matrix 1 is not positive \
-semidefinite: it has an eigenvalue of -0.5, where its trace is 2. So it is no kernel, \
-and the duality gap proves nothing. Repair it with repair_gram(K, 'clip'), 'shift' or \
-'flip', leave it out, or pass check_psd='none' to do without the proof.
-    """
-    check_parameter("check_definite", "how", how, OneOf(CHOICES))
-    if how == "none":
-        return
-    looked_at = np.arange(stack.shape[0]) if how == "all" else active
-    # The eigenvalue named is that of the matrix as it was given, where it is known.
-    held = stack.stack if isinstance(stack, ScaledStack) else stack
-    found: dict[int, tuple[float, float]] = {}
-
-    def look(m: int) -> None:
-        if any(other < m for other in found):
-            return
-        K = held.take(np.array([m])).combine(np.ones(1))
-        trace = float(K.diagonal().sum())
-        if not _is_definite(K, ROUNDING * abs(trace)):
-            lowest = lowest_eigenvalue(K)
-            if lowest < -ROUNDING * abs(trace):
-                found[m] = lowest, trace
-
-    unknown = [
-        m
-        for m in looked_at.tolist()
-        if dictionary is None or not is_built_in(dictionary[m])
-    ]
-    # Other storage computes a matrix on all threads.
-    run_blocks(look, unknown, None if held.in_memory else 1)
-    for m in sorted(found):
-        lowest, trace = found[m]
-        raise IndefiniteKernelError(
-            f"Gram matrix {m} is not positive semidefinite: it has an eigenvalue "
-            f"of {lowest:.3g}, where its trace is {trace:.3g}. So it is no kernel, "
-            "and the duality gap proves nothing. Repair it with repair_gram(K, "
-            "'clip'), 'shift' or 'flip', leave it out, or pass check_psd='none' to "
-            "do without the proof.",
-            kernel=m,
-        )
-
-
-def _is_definite(K: GramMatrix, allowed: float) -> bool:
-    """Return whether a factorisation proves that no eigenvalue is below a bound."""
-    if K.array is None or K.shape[0] > FACTORISED:
-        return False
-    shifted = K.array.copy()
-    shifted.reshape(-1)[:: K.shape[0] + 1] += allowed
-    try:
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def repair_gram(K: Array, how: str = "clip") -> Array:

@@ -149,8 +149,7 @@ class Resamples:
         if isinstance(method, GramMethod):
             self.starts = tuple(solution)
         # The kernels of the model are checked by now.
-        options = replace(training.grams.options, check_psd="none")
-        self._raw = replace(training, grams=replace(training.grams, options=options))
+        self._raw = replace(training, grams=training.grams.unchecked())
 
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
         """Return the attributes of a fit on one resample.

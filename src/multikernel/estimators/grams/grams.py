@@ -54,7 +54,7 @@ class GramOptions:
         Limit on the bytes, as in `build_stack`.
     random_state : int, RandomState or None
         Draws the vectors that show whether matrices are symmetric.
-    check_psd : {"active", "all", "none"}
+    check_psd : {"auto", "active", "all", "none"}
         Which kernels of a fitted model are looked at, as in `check_definite`.
     tell : callable or None, default=None
         Called with the share of the kernels that has been built, where that is long.
@@ -64,7 +64,7 @@ class GramOptions:
     storage: Storage
     max_bytes: int | None
     random_state: Any = None
-    check_psd: str = "active"
+    check_psd: str = "auto"
     tell: Callable[[float], None] | None = None
 
     def with_all_landmarks(self) -> "GramOptions":
@@ -193,16 +193,27 @@ class Grams:
             self.built = replace(self.built, stack=finer)
         return finer is not None
 
-    def check_active(self, active: Indices) -> None:
+    def check_active(self, active: Indices, weights: Array) -> str:
         """Raise if a kernel of a model is no kernel, as the options ask for.
 
         Parameters
         ----------
         active : ndarray of shape (n_active,)
             The kernels of the model.
+        weights : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+            Of the sums that it uses.
+
+        Returns
+        -------
+        checked : str
+            What they are known by.
         """
         how = self.options.check_psd
-        check_definite(self.stack, self.dictionary, active, how)
+        return check_definite(self.stack, self.dictionary, active, how, weights)
+
+    def unchecked(self) -> "Grams":
+        """Return the same matrices, whose whole is checked elsewhere."""
+        return replace(self, options=replace(self.options, check_psd="none"))
 
     def model(self, expansion: Expansion) -> AdditiveModel:
         """Return a model that predicts, with no more training data than it needs.

@@ -195,13 +195,14 @@ def fitted_attributes(
     if in_use.size != dual.shape[1]:
         # Functions over columns of factors are sums of dual points on the way.
         in_use = dual.any(axis=0) & bool(expansion.active.size)
-    training.grams.check_active(expansion.active)
+    kernel_weights = np.array([s.kernel_weights for s in solutions])
+    checked = training.grams.check_active(expansion.active, kernel_weights)
     model: AdditiveModel = training.grams.model(expansion)
     described = described_terms(
         training.stack, expansion.active, expansion.coefs, samples.sample_weight
     )
     return described | {
-        "kernel_weights_": single([s.kernel_weights for s in solutions]),
+        "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
         "intercept_": expansion.intercept,
@@ -211,6 +212,7 @@ def fitted_attributes(
         "n_iter_": single([s.n_iter for s in solutions]),
         "history_": history_array(solutions, scale),
         **told(worst_status(solutions)),
+        "psd_checked_": checked,
         "_model": model,
     }
 

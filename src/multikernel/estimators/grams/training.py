@@ -171,6 +171,8 @@ class Training:
         """
         # Where folds need copies, so does the model on all samples, held already.
         training, train = self.part(train, n_copies + 1)
+        # A part of a kernel's matrix is one: the model on all samples is checked.
+        training = replace(training, grams=training.grams.unchecked())
         if self.precomputed:
             # Scorers see matrices that are cut to the fold on both axes.
             grams = replace(training.grams, rows=np.arange(train.size))

@@ -115,6 +115,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         for, "precise" where none that is left improves the fit by more than ``tol``.
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -162,7 +163,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -284,6 +285,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         for, "precise" where none that is left improves the fit by more than ``tol``.
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -331,7 +333,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

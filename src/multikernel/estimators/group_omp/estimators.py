@@ -105,6 +105,7 @@ class GroupOMPClassifier(ClassifierMKL):
         for, "precise" where none that is left improves the fit by more than ``tol``.
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -152,7 +153,7 @@ class GroupOMPClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -262,6 +263,7 @@ class GroupOMPRegressor(RegressorMKL):
         for, "precise" where none that is left improves the fit by more than ``tol``.
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -306,7 +308,7 @@ class GroupOMPRegressor(RegressorMKL):
         fit_intercept: bool = True,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

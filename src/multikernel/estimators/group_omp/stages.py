@@ -214,6 +214,8 @@ class Stages:
         enumerations.
     norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
         Block norms and shares of the variance, see `staged_terms`.
+    psd_checked : str, default="none"
+        What the matrices are known by, see `check_definite`.
     """
 
     model: StagedModel
@@ -226,6 +228,7 @@ class Stages:
     status: str
     norms: Array
     shares: Array
+    psd_checked: str = "none"
 
     def __post_init__(self) -> None:
         n_models, n_kept, n_outputs = self.model.coefs.shape
@@ -310,6 +313,7 @@ class Stages:
             "n_iter_": len(self),
             "history_": self.history,
             **told(Status[self.status]),
+            "psd_checked_": self.psd_checked,
             "_model": self.last_model(),
             "_stages": self,
         }
@@ -332,7 +336,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     stages : Stages
     """
     samples = training.samples
-    training.grams.check_active(path.order)
+    checked = training.grams.check_active(path.order, path.solution().kernel_weights)
     model, kept = staged_model(path, training.grams)
     norms, shares = staged_terms(path, samples.sample_weight)
     return Stages(
@@ -344,6 +348,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
         shape=(path.problem.gram.shape[0], samples.y.shape[0]),
         strength=path.problem.regularizer.alpha,
         status=path.status.name,
+        psd_checked=checked,
         norms=norms,
         shares=shares,
     )

@@ -80,6 +80,7 @@ class EasyMKLClassifier(ClassifierMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -126,7 +127,7 @@ class EasyMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

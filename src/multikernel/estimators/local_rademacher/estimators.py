@@ -108,6 +108,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -161,7 +162,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -279,6 +280,7 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -330,7 +332,7 @@ class LocalRademacherMKLRegressor(RegressorMKL):
         max_iter: int | None = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:

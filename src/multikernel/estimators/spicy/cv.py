@@ -95,6 +95,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     classes_
     n_features_in_
     feature_names_in_
@@ -143,7 +144,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         class_weight: Any = None,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -253,6 +254,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     status_
     status_message_
     storage_, storage_reason_
+    psd_checked_
     n_features_in_
     feature_names_in_
 
@@ -301,7 +303,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         max_iter: int = 100,
         storage: Storage = "auto",
         max_bytes: int | None = None,
-        check_psd: str = "active",
+        check_psd: str = "auto",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
