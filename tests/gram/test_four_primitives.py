@@ -18,6 +18,7 @@ from multikernel.solvers import (
     UFOMKL,
     GroupOMP,
     InterleavedNewton,
+    IterativeShrinkage,
     SpicyMKL,
     TailConv,
     TailDC,
@@ -161,6 +162,12 @@ def test_the_stochastic_solver():
     dense, own = both("hinge", penalty)
     pair = (replace(problem, fit_intercept=False) for problem in (dense, own))
     check_same(*pair, UFOMKL(tol=1e-2).solve, 1e-2)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_iterative_shrinkage(loss):
+    dense, own = both(loss, toy_regularizer(0.5))
+    check_same(dense, own, IterativeShrinkage(tol=1e-4).solve, 1e-4)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "hinge", "log_loss"])

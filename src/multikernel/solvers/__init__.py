@@ -4,6 +4,7 @@ from multikernel.solvers.base import PathSolver, Solver
 from multikernel.solvers.comparison import (
     UFOMKL,
     HessianMKL,
+    IterativeShrinkage,
     SimpleMKL,
     ufo_exponent,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "GroupOMP",
     "HessianMKL",
     "InterleavedNewton",
+    "IterativeShrinkage",
     "PathSolver",
     "SimpleMKL",
     "Solver",

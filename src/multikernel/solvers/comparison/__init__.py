@@ -1,7 +1,14 @@
 """What the papers compare themselves with; only tables behind ``solver=`` import it."""
 
 from multikernel.solvers.comparison.hessian_mkl import HessianMKL
+from multikernel.solvers.comparison.shrinkage import IterativeShrinkage
 from multikernel.solvers.comparison.simple_mkl import SimpleMKL
 from multikernel.solvers.comparison.ufo import UFOMKL, ufo_exponent
 
-__all__ = ["UFOMKL", "HessianMKL", "SimpleMKL", "ufo_exponent"]
+__all__ = [
+    "UFOMKL",
+    "HessianMKL",
+    "IterativeShrinkage",
+    "SimpleMKL",
+    "ufo_exponent",
+]

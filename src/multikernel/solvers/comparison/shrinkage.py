@@ -1,0 +1,279 @@
+"""Iterative shrinkage: a gradient step on the loss, and a soft threshold."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import best_intercepts, project_dual
+from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.coupled import SmoothCoupledLoss
+from multikernel.problem import Callback, Problem, Solution
+from multikernel.regularizers.base import ProximableRegularizer
+from multikernel.solvers.best import Expansion, Model, expand
+from multikernel.solvers.incumbent import Incumbent, incumbents
+
+SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)
+
+
+@dataclass(frozen=True)
+class IterativeShrinkage:
+    r"""Sparse multiple kernel learning by iterative shrinkage and thresholding.
+
+    Section 4.1 of [1]_: where SpicyMKL minimises the loss with its penalty moved to
+    the last model, the loss is replaced by its tangent there, and the step has a
+    closed form,
+
+    .. math:: \alpha_m \leftarrow \mathrm{ST}_{\gamma}(\alpha_m + \gamma \rho),
+        \quad \rho = -\nabla \ell(y, f + b) ,
+
+    with the soft threshold in the norm of each kernel. The intercept is the best one
+    for f in every step, where the paper moves it along the slope, so that rho is
+    centred. With momentum the tangent is taken beyond the last model [2]_, which
+    starts anew where the objective rises [3]_. The step gamma begins at the curvature
+    along the first slope, and is halved whenever the loss lies above the parabola that
+    the step rests on.
+
+    For comparison: every step is a pass over all Gram matrices, and the gap falls with
+    the square of the steps at best. `SpicyMKL` needs some passes in all.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    max_iter : int, default=10000
+        Steps at most.
+    momentum : bool, default=True
+        Whether steps have momentum; without it they are the paper's.
+
+    References
+    ----------
+    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+    .. [2] Beck, Teboulle (2009). A fast iterative shrinkage-thresholding algorithm
+       for linear inverse problems. SIAM J. Imaging Sciences 2, 183-202.
+    .. [3] O'Donoghue, Candes (2015). Adaptive restart for accelerated gradient
+       schemes. Foundations of Computational Mathematics 15, 715-732.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram import DenseStack
+    >>> from multikernel.losses import SquaredLoss
+    >>> from multikernel.problem import Problem
+    >>> from multikernel.regularizers import BlockL1
+    >>> from multikernel.solvers import IterativeShrinkage
+    >>> x = np.linspace(-1, 1, 20)
+    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
+    >>> solution = IterativeShrinkage().solve(
+    ...     Problem(grams, 2 * x, SquaredLoss(), BlockL1(1.0))
+    ... )
+    >>> solution.active, bool(solution.duality_gap <= 1e-3)
+    (array([0]), True)
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    momentum: bool = True
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Return why the problem cannot be treated, or None if it can."""
+        if not isinstance(problem.regularizer, ProximableRegularizer):
+            return (
+                "IterativeShrinkage needs a regulariser with a separable prox, such as "
+                f"BlockL1 or BlockElasticNet, got {type(problem.regularizer).__name__}."
+            )
+        if not isinstance(problem.loss, SMOOTH):
+            return (
+                "IterativeShrinkage needs a loss with a slope everywhere, such as the "
+                f"squared or the logistic one, got {type(problem.loss).__name__}."
+            )
+        return None
+
+    def solve(
+        self,
+        problem: Problem,
+        init: Solution | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Solve the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            One that is not `unsupported`.
+        init : Solution, optional
+            A warm start.
+        callback : callable, optional
+            Called with a `Progress` after each step; True stops.
+
+        Returns
+        -------
+        solution : Solution
+            The best model and the best dual point of all steps.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` gives a reason.
+        IndefiniteKernelError
+            If a kernel matrix is found to be not positive semidefinite.
+        """
+        # Steps go on to lower the objective long before the gap shows it.
+        patience = self.max_iter + 1
+        one = [problem.regularizer]
+        tracker = next(incumbents(self, problem, one, callback, patience))
+        tracker.start(init)
+        run = _Run(tracker, self.momentum)
+        if init is not None:
+            run.begin(init)
+        return tracker.run(run.step, self.tol, self.max_iter)
+
+
+@dataclass(frozen=True, eq=False)
+class _Functions:
+    """Functions in the spaces of all kernels.
+
+    Parameters
+    ----------
+    coefs : ndarray of shape (n_kernels, n_samples * n_outputs)
+        Their expansions.
+    images : ndarray of the shape of `coefs`
+        K_m coefs[m].
+    """
+
+    coefs: Array
+    images: Array
+
+    def forms(self) -> Array:
+        """Return the squares of their norms."""
+        squares: Array = np.einsum("mi,mi->m", self.coefs, self.images)
+        return np.maximum(squares, 0.0)
+
+    def plus(self, step: Array | float, other: "_Functions") -> "_Functions":
+        """Return f_m + step g_m."""
+        return _Functions(
+            self.coefs + step * other.coefs, self.images + step * other.images
+        )
+
+    def times(self, factors: Array) -> "_Functions":
+        """Return factors[m] f_m."""
+        return _Functions(factors[:, None] * self.coefs, factors[:, None] * self.images)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tangent:
+    """The loss at its best intercept, and minus its slope there."""
+
+    intercept: Array
+    loss: float
+    rho: Array
+
+
+@dataclass
+class _Run:
+    """The last model, and where the next tangent is taken."""
+
+    tracker: Incumbent
+    momentum: bool
+    last: _Functions = field(init=False)
+    base: _Functions = field(init=False)
+    objective: float = np.inf
+    pace: float = 1.0
+    step_size: float = 0.0
+
+    first: ClassVar[float] = 8.0
+    """The first step in times of the inverse curvature of a squared loss along the
+    slope: twice what the logistic loss allows if no direction is steeper."""
+
+    rounding: ClassVar[float] = 1e-14
+    """Share of the loss by which rounding may lift it above its parabola."""
+
+    def __post_init__(self) -> None:
+        self.problem = self.tracker.problem
+        n_kernels = self.problem.gram.shape[0]
+        nothing = np.zeros((n_kernels, self.problem.y.size))
+        self.last = self.base = _Functions(nothing, nothing)
+
+    def begin(self, init: Solution) -> None:
+        """Begin at a solution whose expansions are over the samples."""
+        shape = self.problem.y.shape
+        if init.coefs.shape[1:] == shape:
+            coefs = np.zeros((self.problem.gram.shape[0], *shape))
+            coefs[init.active] = init.coefs
+            images = self.problem.gram.block_matvec(coefs)
+            rows = (len(coefs), -1)
+            self.last = _Functions(coefs.reshape(rows), images.reshape(rows))
+            self.base = self.last
+            self.objective = self.tracker.model.objective
+
+    def step(self) -> None:
+        """Take the tangent at the base, step down along it, and shrink."""
+        tangent = self._tangent(self.base)
+        # Slopes are inside the dual's domain, and centred, up to rounding.
+        rho = project_dual(self.problem, tangent.rho)
+        slope = expand(self.problem.gram, rho)
+        self.tracker.offer_dual(slope.rho, slope.forms)
+        found, norms, there = self._shrunk(slope, tangent.loss)
+        objective = there.loss + self.problem.regularizer.value(norms)
+        self._offer(found, norms, there.intercept, objective)
+        if objective > self.objective and self.base is not self.last:
+            # Too far ahead: the next step begins at the last model, and descends.
+            self.base, self.pace = self.last, 1.0
+            return
+        pace = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.pace**2))
+        ahead = (self.pace - 1.0) / pace if self.momentum else 0.0
+        self.base = found.plus(ahead, found.plus(-1.0, self.last)) if ahead else found
+        self.last, self.objective, self.pace = found, objective, pace
+
+    def _tangent(self, functions: _Functions) -> _Tangent:
+        """Return the tangent of the loss at some functions."""
+        problem = self.problem
+        f = functions.images.sum(axis=0).reshape(problem.y.shape)
+        if problem.fit_intercept:
+            b, rho = best_intercepts(problem.loss, problem.y, f)
+        else:
+            b = np.zeros(1 if problem.y.ndim == 1 else problem.y.shape[1])
+            rho = -problem.loss.gradient(problem.y, f)
+        loss = float(problem.loss.value(problem.y, f + b).sum())
+        return _Tangent(b, loss, rho)
+
+    def _shrunk(
+        self, slope: Expansion, loss: float
+    ) -> tuple[_Functions, Array, _Tangent]:
+        """Return the step from the base, its norms, and the tangent there.
+
+        The step is as long as the loss stays below the parabola that it minimises.
+        """
+        penalty, base = self.problem.regularizer, self.base
+        assert isinstance(penalty, ProximableRegularizer)
+        rho = slope.rho.reshape(-1)
+        down = _Functions(
+            np.broadcast_to(rho, base.coefs.shape),
+            slope.images.reshape(base.coefs.shape),
+        )
+        steepest = float(slope.forms.sum())
+        if not self.step_size:
+            inverse = float(rho @ rho) / steepest if steepest else 1.0
+            self.step_size = self.first * inverse
+        while True:
+            moved = base.plus(self.step_size, down)
+            sizes = np.sqrt(moved.forms())
+            norms = penalty.prox(sizes, self.step_size)
+            kept = np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
+            found = moved.times(kept)
+            there, move = self._tangent(found), found.plus(-1.0, base)
+            parabola = loss - float(rho @ move.images.sum(axis=0))
+            parabola += 0.5 * float(move.forms().sum()) / self.step_size
+            if there.loss <= parabola + self.rounding * abs(loss):
+                return found, norms, there
+            self.step_size *= 0.5
+
+    def _offer(
+        self, functions: _Functions, norms: Array, b: Array, objective: float
+    ) -> None:
+        """Offer a model as it is believed to be."""
+        kernels = np.flatnonzero(norms)
+        coefs = functions.coefs[kernels].reshape(-1, *self.problem.y.shape)
+        ones = np.ones(kernels.size)
+        self.tracker.best.offer(Model(kernels, norms, b, objective, ones, coefs))
