@@ -233,4 +233,4 @@ def _column_name(samples: Samples, column: int) -> str:
     layout, names = samples.table.layout, samples.table.feature_names
     if layout is not None:
         return layout.name(layout.numeric[column])
-    return f"x{column}" if names is None else str(names[column])
+    return f"x{column}" if names is None else names[column]

@@ -128,8 +128,7 @@ class HullData:
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Return the names of the columns, where they have some."""
-        names = self.samples.table.feature_names
-        return None if names is None else tuple(str(name) for name in names)
+        return self.samples.table.feature_names
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """Return nothing to add: no error is about a kernel's matrix."""

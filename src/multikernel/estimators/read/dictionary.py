@@ -168,9 +168,7 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
         resolved: KernelDictionary = table.layout.resolve(chosen)
         table.layout.check(resolved, table.X)
     else:
-        given = table.feature_names
-        names = None if given is None else [str(name) for name in given]
-        resolved = resolve_columns(chosen, X.shape[1], names)
+        resolved = resolve_columns(chosen, X.shape[1], table.feature_names)
     learnt = learnt_dictionary(resolved, X, weights)
     if views is None:
         return learnt
@@ -215,8 +213,7 @@ def _view_kernels(
         return default_dictionary(part[rows], own).kernels
 
     categories = set() if layout is None else set(layout.categories)
-    names = table.feature_names
-    features = features_of(table.given, None if names is None else list(names))
+    features = features_of(table.given, table.feature_names)
     pairs = [
         (kernel, view.name)
         for view in table.views

@@ -78,7 +78,14 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     rows, columns = read_partitions(owner, X)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
-    return Table(cast(Array, rows), targets, columns, X, None, kernels)
+    return Table(
+        cast(Array, rows),
+        targets,
+        columns,
+        X,
+        kernels=kernels,
+        feature_names=columns.names,
+    )
 
 
 def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
@@ -175,7 +182,7 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
             return np.empty(part.shape)
         columns = Columns()
         numbers = read_numbers(columns, owner, part, reset=True)
-        check_finite_table(numbers, vars(columns).get("feature_names_in_"))
+        check_finite_table(numbers, columns.names)
         return numbers
     except ValueError as error:
         raise ValueError(f"Partition {number} of X: {error}") from error

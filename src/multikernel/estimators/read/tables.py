@@ -68,6 +68,8 @@ class Table:
         The views of the data, where there are any.
     target_names : tuple of str or None, default=None
         What a data frame calls the targets.
+    feature_names : tuple of str or None, default=None
+        What it calls the columns.
     """
 
     X: Array
@@ -78,12 +80,7 @@ class Table:
     kernels: Any = None
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
-
-    @property
-    def feature_names(self) -> Array | None:
-        """Return the names of the columns, where X was a data frame."""
-        names: Array | None = vars(self.columns).get("feature_names_in_")
-        return names
+    feature_names: tuple[str, ...] | None = None
 
 
 class Columns(BaseEstimator):
@@ -91,6 +88,12 @@ class Columns(BaseEstimator):
 
     The estimator itself gets them at the end of its fit, with everything else.
     """
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns, where X was a data frame."""
+        names = vars(self).get("feature_names_in_")
+        return None if names is None else tuple(str(name) for name in names)
 
 
 def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
@@ -149,7 +152,17 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     # What turns into an array, and is none, cannot be cut into folds.
     given = X if hasattr(X, "__getitem__") else checked
     called = target_names(y, targets)
-    return Table(checked, targets, columns, given, layout, kernels, views, called)
+    return Table(
+        checked,
+        targets,
+        columns,
+        given,
+        layout,
+        kernels,
+        views,
+        called,
+        columns.names,
+    )
 
 
 def settled_kernels(kernels: Any) -> Any:
