@@ -96,7 +96,7 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
     if isinstance(loss, WeightedLoss):
         shares = loss.weights / loss.weights.sum()
     columns = y.reshape(len(y), -1)
-    found = [_about(column, shares) for column in columns.T]
+    found = [_level_of_few_digits(column, shares) for column in columns.T]
     offset = np.array([middle for middle, _ in found])
     if not offset.any():
         return y, problem.offset
@@ -104,7 +104,7 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
     return np.where(constant, 0.0, columns - offset).reshape(y.shape), offset
 
 
-def _about(y: Array, shares: Array) -> tuple[float, bool]:
+def _level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
     """Return a number of few digits that targets are about, and if they are constant.
 
     It is zero where the targets are about zero, or too large for any difference.

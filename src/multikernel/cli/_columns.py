@@ -63,7 +63,7 @@ def say_ignored(why: str, columns: Sequence[str]) -> None:
         say(f"Ignored columns {why}: {names}{more}.", "Note:", stderr=True)
 
 
-Chosen = tuple[Sequence[Kernel], bool]
+KernelSet = tuple[Sequence[Kernel], bool]
 """Kernels, and whether each column gets its own."""
 
 PLAIN = ColumnChoice()
@@ -92,7 +92,7 @@ def parse_columns(
     return ColumnChoice(found, tuple(categories or ()), group)
 
 
-def kernels_on(numbers: Sequence[str], chosen: Chosen) -> list[Kernel]:
+def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:
     """Return kernels on columns of numbers, on each or on all: none without columns."""
     kernels, per_column = chosen
     sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
@@ -102,7 +102,7 @@ def kernels_on(numbers: Sequence[str], chosen: Chosen) -> list[Kernel]:
 def view_kernels(
     views: Mapping[str, list[str]],
     categories: Sequence[str],
-    chosen: Chosen | None,
+    chosen: KernelSet | None,
 ) -> dict[str, Any]:
     """Return the ``kernels`` parameter for the columns of views."""
     if chosen is None:

@@ -19,7 +19,7 @@ from multikernel.cli._tables import (
     Table,
     check_columns,
     features_of,
-    readable,
+    naming_damage,
     targets_of,
 )
 from multikernel.cli._training import scaler, with_scaling
@@ -178,7 +178,9 @@ def _writer(path: Path | None) -> Iterator[_Write]:
     handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", target.parent)
     os.close(handle)
     try:
-        with (_csv if path.suffix == ".csv" else _parquet)(name, path) as write:
+        with (_csv_writer if path.suffix == ".csv" else _parquet_writer)(
+            name, path
+        ) as write:
             yield write
         Path(name).replace(target)
     except BaseException:
@@ -187,7 +189,7 @@ def _writer(path: Path | None) -> Iterator[_Write]:
 
 
 @contextmanager
-def _csv(name: str, path: Path) -> Iterator[_Write]:
+def _csv_writer(name: str, path: Path) -> Iterator[_Write]:
     def write(frame: pd.DataFrame, first: bool) -> None:
         with written(path):
             frame.to_csv(name, mode="a", index=False, header=first)
@@ -196,7 +198,7 @@ def _csv(name: str, path: Path) -> Iterator[_Write]:
 
 
 @contextmanager
-def _parquet(name: str, path: Path) -> Iterator[_Write]:
+def _parquet_writer(name: str, path: Path) -> Iterator[_Write]:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -271,13 +273,13 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
             f"Cannot read {path} on a cluster: the name must end in .csv or .parquet."
         )
     reader = dd.read_csv if path.suffix == ".csv" else dd.read_parquet
-    with readable(path, "table that Dask can read"):
+    with naming_damage(path, "table that Dask can read"):
         frame = reader(str(path))
         head = frame.head(npartitions=-1)
     named = [*drop, target]
     check_columns(path, frame.columns, named)
     features_of(path, head.drop(columns=named))
-    with readable(path, "table that Dask can read"):
+    with naming_damage(path, "table that Dask can read"):
         y = frame[target].compute().to_numpy()
     X = frame.drop(columns=named).astype(np.float64)
     return PartitionedTable(X, targets_of(path, y, y.shape[0]))

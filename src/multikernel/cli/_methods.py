@@ -138,13 +138,13 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ValueError(f"--set takes name=value, got {pair!r}.")
-        parameters[name.strip()] = _value(name.strip(), value.strip())
+        parameters[name.strip()] = _parsed_value(name.strip(), value.strip())
     if "kernels" in parameters:
         raise ValueError("--set cannot make kernels: choose them by --kernels.")
     return parameters
 
 
-def _value(name: str, text: str) -> Any:
+def _parsed_value(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

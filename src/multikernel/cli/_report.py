@@ -67,7 +67,11 @@ def model_report(
     return {
         "estimator": type(model).__name__,
         "task": _task(model),
-        **{name: getattr(model, f"{name}_") for name in CHOSEN if _has(model, name)},
+        **{
+            name: getattr(model, f"{name}_")
+            for name in CHOSEN
+            if _was_chosen(model, name)
+        },
         "score": said.get("score"),
         "scoring": said.get("scoring"),
         "parameters": _plain_parameters(model),
@@ -83,7 +87,7 @@ def model_report(
         "storage": getattr(model, "storage_", None),
         "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
-        "views": None if views is None else _rows(summary_columns(model, "view")),
+        "views": None if views is None else _as_rows(summary_columns(model, "view")),
     }
 
 
@@ -93,11 +97,11 @@ def _task(model: Any) -> str:
     return "classification" if is_classifier(model) else "regression"
 
 
-def _has(model: Any, name: str) -> bool:
+def _was_chosen(model: Any, name: str) -> bool:
     return getattr(model, f"{name}_", None) is not None
 
 
-def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+def _as_rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     """Return columns as rows."""
     return [
         dict(zip(columns, row, strict=True))
@@ -144,7 +148,7 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
     console().print(table)
 
 
-def chosen(report: Mapping[str, Any]) -> dict[str, Any]:
+def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a cross-validation has chosen, and how good it is."""
     said = {f"{name} chosen": report[name] for name in CHOSEN if name in report}
     if report["score"] is not None:

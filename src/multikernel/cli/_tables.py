@@ -107,7 +107,7 @@ def read_table(
     group = [choice.group] if choice.group else []
     named = [*drop, *target, *group]
     check_columns(path, frame.columns, [*sequences, *choice.categories, *named])
-    y = _all_targets(path, target, frame, len(frame))
+    y = _read_targets(path, target, frame, len(frame))
     groups = frame[choice.group].to_numpy() if choice.group else None
     features = frame.drop(columns=list(dict.fromkeys(named)))
     features = known_part(path, features, only)
@@ -146,7 +146,7 @@ def _require_format(path: Path, use: str, formats: Sequence[str] = FORMATS) -> N
 
 
 @contextmanager
-def readable(path: Path, kind: str) -> Iterator[None]:
+def naming_damage(path: Path, kind: str) -> Iterator[None]:
     """Turn what readers make of a damaged file into one sentence."""
     try:
         yield
@@ -165,21 +165,21 @@ def readable(path: Path, kind: str) -> Iterator[None]:
 
 def _read_frame(path: Path) -> pd.DataFrame:
     if path.suffix == ".parquet":
-        with readable(path, "Parquet file"):
+        with naming_damage(path, "Parquet file"):
             return pd.read_parquet(path)
     # Without the repairs that pandas makes in silence.
-    with readable(path, "CSV file with a header"), warnings.catch_warnings():
+    with naming_damage(path, "CSV file with a header"), warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
         header = pd.read_csv(path, header=None, nrows=1, dtype=str)
         frame = pd.read_csv(path, index_col=False, low_memory=False)
-    doubled = _doubled(header.iloc[0].dropna())
+    doubled = _first_repeated(header.iloc[0].dropna())
     if doubled is not None:
         raise ValueError(f"{path} has several columns named {doubled!r}.")
     return frame
 
 
 def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
-    with readable(path, "npz file of plain arrays"):
+    with naming_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array without a name")
@@ -192,9 +192,9 @@ def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     names_key, letter, axis = NAMED[key]
     names = [f"{letter}{index}" for index in range(arrays[key].shape[axis])]
     if names_key in arrays:
-        names = _names(path, names_key, arrays[names_key], len(names))
+        names = _checked_names(path, names_key, arrays[names_key], len(names))
     n_rows = arrays[key].shape[1 if key == "K" else 0]
-    y = _all_targets(path, target, arrays, n_rows)
+    y = _read_targets(path, target, arrays, n_rows)
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
@@ -222,11 +222,11 @@ def features_of(
     return frame.astype(dict.fromkeys(numbers, np.float64))
 
 
-def _all_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:
+def _read_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> Any:
     """Return the targets: none, one as an array, several as a data frame."""
     read = {name: targets_of(path, np.asarray(columns[name]), n_rows) for name in names}
     if len(read) < len(names):
-        raise ValueError(f"--target names {_doubled(names)!r} more than once.")
+        raise ValueError(f"--target names {_first_repeated(names)!r} more than once.")
     if len(read) <= 1:
         return next(iter(read.values()), None)
     return pd.DataFrame(read)
@@ -280,20 +280,20 @@ def _require_axes(path: Path, arrays: Any, key: str) -> None:
         raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
 
 
-def _names(path: Path, key: str, given: Any, count: int) -> list[str]:
+def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
     """Return the names if there is one for each, all different."""
     if given.shape != (count,):
         raise ValueError(
             f"{key} of {path} holds {given.size} names, and there are {count} to name."
         )
     names = [str(name) for name in given]
-    doubled = _doubled(names)
+    doubled = _first_repeated(names)
     if doubled is not None:
         raise ValueError(f"{key} of {path} holds {doubled!r} more than once.")
     return names
 
 
-def _doubled(names: Iterable[str]) -> str | None:
+def _first_repeated(names: Iterable[str]) -> str | None:
     """Return the first name that is there more than once."""
     return next((name for name, n in Counter(names).items() if n > 1), None)
 

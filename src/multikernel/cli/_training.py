@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli._columns import (
     SPECTRA,
-    Chosen,
+    KernelSet,
     SequenceChoice,
     kernels_on,
     view_kernels,
@@ -49,9 +49,9 @@ OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
 # Where the default dictionary has no place, beside columns of text.
-MIXED: Chosen = (LinearKernel(), *GaussianKernel.grid(3, 0.5, 2.0)), False
+MIXED: KernelSet = (LinearKernel(), *GaussianKernel.grid(3, 0.5, 2.0)), False
 # Kernels, and whether each column gets its own; None is the estimators' own choice.
-KERNELS: Mapping[str, Chosen | None] = {
+KERNELS: Mapping[str, KernelSet | None] = {
     "default": None,
     "columns": (GAUSSIANS, True),
     "joint": (GAUSSIANS, False),
@@ -91,7 +91,11 @@ class Training:
     ) -> Any:
         """Return the estimator for these data, with parameters for its strength."""
         task = find_task(self.task, self.loss, table.y)
-        wanted = {"loss": self.loss, "tol": self.tol, "storage": self._held()}
+        wanted = {
+            "loss": self.loss,
+            "tol": self.tol,
+            "storage": self._configured_storage(),
+        }
         given = {name: value for name, value in wanted.items() if value is not None}
         settings = parse_settings(self.settings)
         if "class_weight" in settings:
@@ -104,7 +108,7 @@ class Training:
         check_strength(kind, task, strength)
         return make_estimator(kind, parameters)
 
-    def _held(self) -> Storage | None:
+    def _configured_storage(self) -> Storage | None:
         """Return the storage with its rank and its folder."""
         if self.max_rank is not None and self.storage != "low_rank":
             raise ValueError("--max-rank is for --storage low_rank.")
@@ -118,7 +122,7 @@ class Training:
         return LowRank(self.max_rank or LowRank().max_rank, folder=folder)
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def blaming_settings(self) -> Iterator[None]:
         """Lay errors about types on the settings, the only values without a type."""
         try:
             yield
@@ -177,12 +181,12 @@ def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:
             own = [option for key, option in OPTIONS.items() if key in known]
             raise ValueError(
                 f"{kind.__name__} has no parameter {name}: {OPTIONS[name]} is for "
-                f"--method {_listed(has)}, and this method takes "
+                f"--method {_joined_by_or(has)}, and this method takes "
                 f"{' and '.join(own) or 'neither'}."
             )
 
 
-def _listed(names: list[str]) -> str:
+def _joined_by_or(names: list[str]) -> str:
     return ", ".join(names[:-1]) + " or " * (len(names) > 1) + names[-1]
 
 

@@ -46,10 +46,10 @@ def demo(
     with warnings.catch_warnings():
         # Of the paper's widths a few are too narrow for these data, as said elsewhere.
         warnings.simplefilter("ignore", DictionaryWarning)
-        _run(pipeline, table, (X_test, y_test), output, json=json)
+        _fit_and_report(pipeline, table, (X_test, y_test), output, json=json)
 
 
-def _run(
+def _fit_and_report(
     pipeline: Any, table: Table, test: tuple[Any, Any], output: Path, *, json: bool
 ) -> None:
     """Fit, and report."""

@@ -88,7 +88,7 @@ def fit(
     chosen = find_method(method)
     targets = needed_targets(target, chosen)
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, chosen)
-    strength |= _grouped(group, cv)
+    strength |= _grouped_folds(group, cv)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
@@ -109,17 +109,19 @@ def fit(
         if dask is not None:
             only = one_target(targets, "--dask")
             table: Table = read_partitions(data, only, drop or [])
-        elif _batched(data, stream, chosen) and not sequence and choice == PLAIN:
+        elif (
+            _reads_by_batches(data, stream, chosen) and not sequence and choice == PLAIN
+        ):
             only = one_target(targets, "--stream")
             table = read_spooled(data, only, drop or [], folder)
         else:
             table = read_table(data, targets, drop or [], sequence or [], choice)
         estimator = training.estimator(table, strength, cv=cv is not None)
-        with training.blamed():
-            pipeline, facts = _fitted(estimator, table, scale, training.method.title)
+        with training.blaming_settings():
+            pipeline, facts = _fit_table(estimator, table, scale, training.method.title)
     if output is not None:
         save(pipeline, output)
-    report = _collected(pipeline, table, facts) | {
+    report = _full_report(pipeline, table, facts) | {
         "model_file": None if output is None else str(output)
     }
     if json:
@@ -128,7 +130,7 @@ def fit(
         _show(report)
 
 
-def _fitted(
+def _fit_table(
     estimator: Any, table: Table, scale: bool, title: str
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
@@ -153,7 +155,7 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     return float(pipeline.score(table.X, table.y))
 
 
-def _batched(data: Path, stream: bool | None, method: Method) -> bool:
+def _reads_by_batches(data: Path, stream: bool | None, method: Method) -> bool:
     """Return whether the file is read by batches, which takes targets."""
     if stream and not method.tasks:
         raise ValueError("--stream is for methods with targets.")
@@ -179,7 +181,7 @@ def _strength(
     return {"cv": cv, "ps": [p]} if method.stem == "LpMKL" else {"cv": cv, "p": p}
 
 
-def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
+def _grouped_folds(group: str | None, cv: int | None) -> dict[str, Any]:
     """Return the parameter that keeps groups together."""
     if group is None:
         return {}
@@ -188,7 +190,7 @@ def _grouped(group: str | None, cv: int | None) -> dict[str, Any]:
     return {"cv": GroupKFold(cv)}
 
 
-def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
+def _full_report(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
     """Collect the model's report and what only the training knows."""
     report = {"n_samples": len(table.X), **facts}
     return report | _report.model_report(pipeline, table.kernel_names)
@@ -196,7 +198,7 @@ def _collected(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, 
 
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
-    facts |= _report.chosen(report)
+    facts |= _report.chosen_parameters(report)
     score = TRAINING_SCORES[report["task"]]
     facts |= {score: report["training_score"]} | _report.diagnostics(report)
     _report.print_facts(facts, report["estimator"])

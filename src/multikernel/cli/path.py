@@ -77,7 +77,7 @@ def path(
     X = scaled(table) if scale else table.X
     start = time.perf_counter()
     live = LiveFit(training.method.title, tol=estimator.tol, n_samples=len(table.y))
-    with training.blamed(), live as watch:
+    with training.blaming_settings(), live as watch:
         found = regularization_path(
             estimator,
             X,
@@ -94,7 +94,7 @@ def path(
     report = {
         "seconds": seconds,
         "n_kernels": len(found.kernel_names),
-        "path": _lines(found),
+        "path": _path_lines(found),
         "plot": None if plot is None else str(plot),
     }
     if json:
@@ -103,7 +103,7 @@ def path(
         _show(report)
 
 
-def _lines(found: NamedPath) -> list[dict[str, Any]]:
+def _path_lines(found: NamedPath) -> list[dict[str, Any]]:
     """Return one line per alpha, with the kernels that came in there."""
     in_use = found.norms() > 0
     seen = np.logical_or.accumulate(in_use, axis=0)

@@ -29,7 +29,7 @@ from multikernel.persistence import load
 
 
 @contextmanager
-def opened(path: Path, max_bytes: int) -> Iterator[Any]:
+def opened_model(path: Path, max_bytes: int) -> Iterator[Any]:
     """Lend a saved model; a file that holds something else is the user's error."""
     model = load(path, max_bytes=max_bytes)
     try:
@@ -69,7 +69,7 @@ def predict(
         single = one_target(target, "Predicting by batches") if target else None
         _predict_stream(model, max_bytes, data, single, drop or [], output, proba)
         return
-    with opened(model, max_bytes) as estimator:
+    with opened_model(model, max_bytes) as estimator:
         if target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: leave out --target.")
         sequences, choice = known_columns(estimator)
@@ -99,7 +99,7 @@ def _predict_stream(
     proba: bool,
 ) -> None:
     """Predict batch by batch, and say how well."""
-    with opened(model, max_bytes) as estimator:
+    with opened_model(model, max_bytes) as estimator:
         sequences, choice = known_columns(estimator)
         only = known_features(estimator)
 
@@ -156,12 +156,12 @@ def inspect(
     json: options.Json = False,
 ) -> None:
     """Show the kernels, weights, parameters and certificate of a saved model."""
-    with opened(model, max_bytes) as estimator:
+    with opened_model(model, max_bytes) as estimator:
         report = _report.model_report(estimator)
         if json:
             _report.print_json(report)
             return
-        facts = _report.chosen(report) | _report.diagnostics(report)
+        facts = _report.chosen_parameters(report) | _report.diagnostics(report)
         _report.print_facts(facts, report["estimator"])
         _report.print_facts(report["parameters"], "parameters")
         _report.print_views(report)
@@ -187,7 +187,7 @@ def report(
     max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Write what a saved model is and says as one HTML page that needs no network."""
-    with opened(model, max_bytes) as estimator:
+    with opened_model(model, max_bytes) as estimator:
         sequences, choice = known_columns(estimator)
         only = known_features(estimator)
         table = read_table(data, target or [], drop or [], sequences, choice, only)

@@ -66,7 +66,7 @@ def read_batches(
             f"Cannot read {place} by batches: the name must end in one of "
             f"{', '.join(readers)}."
         )
-    with _readable(place):
+    with _naming_damage(place):
         for batch, share in readers[place.suffix](place, columns, drop):
             yield batch
             if tell is not None:
@@ -79,7 +79,7 @@ def _parquet_batches(
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        kept = _kept(path, file.schema_arrow.names, columns, drop)
+        kept = _columns_to_read(path, file.schema_arrow.names, columns, drop)
         done, total = 0, max(file.metadata.num_rows, 1)
         # One group after another: what an iterator over all has read it keeps.
         for group in range(file.num_row_groups):
@@ -100,7 +100,7 @@ def _csv_batches(
     blocks = csv.ReadOptions(block_size=2**23, use_threads=False)
     with csv.open_csv(path, blocks) as first:
         schema = first.schema
-    kept = _kept(path, schema.names, columns, drop)
+    kept = _columns_to_read(path, schema.names, columns, drop)
     # What is a whole number in the first block may be none in the next.
     types = {
         field.name: pa.float64()
@@ -113,7 +113,7 @@ def _csv_batches(
             yield batch, min(file.tell() / size, 1.0)
 
 
-def _kept(
+def _columns_to_read(
     path: Path,
     present: Sequence[str],
     columns: Sequence[str] | None,
@@ -134,7 +134,7 @@ def _kept(
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _naming_damage(path: Path) -> Iterator[None]:
     """Say what is missing or damaged in a sentence."""
     try:
         from pyarrow import ArrowException

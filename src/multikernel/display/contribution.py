@@ -15,11 +15,11 @@ from multikernel.display.fitted import (
 )
 from multikernel.inspection import Bootstrap
 from multikernel.inspection.pipelines import (
-    as_given,
+    data_at_model,
     held_columns,
+    in_given_units,
     kernel_columns,
     last_step,
-    reaching,
 )
 
 if TYPE_CHECKING:
@@ -161,16 +161,16 @@ class ContributionDisplay:
         """
         before, _ = last_step(estimator)
         model = final_estimator(estimator)
-        kernels = _kernels(model, kernel)
-        columns = _columns(model, kernels)
+        kernels = _kernel_numbers(model, kernel)
+        columns = _shared_columns(model, kernels)
         place = output_place(model, output)
-        fitted, data = model._model_and_data(reaching(before, X))
+        fitted, data = model._model_and_data(data_at_model(before, X))
         # Where the data that the model holds have these columns: text stands last.
         held = held_columns(model).tolist()
         places = [held.index(column) for column in columns]
         labels = _category_labels(model, columns)
         lines = [
-            _axis(data[:, place], len(columns), known)
+            _axis_values(data[:, place], len(columns), known)
             for place, known in zip(places, labels, strict=True)
         ]
         rows = _grid_rows(data, places, lines)
@@ -180,7 +180,7 @@ class ContributionDisplay:
         band = None
         if bootstrap is not None and len(columns) == 1:
             band = [e[:, place] for e in bootstrap.band(rows, kernels, level, data)]
-        given = as_given(before, rows)
+        given = in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
         axes = [
             np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[0], -1)[:, 0]
@@ -191,7 +191,7 @@ class ContributionDisplay:
             axes,
             values.reshape(shape),
             _column_names(estimator, model, columns),
-            samples=as_given(before, data)[:, places],
+            samples=in_given_units(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(map(_style.shorten, names)),
             value_name=value_name(model, place),
@@ -269,7 +269,7 @@ class ContributionDisplay:
         bar.outline.set_visible(False)
 
 
-def _kernels(model: Any, kernel: Any) -> list[int]:
+def _kernel_numbers(model: Any, kernel: Any) -> list[int]:
     """Return the numbers of kernels that were given by number or name."""
     several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
     names, found = model.kernel_names_, []
@@ -290,7 +290,7 @@ def _kernels(model: Any, kernel: Any) -> list[int]:
     return found
 
 
-def _columns(model: Any, kernels: list[int]) -> list[int]:
+def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     """Return the columns that all of some kernels read, one or two."""
     found = [kernel_columns(model, kernel).tolist() for kernel in kernels]
     if any(columns != found[0] for columns in found):
@@ -354,7 +354,7 @@ def _category_labels(model: Any, columns: list[int]) -> list[list[str] | None]:
     ]
 
 
-def _axis(values: Array, n_columns: int, categories: list[str] | None) -> Array:
+def _axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
     """Return the values of a column at which to look."""
     if categories is not None:
         return np.arange(float(len(categories)))

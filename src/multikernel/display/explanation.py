@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from multikernel.display import _style
 from multikernel.display.contribution import output_place, value_name
 from multikernel.display.fitted import final_estimator
-from multikernel.inspection.pipelines import last_step, reaching
+from multikernel.inspection.pipelines import data_at_model, last_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +115,7 @@ class ExplanationDisplay:
         """
         before, _ = last_step(estimator)
         model = final_estimator(estimator)
-        terms = np.asarray(model.contributions(reaching(before, X)))
+        terms = np.asarray(model.contributions(data_at_model(before, X)))
         if not 0 <= sample < len(terms):
             raise ValueError(
                 f"There is no sample {sample}: they are numbered from 0 to "

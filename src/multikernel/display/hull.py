@@ -142,21 +142,19 @@ class HullDisplay:
         places = np.arange(order.size)
         style: dict[str, Any] = {"color": _style.color(0), "height": 0.72}
         self.bars_ = upper.barh(places, self.norms[order], **style)
-        upper.set_yticks(places, [_style.shorten(self.names[k]) for k in order])
-        upper.set_ylim(max(order.size, 1) - 0.4, -0.6)
-        _style.tidy(upper, grid="x")
-        upper.tick_params(axis="y", length=0, labelcolor=_style.INK)
+        names = {place: self.names[k] for place, k in enumerate(order)}
+        _style.name_rows(upper, names, max(order.size, 1))
         upper.set_xlim(left=0.0)
         upper.set_xlabel("norm of the node's function")
         n_active = int(np.count_nonzero(self.norms))
         title = f"hull of {len(self.names)} nodes, {n_active} with a function"
         if order.size < n_active:
             title += f", {order.size} shown"
-        upper.set_title(title, loc="left", fontsize="medium", color=_style.INK)
-        self._kinds(lower)
+        _style.headline(upper, title)
+        self._draw_kinds(lower)
         return self
 
-    def _kinds(self, ax: "Axes") -> None:
+    def _draw_kinds(self, ax: "Axes") -> None:
         """Draw how many nodes there are of each kind, and their share."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
         total = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
@@ -177,7 +175,7 @@ class HullDisplay:
         ax.set_xlabel("sum of levels")
         ax.set_ylabel("inputs in a node")
         title = "number of nodes of a kind, shaded by their share of squared norms"
-        ax.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        _style.headline(ax, title)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
 
@@ -307,15 +305,15 @@ class HullPathDisplay:
         panel.set_ylim(bottom=0.0)
         panel.set_xlabel("alpha")
         panel.set_ylabel("norm of the node's function")
-        self._labels(named)
+        self._draw_labels(named)
         if self.chosen is not None:
             panel.axvline(self.chosen, **_style.DASHED)
         n_entered = int(np.count_nonzero(self.norms.any(axis=0)))
         title = f"{n_entered} nodes come in, {named.size} named"
-        panel.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+        _style.headline(panel, title)
         return self
 
-    def _labels(self, named: Indices) -> None:
+    def _draw_labels(self, named: Indices) -> None:
         """Write the names at the ends of the lines, apart from one another."""
         panel = self.ax_
         top = panel.get_ylim()[1] or 1.0

@@ -156,10 +156,10 @@ class TailSpectrumDisplay:
             logs = np.log10(tails, where=tails > 0, out=np.full(tails.shape, np.nan))
             style: dict[str, Any] = {"color": _style.color(number)}
             self.lines_ += panel.plot(thetas, logs, **(style | line_kwargs))
-        self._label(chosen.tolist())
+        self._draw_labels(chosen.tolist())
         return self
 
-    def _label(self, chosen: list[int]) -> None:
+    def _draw_labels(self, chosen: list[int]) -> None:
         """Write axis labels, and names of kernels beside the ends of their lines."""
         ax = self.ax_
         _style.tidy(ax, grid="y")
@@ -168,7 +168,7 @@ class TailSpectrumDisplay:
         ax.set_ylabel("log10 of the tail sum")
         if len(chosen) < len(self.kernel_names):
             title = f"{len(chosen)} of {len(self.kernel_names)} kernels shown"
-            ax.set_title(title, loc="left", fontsize="medium", color=_style.INK)
+            _style.headline(ax, title)
         low, high = ax.get_ylim()
         ends = []
         for line in self.lines_:
@@ -267,12 +267,7 @@ class CutOffDisplay:
             )
             panel.axhline(self.r, **_style.DASHED)
             _style.tidy(panel, grid="y")
-            panel.set_title(
-                f"theta = {theta}, area {self.areas[theta]:.3g}",
-                loc="left",
-                fontsize="medium",
-                color=_style.INK,
-            )
+            _style.headline(panel, f"theta = {theta}, area {self.areas[theta]:.3g}")
             panel.set_xlabel("j")
         self.axes_[0].set_ylabel("eigenvalue, and r (dashed)")
         return self

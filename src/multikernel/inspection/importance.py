@@ -9,7 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter
-from multikernel.inspection.pipelines import kernel_columns, last_step, reaching
+from multikernel.inspection.pipelines import data_at_model, kernel_columns, last_step
 
 Groups = Mapping[str, Sequence[Any]]
 """From the name of a group to its columns, by position or name."""
@@ -84,10 +84,10 @@ def group_permutation_importance(
     owner = "group_permutation_importance"
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
     before, model = last_step(estimator)
-    data = reaching(before, X)
+    data = data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    names, members = _members(owner, model, groups)
+    names, members = _group_columns(owner, model, groups)
     random = check_random_state(random_state)
     base = score(model, data, y, **weights)
     importances = np.empty((len(names), n_repeats))
@@ -104,7 +104,7 @@ def group_permutation_importance(
     )
 
 
-def _members(
+def _group_columns(
     owner: str, model: Any, groups: str | Groups
 ) -> tuple[list[str], list[Indices]]:
     """Return the names of all groups, and their columns by position."""

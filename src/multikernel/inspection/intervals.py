@@ -67,7 +67,7 @@ class Bootstrap:
         names = OneOf(("variance_shares", "kernel_weights"))
         check_parameter(type(self).__name__, "what", what, names)
         values: Array = getattr(self, what)
-        low, high = np.quantile(values, self._ends(level), axis=0)
+        low, high = np.quantile(values, self._quantile_ends(level), axis=0)
         return low, high
 
     def band(
@@ -95,10 +95,10 @@ class Bootstrap:
             _sum_of(model, active, kernels, X, center)
             for model, active in zip(self.models, self.active_kernels, strict=True)
         ]
-        low, high = np.quantile(np.stack(values), self._ends(level), axis=0)
+        low, high = np.quantile(np.stack(values), self._quantile_ends(level), axis=0)
         return low, high
 
-    def _ends(self, level: float) -> tuple[float, float]:
+    def _quantile_ends(self, level: float) -> tuple[float, float]:
         check_parameter(type(self).__name__, "level", level, LEVEL)
         return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 

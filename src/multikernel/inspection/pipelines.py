@@ -20,12 +20,12 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
     return (estimator[:-1] if len(steps) > 1 else None), estimator[-1]
 
 
-def reaching(before: Any, X: Any) -> Any:
+def data_at_model(before: Any, X: Any) -> Any:
     """Return data as they reach the model behind some fitted steps."""
     return X if before is None else before.transform(X)
 
 
-def as_given(before: Any, X: Array) -> Array:
+def in_given_units(before: Any, X: Array) -> Array:
     """Return data of a model in the units of its pipeline, where there is a way back.
 
     They stay as they are where steps cannot be inverted, or change the columns.

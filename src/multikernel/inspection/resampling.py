@@ -184,8 +184,8 @@ class Resamples:
         return tuple(
             replace(
                 start,
-                dual=_part(start.dual, 0, owners, shares),
-                coefs=_part(start.coefs, 1, owners, growth),
+                dual=_scaled_part(start.dual, 0, owners, shares),
+                coefs=_scaled_part(start.coefs, 1, owners, growth),
             )
             for start in self.starts
         )
@@ -270,7 +270,7 @@ def _weights_of(samples: Samples) -> Array:
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 
-def _part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
+def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
     """Return the entries of some samples along an axis, times a factor of each."""
     shape = [1] * values.ndim
     shape[axis] = -1

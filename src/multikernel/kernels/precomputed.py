@@ -59,8 +59,8 @@ class PrecomputedKernel:
         The matrix itself, not a copy, where all samples are asked for in order. Numbers
         that are not whole or not within the matrix are refused.
         """
-        rows = self._numbers(X)
-        cols = rows if Y is None else self._numbers(Y)
+        rows = self._sample_numbers(X)
+        cols = rows if Y is None else self._sample_numbers(Y)
         everything = np.arange(self.K.shape[0])
         if np.array_equal(rows, everything) and np.array_equal(cols, everything):
             return self.K
@@ -68,7 +68,7 @@ class PrecomputedKernel:
 
     def diag(self, X: Array) -> Array:
         """Return the diagonal at sample numbers, shape (n_samples,)."""
-        return self.K.diagonal()[self._numbers(X)]
+        return self.K.diagonal()[self._sample_numbers(X)]
 
     def __sklearn_clone__(self) -> Self:
         """Return the object itself: clones share the matrix."""
@@ -78,7 +78,7 @@ class PrecomputedKernel:
         """Return the object itself: `clone` copies what holds it deeply."""
         return self
 
-    def _numbers(self, X: Array) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    def _sample_numbers(self, X: Array) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         """Return sample numbers as a vector of integers."""
         values = np.asarray(X)
         if values.ndim != 2 or values.shape[1] != 1:

@@ -112,17 +112,7 @@ class NystroemKernel:
         return self.landmarks
 
     def features(self, X: Array) -> Array:
-        """Return features whose inner products are the kernel.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, rank)
-        """
+        """Return features, (n_samples, rank), whose inner products are the kernel."""
         return np.asarray(self.kernel(X, self._given()) @ self._directions)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
@@ -199,17 +189,9 @@ class RandomFourierFeatures:
         return f"fourier({self.gaussian.name}, {self.n_components})"
 
     def features(self, X: Array) -> Array:
-        """Return features whose inner products are the kernel.
+        """Return features, (n_samples, n_waves), whose inner products are the kernel.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_waves)
-            With an even number of waves, of squared length one.
+        With an even number of waves they have squared length one.
         """
         draw = np.random.default_rng(self.random_state)
         shape = X.shape[1], self.n_components // 2

@@ -51,7 +51,7 @@ class BlockColumns:
 
     def times(self, matrix: Array) -> Array:
         """Return the product with a matrix of as many rows as there are columns."""
-        along = self._along(matrix) * self.bend[:, None]
+        along = self._inner_with_bend(matrix) * self.bend[:, None]
         return np.asarray(self.weights[:, None] * matrix + along)
 
     def root_times(self, matrix: Array) -> Array:
@@ -61,11 +61,11 @@ class BlockColumns:
         """
         roots = np.sqrt(self.weights)
         squares = np.add.reduceat(self.bend**2, self.starts)[self.own]
-        along = self._along(matrix)
+        along = self._inner_with_bend(matrix)
         along *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
         return np.asarray(roots[:, None] * matrix + along)
 
-    def _along(self, matrix: Array) -> Array:
+    def _inner_with_bend(self, matrix: Array) -> Array:
         """Return u^T times the rows of its block, for every column."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.own])
@@ -120,17 +120,17 @@ class ProductHessian:
         if not positive:
             return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
         inverse = 1.0 / shift
-        counting = self._counting(inverse)
+        counting = self._columns_that_count(inverse)
         columns, blocks = self.columns[counting], self.blocks.some(counting)
         if columns.size >= n_samples:
-            return solve_shifted(self._sum(columns, blocks), rhs, shift, None)
+            return solve_shifted(self._outer_sum(columns, blocks), rhs, shift, None)
         sides = rhs if rhs.ndim == 2 else rhs[:, None]
         G, inner = self.products(inverse, columns, sides)
         # T G T is symmetric, so either side may come first.
         system = blocks.root_times(blocks.root_times(G).T)
         ones = np.ones(columns.size)
         solved = solve_shifted(system, blocks.root_times(inner), ones, None)
-        x = sides - self._expanded(columns, blocks.root_times(solved))
+        x = sides - self._columns_times(columns, blocks.root_times(solved))
         x *= inverse[:, None]
         return np.asarray(x.reshape(rhs.shape))
 
@@ -140,14 +140,14 @@ class ProductHessian:
     def rows(self, indices: Indices) -> Array:
         """Return some rows of H."""
         some = gathered(self.products.Z.rows(indices), self.columns)
-        return self._expanded(self.columns, self.blocks.times(some.T)).T
+        return self._columns_times(self.columns, self.blocks.times(some.T)).T
 
     def times(self, x: Array) -> Array:
         """Return the product with a matrix."""
         inner = self.products.Z.inner(x)[self.columns]
-        return self._expanded(self.columns, self.blocks.times(inner))
+        return self._columns_times(self.columns, self.blocks.times(inner))
 
-    def _counting(self, inverse: Array) -> Indices:
+    def _columns_that_count(self, inverse: Array) -> Indices:
         """Return the columns without which the rest is below a share of the shift."""
         traces = self.products.Z.squares(inverse)[self.columns]
         # Of the block w I + u u^T the diagonal is what counts of a column.
@@ -160,7 +160,7 @@ class ProductHessian:
         # copied in one piece.
         return np.flatnonzero(np.arange(order.size) < last[self.blocks.own])
 
-    def _sum(self, columns: Indices, blocks: BlockColumns) -> Array:
+    def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the product of the columns, of shape (n_samples, n_samples)."""
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
@@ -184,7 +184,7 @@ class ProductHessian:
         total += low_rank.T @ low_rank
         return total
 
-    def _expanded(self, columns: Indices, coordinates: Array) -> Array:
+    def _columns_times(self, columns: Indices, coordinates: Array) -> Array:
         """Return the product of columns of Z with a matrix."""
         every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
         every[columns] = coordinates

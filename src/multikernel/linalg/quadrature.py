@@ -89,14 +89,14 @@ class QuadratureBounds:
     def advance(self, images: Array) -> None:
         """Tighten the bounds by ``K_m basis[m, j]``, which are overwritten."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
-        self._extend(diagonal)
+        self._extend_tridiagonal(diagonal)
         # In place on the oldest vectors, whose array is free after this step.
         self.previous *= np.sqrt(self.coupling)[:, :, None]
         images -= self.previous
         np.multiply(self.basis, diagonal[:, :, None], out=self.previous)
         images -= self.previous
         self.coupling = np.einsum("mjn,mjn->mj", images, images)
-        self._close()
+        self._evaluate_radau_rules()
         images /= np.sqrt(np.maximum(self.coupling, FLOOR))[:, :, None]
         self.previous, self.basis = self.basis, images
 
@@ -106,7 +106,7 @@ class QuadratureBounds:
         kept = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, pivots=self.pivots[:, chosen], **kept)
 
-    def _extend(self, diagonal: Array) -> None:
+    def _extend_tridiagonal(self, diagonal: Array) -> None:
         """Add a row to the tridiagonal matrix: new pivots, one more Gauss term."""
         shifted, left, right = self.pivots
         ratio = self.coupling / shifted
@@ -127,7 +127,7 @@ class QuadratureBounds:
         )
         self.pivots = np.stack([pivot, left, right])
 
-    def _close(self) -> None:
+    def _evaluate_radau_rules(self) -> None:
         """Evaluate both Radau rules."""
         pivot, left, right = self.pivots
         floor = LOWER_NODE * self.traces + FLOOR

@@ -73,23 +73,23 @@ class SimplexSystem:
         """
         # Near an optimum the entries of a row are alike; what they share has no effect
         # but to drown the rest in rounding.
-        left = sides - (sides * self._shares).sum(axis=2, keepdims=True)
+        left = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
         shifts = np.zeros((len(sides), sides.shape[2]))
         for _ in range(SOLVES):
-            z = self._times(left)
+            z = self._inverse_times(left)
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
             rows, columns = self._multipliers(z.sum(axis=2), excess)
             left -= rows[:, :, None] + columns[:, None]
             shifts += columns
-        z = self._times(left)
-        return z - self._shares * z.sum(axis=2, keepdims=True), shifts
+        z = self._inverse_times(left)
+        return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
         """Return those that take off what rows and columns sum to."""
-        together, alone = self._rows
-        s, totals, count = self.softness[alone], self._totals, together.size
+        together, alone = self._split_rows
+        s, totals, count = self.softness[alone], self._lone_softness, together.size
         target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
-        factor, scale = self._factor
+        factor, scale = self._multiplier_factor
         target = target[:, : scale.size]  # of rows only where columns are free
         found = np.zeros((len(rows), count + columns.shape[1]))
         found[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
@@ -98,7 +98,7 @@ class SimplexSystem:
         multipliers[:, alone] = (rows[:, alone] - shifts @ s.T) / totals
         return multipliers, shifts
 
-    def _times(self, sides: Array) -> Array:
+    def _inverse_times(self, sides: Array) -> Array:
         """Return M^-1 times right-hand sides."""
         product = self.softness * sides
         for c, own, inverse in self._blocks():
@@ -111,7 +111,7 @@ class SimplexSystem:
         return zip(columns, self.members, self.inverses, strict=True)
 
     @cached_property
-    def _shares(self) -> Array:
+    def _softness_shares(self) -> Array:
         """Return how soft entries are, as shares of their rows."""
         soft = self.softness.copy()
         for c, own, inverse in self._blocks():
@@ -119,7 +119,7 @@ class SimplexSystem:
         return np.asarray(soft / np.maximum(soft.sum(axis=1, keepdims=True), TINY))
 
     @cached_property
-    def _rows(self) -> tuple[Indices, Indices]:
+    def _split_rows(self) -> tuple[Indices, Indices]:
         """Return the rows that are in a block, and the others."""
         inside = np.zeros(len(self.softness), dtype=bool)
         for own in self.members:
@@ -127,14 +127,16 @@ class SimplexSystem:
         return np.flatnonzero(inside), np.flatnonzero(~inside)
 
     @cached_property
-    def _totals(self) -> Array:
+    def _lone_softness(self) -> Array:
         """Return the softness of every row that is in no block."""
-        return np.asarray(np.maximum(self.softness[self._rows[1]].sum(axis=1), TINY))
+        return np.asarray(
+            np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
+        )
 
     @cached_property
-    def _factor(self) -> tuple[tuple[Array, bool], Array]:
+    def _multiplier_factor(self) -> tuple[tuple[Array, bool], Array]:
         """Return the factor of the multipliers' scaled system, and the scale."""
-        system = self._system()
+        system = self._multiplier_system()
         # Rows without an entry that moves, and columns that no row can leave, stay.
         diagonal = system.diagonal()
         roots = np.sqrt(np.maximum(diagonal, TINY))
@@ -143,9 +145,9 @@ class SimplexSystem:
         system[np.diag_indices(scale.size)] = 1.0 + RIDGE
         return cho_factor(system, lower=True, overwrite_a=True), scale
 
-    def _system(self) -> Array:
+    def _multiplier_system(self) -> Array:
         """Return the matrix of the multipliers, of rows in blocks and of columns."""
-        together, alone = self._rows
+        together, alone = self._split_rows
         n_rows, n_columns = together.size, self.softness.shape[1]
         places = np.zeros(len(self.softness), dtype=np.intp)
         places[together] = np.arange(n_rows)
@@ -154,7 +156,7 @@ class SimplexSystem:
         system[np.arange(n_rows), np.arange(n_rows)] = s.sum(axis=1)
         system[:n_rows, n_rows:] = s
         system[n_rows:, n_rows:] = np.diag(self.softness.sum(axis=0))
-        system[n_rows:, n_rows:] -= (lone / self._totals[:, None]).T @ lone
+        system[n_rows:, n_rows:] -= (lone / self._lone_softness[:, None]).T @ lone
         for c, own, inverse in self._blocks():
             sums = inverse.sum(axis=0)
             system[np.ix_(places[own], places[own])] += inverse

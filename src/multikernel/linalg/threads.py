@@ -33,13 +33,13 @@ def _set_threads(blas: LibController, number: int) -> None:
     From version 3.7 on, `threadpoolctl` ignores every thread but the first that changed
     the number of OpenBLAS, until that one ends or its control is cleared.
     """
-    clear = getattr(blas, "clear_controlling_thread", _nobody_controls)
+    clear = getattr(blas, "clear_controlling_thread", _no_control_to_clear)
     clear(force=True)
     blas.set_num_threads(number)
     clear(force=True)
 
 
-def _nobody_controls(*, force: bool) -> None:
+def _no_control_to_clear(*, force: bool) -> None:
     """Stand in for the clearing that libraries without control do not need."""
 
 
@@ -132,13 +132,15 @@ def run_blocks(
     if threads == 1:
         with_one_blas_thread(queue.work_off)
     else:
-        share = partial(with_one_blas_thread, partial(_share, queue.work_off, threads))
+        share = partial(
+            with_one_blas_thread, partial(_run_on_threads, queue.work_off, threads)
+        )
         uninterrupted(share, halt)
     for error in queue.errors:
         raise error
 
 
-def _share(work: Callable[[], None], n_threads: int) -> None:
+def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
     """Call a function that raises nothing on several threads, this one included."""
     ended: SimpleQueue[None] = SimpleQueue()
 

@@ -41,13 +41,13 @@ class WeightedLoss:
     def _like(self, y: Array) -> Array:
         return self.weights if y.ndim == 1 else self.weights[:, None]
 
-    def _times(self, values: Array) -> Array:
+    def _weighted_rows(self, values: Array) -> Array:
         """Return values multiplied by the weights of their rows."""
         return self._like(values) * values
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the weighted losses."""
-        return self._times(self.loss.value(y, f))
+        return self._weighted_rows(self.loss.value(y, f))
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the weighted gradient."""
@@ -55,9 +55,11 @@ class WeightedLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w l*(y, u / w)."""
-        return self._times(self.loss.conjugate(y, self._slopes(y, u)))
+        return self._weighted_rows(
+            self.loss.conjugate(y, self._unweighted_slopes(y, u))
+        )
 
-    def _slopes(self, y: Array, u: Array) -> Array:
+    def _unweighted_slopes(self, y: Array, u: Array) -> Array:
         """Return u / w, inside the domain of the loss wherever u is in that times w.
 
         At a bound such as 0.8 the quotient of the product rounds to beyond it.
@@ -80,7 +82,7 @@ class _WeightedSmoothConjugate(WeightedLoss):
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        return loss.conjugate_gradient(y, self._slopes(y, u))
+        return loss.conjugate_gradient(y, self._unweighted_slopes(y, u))
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of w l*(y, u / w)."""

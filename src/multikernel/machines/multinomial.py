@@ -107,18 +107,8 @@ class Multinomial:
     ) -> MachineFit:
         """Solve the problem; see `KernelMachine.fit`.
 
-        Parameters
-        ----------
-        gram : GramMatrix
-            Square, symmetric and positive semidefinite.
-        y : ndarray of shape (n_samples, n_classes)
-            One-hot.
-        loss : Loss
-            `SoftmaxLoss`, weighted or not.
-        fit_intercept : bool
-            Whether b is free.
-        init : MachineFit, optional
-            Any expansion; it need not be dual feasible.
+        Targets are one-hot, the loss is `SoftmaxLoss`, weighted or not, and a start is
+        any expansion: it need not be dual feasible.
 
         Raises
         ------

@@ -108,18 +108,8 @@ class Newton:
     ) -> MachineFit:
         """Solve the problem; see `KernelMachine.fit`.
 
-        Parameters
-        ----------
-        gram : GramMatrix
-            Square, symmetric and positive semidefinite.
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        loss : Loss
-            A `SmoothConjugateLoss`.
-        fit_intercept : bool
-            Whether b is free.
-        init : MachineFit, optional
-            Any expansion; it need not be dual feasible.
+        The loss is a `SmoothConjugateLoss`, and a start is any expansion: it need not
+        be dual feasible.
 
         Raises
         ------
@@ -137,7 +127,7 @@ class Newton:
         def fit_one(targets: Array, start: MachineFit | None) -> MachineFit:
             task = _Task(gram, targets, smooth, fit_intercept)
             _check_bounded(task)
-            return self._fit_one(task, _first(task, start))
+            return self._fit_one(task, _better_start(task, start))
 
         return fit_outputs(fit_one, y, init)
 
@@ -145,14 +135,14 @@ class Newton:
         steps = 0
         violation = _violation(task, point)
         while steps < self.max_steps:
-            if violation <= self.tol and _spilt(task, point) <= self.tol:
+            if violation <= self.tol and _rise_by_clipping(task, point) <= self.tol:
                 break
             point = _line_search(task, point, _newton_direction(task, point))
             steps += 1
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= SETTINGS.stalled:
                 break
-        return _finished(task, point, steps, violation <= self.tol)
+        return _fit_at(task, point, steps, violation <= self.tol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +172,7 @@ class _Point:
         )
 
 
-def _first(task: _Task, start: MachineFit | None) -> _Point:
+def _better_start(task: _Task, start: MachineFit | None) -> _Point:
     """Return the start, or zero where that is better."""
     zero = _Point(np.zeros_like(task.y), 0.0, np.zeros_like(task.y))
     if start is None:
@@ -215,7 +205,7 @@ def _violation(task: _Task, point: _Point) -> float:
     return float(np.abs(point.rho + gradient).max()) / size
 
 
-def _spilt(task: _Task, point: _Point) -> float:
+def _rise_by_clipping(task: _Task, point: _Point) -> float:
     """Return by what share the objective rises where rho is clipped to its domain.
 
     A coefficient may lie a tolerance beyond a bound, and next to kernels of a large
@@ -274,7 +264,7 @@ def _line_search(task: _Task, point: _Point, direction: _Point) -> _Point:
     return point.moved(step, direction)
 
 
-def _finished(task: _Task, point: _Point, steps: int, converged: bool) -> MachineFit:
+def _fit_at(task: _Task, point: _Point, steps: int, converged: bool) -> MachineFit:
     """Put the fit together; a point outside the dual domain proves nothing."""
     lower, upper = task.loss.dual_bounds(task.y)
     # At the tolerance a coefficient next to a bound may lie a rounding beyond it.

@@ -57,25 +57,9 @@ class Ridge:
         fit_intercept: bool,
         init: MachineFit | None = None,
     ) -> MachineFit:
-        """Solve the problem; see `KernelMachine.fit`.
+        """Solve the problem in one step; see `KernelMachine.fit`.
 
-        Parameters
-        ----------
-        gram : GramMatrix
-            Square, symmetric and positive semidefinite.
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        loss : Loss
-            The squared loss, weighted or not.
-        fit_intercept : bool
-            Whether b is free.
-        init : MachineFit, optional
-            Not needed by a direct method, and not used.
-
-        Returns
-        -------
-        fit : MachineFit
-            With ``n_steps=1``.
+        The loss is the squared one, weighted or not; a direct method needs no start.
 
         Raises
         ------

@@ -77,23 +77,23 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[st
         Of many kinds, if it is damaged.
     """
     needed = path.stat().st_size
-    _limit(needed, max_bytes)
+    _check_memory(needed, max_bytes)
     data = path.read_bytes()
     # Before the directory is read, which takes some memory for each entry.
     needed += ENTRY_BYTES * data.count(b"PK\x01\x02")
-    _limit(needed, max_bytes)
+    _check_memory(needed, max_bytes)
     needed += _unpacked_bytes(data)
-    _limit(needed, max_bytes)
+    _check_memory(needed, max_bytes)
     members = _unpacked(data)
     if VERSION in members:
         _check_version(members[VERSION])
     text = members[SCHEMA].decode()
-    _limit(needed + _parsed_bytes(text), max_bytes)
+    _check_memory(needed + _parsed_bytes(text), max_bytes)
     tree = _Tree(members)
-    schema = tree.plain(json.loads(text))
+    schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
         raise ValueError("protocol 0 hides the names of functions")
-    _limit(needed + _parsed_bytes(text) + tree.n_bytes, max_bytes)
+    _check_memory(needed + _parsed_bytes(text) + tree.n_bytes, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
@@ -102,7 +102,7 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[st
     return packed.getvalue(), tree.names, tree.calls
 
 
-def _limit(needed: int, max_bytes: int) -> None:
+def _check_memory(needed: int, max_bytes: int) -> None:
     if needed > max_bytes:
         raise RefusedError(
             f"this would take {readable_bytes(needed)} or more, and max_bytes is "
@@ -165,14 +165,18 @@ class _Tree:
         self._sizes = {name: _array_bytes(data) for name, data in members.items()}
         self._numbers: dict[tuple[str, ...], int] = {}
 
-    def plain(self, item: Any, n_nested: int = 0, *, boxed: bool = False) -> Any:
+    def without_references(
+        self, item: Any, n_nested: int = 0, *, boxed: bool = False
+    ) -> Any:
         """Return the tree without references from one place to another.
 
         By references a small file can describe a huge object, or an endless one. Only
         arrays keep theirs: one that is stored once is read once.
         """
         if isinstance(item, list):
-            return [self.plain(child, n_nested, boxed=boxed) for child in item]
+            return [
+                self.without_references(child, n_nested, boxed=boxed) for child in item
+            ]
         if not isinstance(item, dict):
             return item
         # A dictionary that has such a key holds a node there.
@@ -185,12 +189,13 @@ class _Tree:
             # Lists of trusted names are handed down, and such a node adds to them.
             n_nested += "__reduce__" in node
             boxed = boxed or node.get("type") == "json"
-            self._book(node, n_nested, boxed)
+            self._count_node(node, n_nested, boxed)
         return {
-            key: self.plain(child, n_nested, boxed=boxed) for key, child in node.items()
+            key: self.without_references(child, n_nested, boxed=boxed)
+            for key, child in node.items()
         }
 
-    def _book(self, node: dict[str, Any], n_nested: int, boxed: bool) -> None:
+    def _count_node(self, node: dict[str, Any], n_nested: int, boxed: bool) -> None:
         """Add what one node takes and calls, and number the member that it reads."""
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
@@ -236,14 +241,14 @@ def check_loaded(root: Any) -> None:
     while stack:
         item, opened = stack.pop()
         if opened:
-            _check(item)
+            _check_state(item)
         elif id(item) not in seen:
             seen.add(id(item))
             stack.append((item, True))
-            stack += [(part, False) for part in _parts(item)]
+            stack += [(part, False) for part in _referred_objects(item)]
 
 
-def _parts(item: Any) -> Iterator[Any]:
+def _referred_objects(item: Any) -> Iterator[Any]:
     """Yield the objects that one refers to, but for plain numbers and text."""
     if isinstance(item, Mapping):
         yield from item.keys()
@@ -257,7 +262,7 @@ def _parts(item: Any) -> Iterator[Any]:
         yield from vars(item).values()
 
 
-def _check(item: Any) -> None:
+def _check_state(item: Any) -> None:
     kind = type(item)
     if not kind.__module__.startswith("multikernel."):
         return

@@ -243,13 +243,13 @@ def _check_kernel_weights(penalty: VariationalRegularizer, points: list[Array]) 
         assert bool(np.all((weights >= 0.0) & np.isfinite(weights))), (
             "kernel_weights must be finite and non-negative."
         )
-        value, bound = penalty.value(t), _quadratic(penalty, t, weights)
+        value, bound = penalty.value(t), _weighted_squares(penalty, t, weights)
         assert abs(bound - value) <= 1e-8 * (1.0 + value), (
             "alpha / 2 * sum(norms^2 / kernel_weights) must equal the penalty: it is "
             f"{bound:.10g} and the penalty {value:.10g}."
         )
         for other in points:
-            bound = _quadratic(penalty, other, weights)
+            bound = _weighted_squares(penalty, other, weights)
             value = penalty.value(other)
             assert bound >= value * (1.0 - 1e-8), (
                 "alpha / 2 * sum(norms^2 / kernel_weights) must bound the penalty from "
@@ -257,7 +257,7 @@ def _check_kernel_weights(penalty: VariationalRegularizer, points: list[Array]) 
             )
 
 
-def _quadratic(penalty: BlockRegularizer, t: Array, weights: Array) -> float:
+def _weighted_squares(penalty: BlockRegularizer, t: Array, weights: Array) -> float:
     """Return alpha / 2 times the sum of t^2 / weights, with 0 / 0 = 0."""
     if bool(np.any((weights == 0.0) & (t > 0.0))):
         return np.inf

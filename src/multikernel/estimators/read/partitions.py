@@ -28,7 +28,7 @@ from multikernel.estimators.read.targets import (
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.workers import mapped, partitions, started
 from multikernel.kernels import Views
-from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, takes
+from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, any_kernel_takes
 from multikernel.linalg.tables import is_dask
 
 SAMPLED = 20_000
@@ -70,7 +70,11 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     refuse_frames(X, "X")
     kernels = settled_kernels(kernels)
     other = is_precomputed(kernels) or isinstance(kernels, Views)
-    if other or takes(kernels, SEQUENCES) or takes(kernels, CATEGORIES):
+    if (
+        other
+        or any_kernel_takes(kernels, SEQUENCES)
+        or any_kernel_takes(kernels, CATEGORIES)
+    ):
         raise ValueError(
             f"{owner} takes numbers in partitions, and no precomputed kernels, views "
             "or text: give it arrays in memory, for example X.compute()."

@@ -40,8 +40,8 @@ from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
     Layout,
+    any_kernel_takes,
     columns_of,
-    takes,
 )
 from multikernel.kernels.views import View, find_views
 
@@ -201,8 +201,10 @@ def _read_as_text(kernels: Any, X: Any) -> tuple[int, ...]:
     if kernels is None:
         numbers = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
         return () if numbers else default_sequences(X)
-    sequences = takes(kernels, SEQUENCES)
-    if not (sequences or takes(kernels, CATEGORIES) or isinstance(kernels, Views)):
+    sequences = any_kernel_takes(kernels, SEQUENCES)
+    if not (
+        sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
+    ):
         return ()
     texts = text_columns(X)
     if sequences and not texts:
@@ -233,7 +235,7 @@ def _category_columns(
         return set(texts) - columns_of(found, SEQUENCES)
     if kernels is None:
         return set()
-    if not takes(kernels, SEQUENCES):
+    if not any_kernel_takes(kernels, SEQUENCES):
         return set(texts)
     found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]
     return set(texts) & columns_of(found, CATEGORIES)

@@ -234,7 +234,7 @@ class GridSamples:
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
-    def _sides(self, i: int, start: int) -> Array:
+    def _scaled_features(self, i: int, start: int) -> Array:
         """Return the features of the levels from `start` on, by their shares."""
         columns = self.columns[i][:, self.graph.first_column(i, start) :]
         return np.asarray(columns * np.sqrt(self.graph.shares(i, start)))
@@ -312,7 +312,7 @@ class GridSamples:
         squares = vector * vector
         ratios: dict[tuple[int, int], Array] = {}
         for factor in {factor for node in nodes for factor in node}:
-            sides, lengths = self._sides(*factor), base.lengths[factor[0]]
+            sides, lengths = self._scaled_features(*factor), base.lengths[factor[0]]
             ratios[factor] = np.einsum("ij,ij->i", sides, sides) / lengths**2
         noise = np.empty(len(nodes))
         for k, node in enumerate(nodes):

@@ -51,8 +51,8 @@ class Sequences:
     def window(self, start: int | None, stop: int | None) -> "Sequences":
         """Return a part of each, as Python slices strings: it may be empty."""
         lengths = self.lengths
-        first = _ends(0 if start is None else start, lengths)
-        last = lengths if stop is None else _ends(stop, lengths)
+        first = _slice_ends(0 if start is None else start, lengths)
+        last = lengths if stop is None else _slice_ends(stop, lengths)
         sizes = np.maximum(last - first, 0)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         origin = np.repeat(self.starts[:-1] + first - starts[:-1], sizes)
@@ -65,7 +65,7 @@ class Sequences:
         return [whole[a:b] for a, b in pairwise(ends)]
 
 
-def _ends(end: int, lengths: Indices) -> Indices:
+def _slice_ends(end: int, lengths: Indices) -> Indices:
     """Return one end of a slice in every sequence."""
     return np.clip(end + lengths if end < 0 else np.full_like(lengths, end), 0, lengths)
 

@@ -129,7 +129,7 @@ class Layout:
         if isinstance(kernel, ColumnKernel):
             chosen, inner = kernel.columns, kernel.kernel
             label = kernel.label
-        kind = _kind(inner)
+        kind = _kind_taken(inner)
         if chosen is None:
             indices = self.kinds[kind]
         else:
@@ -175,7 +175,7 @@ class Layout:
             )
 
 
-def _kind(kernel: Kernel) -> str:
+def _kind_taken(kernel: Kernel) -> str:
     """Return what a kernel takes."""
     while isinstance(kernel, OptionalKernel):
         kernel = kernel.kernel
@@ -184,7 +184,7 @@ def _kind(kernel: Kernel) -> str:
     return CATEGORIES if isinstance(kernel, CategoryKernel) else NUMBERS
 
 
-def takes(kernels: object, kind: str) -> bool:
+def any_kernel_takes(kernels: object, kind: str) -> bool:
     """Return whether a kernel among those of an estimator takes columns of a kind.
 
     `kernels` is the parameter, right or wrong; a dictionary of another class than this
@@ -195,16 +195,17 @@ def takes(kernels: object, kind: str) -> bool:
     if not isinstance(kernels, list | tuple):
         return False
     return any(
-        _kind(kernel.kernel if isinstance(kernel, ColumnKernel) else kernel) == kind
+        _kind_taken(kernel.kernel if isinstance(kernel, ColumnKernel) else kernel)
+        == kind
         for kernel in kernels
     )
 
 
 def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
-    """Return the columns, by position, of kernels that take a kind, see `takes`."""
+    """Return the columns, by position, of kernels that take columns of a kind."""
     return {
         int(column)
         for kernel in kernels
-        if isinstance(kernel, ColumnKernel) and _kind(kernel.kernel) == kind
+        if isinstance(kernel, ColumnKernel) and _kind_taken(kernel.kernel) == kind
         for column in (kernel.columns if isinstance(kernel.columns, tuple) else ())
     }

@@ -49,7 +49,7 @@ class CrammerSingerLoss(SimplexDomain):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return p_y - 1 for every row, infinity outside the simplex."""
-        p, inside = self._point(y, u)
+        p, inside = self._masses_and_inside(y, u)
         return np.where(inside, own_values(y, p)[:, 0] - 1.0, np.inf)
 
     def corner_costs(self, y: Array) -> Array:

@@ -43,7 +43,7 @@ class SimplexDomain:
         """Return what the p of every row sum to: ones."""
         return np.ones(len(y))
 
-    def _point(self, y: Array, u: Array) -> tuple[Array, Mask]:
+    def _masses_and_inside(self, y: Array, u: Array) -> tuple[Array, Mask]:
         """Return p, clipped by rounding only, and which rows are in the domain."""
         p = y + u
         inside = p.min(axis=1) >= -OUTSIDE
@@ -112,8 +112,8 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, centre: bool) -> Ar
         excess = point[1].sum(axis=0)
         if np.abs(excess).sum() <= ROUNDING * np.abs(point[1]).sum():
             break
-        steps = (_step(point[2], excess, loose) for loose in LOOSE)
-        tried = (_ascent(shifted, point, step, least) for step in steps)
+        steps = (_newton_step(point[2], excess, loose) for loose in LOOSE)
+        tried = (_halved_step_up(shifted, point, step, least) for step in steps)
         found = next((each for each in tried if each is not None), None)
         if found is None:
             break
@@ -133,7 +133,7 @@ def centre_of_simplices(loss: CoupledLoss, y: Array, centre: bool) -> Array:
     return np.asarray(masses[:, None] * (y - shares))
 
 
-def _ascent(
+def _halved_step_up(
     shifted: Callable[[Array], _Point], last: _Point, step: Array, least: float
 ) -> _Point | None:
     """Return the point that a halved step leads up to; None if there is none.
@@ -158,7 +158,7 @@ def _ascent(
     return None
 
 
-def _step(free: Mask, excess: Array, loose: float) -> Array:
+def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
     """Return Newton's step: the shift that takes the excess off by the free entries."""
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)

@@ -53,7 +53,7 @@ class SoftmaxLoss(SimplexDomain):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy of the rows, infinity outside the simplex."""
-        p, inside = self._point(y, u)
+        p, inside = self._masses_and_inside(y, u)
         # Large weights multiply what p = 1 + u would lose of a small u.
         own = xlog1py(p, np.clip(u, -1.0, 0.0))
         entropy = np.where(y > 0.0, own, xlogy(p, p)).sum(axis=1)

@@ -58,7 +58,7 @@ def minimise_on_face(
             break
         if np.all(masses + change >= 0.0):
             return masses + change, shift + b, True
-        moved = _bent(masses, change, scores + b[:, None], K)
+        moved = _best_on_bent_path(masses, change, scores + b[:, None], K)
         if moved is None:
             break
         scores = scores - (moved - masses) @ K
@@ -70,7 +70,9 @@ def minimise_on_face(
     return masses, shift, False
 
 
-def _bent(masses: Array, change: Array, scores: Array, K: Array) -> Array | None:
+def _best_on_bent_path(
+    masses: Array, change: Array, scores: Array, K: Array
+) -> Array | None:
     """Return the best masses on a path that bends at the walls, None if none is better.
 
     Of the objective for fixed intercepts, which the whole change minimises.

@@ -126,19 +126,8 @@ class CrammerSinger:
     ) -> MachineFit:
         """Solve the problem; see `KernelMachine.fit`.
 
-        Parameters
-        ----------
-        gram : GramMatrix
-            Square, symmetric and positive semidefinite.
-        y : ndarray of shape (n_samples, n_classes)
-            One-hot.
-        loss : Loss
-            `CrammerSingerLoss`, weighted or not.
-        fit_intercept : bool
-            Whether b is free.
-        init : MachineFit, optional
-            Its `dual` must lie in the domain of the loss; its `f` must belong to
-            `gram`.
+        Targets are one-hot, the loss is `CrammerSingerLoss`, weighted or not, and the
+        dual of a start lies in its domain.
 
         Raises
         ------
@@ -152,7 +141,7 @@ class CrammerSinger:
         check_problem(self, gram, y, loss, init)
         task = _Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
         search = _Sweeps(task, row_source(gram, self.cache_bytes))
-        search.begin(init)
+        search.start_from(init)
         best, in_vain = search.proved(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
             search.improve(self.tol * max(abs(best.primal), TINY))
@@ -238,7 +227,7 @@ class _Sweeps:
         """Return the dual point, which need not be centred."""
         return np.ascontiguousarray((self.own - self.masses).T)
 
-    def begin(self, init: MachineFit | None) -> None:
+    def start_from(self, init: MachineFit | None) -> None:
         """Begin at zero, or at a start."""
         y, loss = self.task.y, self.task.loss
         self.masses, self.scores = self.own.copy(), np.ascontiguousarray(1.0 - y.T)
@@ -258,11 +247,11 @@ class _Sweeps:
     def improve(self, allowed: float) -> None:
         """Go on until there seems to be little left."""
         for _ in range(SETTINGS.unproved):
-            reached = self._round(allowed)
+            reached = self._sweeps_and_face_step(allowed)
             if reached or self.mean_gap * self.weights.size <= allowed:
                 break
 
-    def _round(self, allowed: float) -> bool:
+    def _sweeps_and_face_step(self, allowed: float) -> bool:
         """Sweep until little is left or often enough, then take a step on the face.
 
         Returns whether nothing is left, as far as that step tells.

@@ -187,19 +187,8 @@ class SMO:
     ) -> MachineFit:
         """Solve the problem; see `KernelMachine.fit`.
 
-        Parameters
-        ----------
-        gram : GramMatrix
-            Square and symmetric.
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        loss : Loss
-            A `PolyhedralLoss`, with at most one piece on either side of zero.
-        fit_intercept : bool
-            Whether b is free.
-        init : MachineFit, optional
-            Its `dual` must lie in the box and, with an intercept, sum to zero; its
-            `f` must belong to `gram`.
+        The loss is a `PolyhedralLoss` with at most one piece on either side of zero.
+        The dual of a start must lie in the box and, with an intercept, sum to zero.
 
         Raises
         ------
@@ -220,7 +209,7 @@ class SMO:
             outcome = self._run(v, gram, fit_intercept)
             if outcome.code == STEPS_DONE and self.max_steps is None:
                 warnings.warn(BAD_SCALES, ConvergenceWarning, stacklevel=2)
-            return _finished(v, gram, outcome, fit_intercept, self.tol)
+            return _checked_fit(v, gram, outcome, fit_intercept, self.tol)
 
         return fit_outputs(fit_one, y, init)
 
@@ -237,7 +226,7 @@ class SMO:
         while True:
             first = outcome.step
             last = min(due, newton, most, first + max(1, SETTINGS.visits // n))
-            tol = max(self.tol, _rounding(state.v))
+            tol = max(self.tol, _rounding_of_f(state.v))
             rows = state.source.rows
             outcome = Outcome(*loop(state.v, *rows, lanes, tol, first, last))
             step, code = outcome.step, outcome.code
@@ -268,7 +257,7 @@ class SMO:
         return int((systems * free.size**3 / 50 + SETTINGS.face_visits) // n)
 
 
-def _rounding(v: Array) -> float:
+def _rounding_of_f(v: Array) -> float:
     """Return the size of the rounding errors of f: no violation means more below it."""
     size = np.sqrt(np.abs(v[DIAGONAL]))
     return EPS * float(size.max() * (size @ np.abs(v[RHO])))
@@ -328,7 +317,7 @@ def _go_to_start(v: Array, gram: GramMatrix, start: MachineFit, paired: bool) ->
     set_slopes(v)
 
 
-def _finished(
+def _checked_fit(
     v: Array, gram: GramMatrix, outcome: Outcome, paired: bool, tol: float
 ) -> MachineFit:
     """Check the end of a run, and put the fit together."""

@@ -85,12 +85,14 @@ class HessianMKL(WeightSolver):
             if point is None:
                 point = oracle.evaluate(weights, self.tol)
                 return None
-            before, point = point, self._moved(oracle, point)
+            before, point = point, self._halved_newton_step(oracle, point)
             return Status.STALLED if point is before else None
 
         return step
 
-    def _moved(self, oracle: WeightOracle, point: OraclePoint) -> OraclePoint:
+    def _halved_newton_step(
+        self, oracle: WeightOracle, point: OraclePoint
+    ) -> OraclePoint:
         """Make a Newton step, halved until the value has fallen enough.
 
         Returns the same point where none does: values are no more exact than that.

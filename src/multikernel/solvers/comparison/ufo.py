@@ -120,7 +120,7 @@ class UFOMKL:
     def unsupported(self, problem: Problem) -> str | None:
         """Return why the problem cannot be treated, or None if it can."""
         regularizer = problem.regularizer
-        split = _parts(regularizer)
+        split = _strengths(regularizer)
         if split is None:
             return (
                 "UFOMKL needs the regulariser SparseBlockNorm, SquaredBlockNorm or "
@@ -182,7 +182,7 @@ class UFOMKL:
         return tracker.run(run.step, self.tol, self.max_iter)
 
 
-def _parts(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | None:
+def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | None:
     """Return the strength of the l1 norm and the squared norm that a penalty adds."""
     if isinstance(penalty, SquaredBlockNorm):
         return 0.0, penalty
@@ -223,7 +223,7 @@ class _Run:
         one = self.y.shape[1] == 1
         self.labels = self.y[:, 0].astype(np.intp) if one else np.argmax(self.y, axis=1)
         self.sizes = _unweighted(self.problem.loss, n)[1]
-        parts = _parts(self.problem.regularizer)
+        parts = _strengths(self.problem.regularizer)
         assert parts is not None
         threshold, squared = parts
         # The dual exponent of 2 p / (p + 1).
@@ -241,7 +241,7 @@ class _Run:
     def step(self) -> None:
         """Visit all samples once, in random order, and publish what that gives."""
         visited = self.epochs * self.labels.size
-        for samples, places, columns in self._columns():
+        for samples, places, columns in self._blocks_of_columns():
             self.tracker.recorder.inner_steps += compiled(LOOPS, "visit")(
                 columns, places, samples, self.labels, self.sizes, visited,
                 *self.penalty, self.coefs, self.images, self.squares,
@@ -250,7 +250,7 @@ class _Run:
         self.epochs += 1
         self._publish()
 
-    def _columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
+    def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
         """Yield samples in random order, and columns of all kernels with their places.
 
         Kernel after kernel of a column has its values side by side.
@@ -261,12 +261,16 @@ class _Run:
         size = self.cache_bytes // (8 * n_kernels * n)
         if size >= n:
             if self.held is None:
-                self.held = _turned(gram.columns(np.arange(n)))
+                self.held = _columns_first(gram.columns(np.arange(n)))
             yield order, order, self.held
             return
         for start in range(0, n, max(size, 1)):
             samples = order[start : start + max(size, 1)]
-            yield samples, np.arange(samples.size), _turned(gram.columns(samples))
+            yield (
+                samples,
+                np.arange(samples.size),
+                _columns_first(gram.columns(samples)),
+            )
 
     def _publish(self) -> None:
         """Offer the mean slope as a dual point, and its best model."""
@@ -283,6 +287,6 @@ class _Run:
         self.tracker.offer_dual(rho, forms)
 
 
-def _turned(columns: Array) -> Array:
+def _columns_first(columns: Array) -> Array:
     """Return columns, their last axis first, with the values of each together."""
     return np.ascontiguousarray(columns.transpose(2, 0, 1))

@@ -104,13 +104,17 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
             if labels[i] * scores[0] < 1.0:
                 n_steps += 1
                 size = labels[i] * sizes[i]
-                _add(columns[places[k]], i, 0, size, coefs, images, squares)
+                _add_to_output(columns[places[k]], i, 0, size, coefs, images, squares)
             continue
         other = _rival(scores, labels[i])
         if other != labels[i]:
             n_steps += 1
-            _add(columns[places[k]], i, labels[i], sizes[i], coefs, images, squares)
-            _add(columns[places[k]], i, other, -sizes[i], coefs, images, squares)
+            _add_to_output(
+                columns[places[k]], i, labels[i], sizes[i], coefs, images, squares
+            )
+            _add_to_output(
+                columns[places[k]], i, other, -sizes[i], coefs, images, squares
+            )
     return n_steps
 
 
@@ -125,7 +129,7 @@ def _rival(scores: Array, own: int) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add(  # noqa: PLR0913 - compiled code takes arrays, not objects
+def _add_to_output(  # noqa: PLR0913 - compiled code takes arrays, not objects
     rows: Array,
     i: int,
     output: int,

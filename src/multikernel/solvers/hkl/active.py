@@ -64,9 +64,9 @@ class ActiveSet:
 
     def centred(self, node: Any) -> Array:
         """Return the features of a node as rows, centred."""
-        return self._prepared(node).rows
+        return self._centred_features(node).rows
 
-    def _prepared(self, node: Any) -> "_Prepared":
+    def _centred_features(self, node: Any) -> "_Prepared":
         """Return centred features, and how they come about."""
         known = self._known.get(node)
         if known is None:
@@ -110,7 +110,7 @@ class ActiveSet:
         relation[:m, :m] = self.relation
         owners = [self.owner]
         for k, node in enumerate(new, start=m):
-            found = self._prepared(node)
+            found = self._centred_features(node)
             del self._known[node]
             self._mixers.append(found.mixer)
             self.bases.append(found.basis)

@@ -273,7 +273,7 @@ class _Run:
         violators = violators[np.argsort(-z[violators], kind="stable")]
         if self.settings.certify:
             return largest, [sources[k] for k in violators[: SETTINGS.exhaustive]]
-        idle = int(np.count_nonzero(~self._used(problem, point)))
+        idle = int(np.count_nonzero(~self._needed_nodes(problem, point)))
         if idle + min(violators.size, SETTINGS.sufficient) > SETTINGS.inactive:
             violators = violators[z[violators] > SETTINGS.outstanding]
         return largest, [sources[k] for k in violators[: SETTINGS.sufficient]]
@@ -292,7 +292,9 @@ class _Run:
             return HullStatus.STALLED
         return HullStatus.NOISE_LIMITED
 
-    def _used(self, problem: HullProblem, point: ReducedPoint) -> NDArray[np.bool_]:
+    def _needed_nodes(
+        self, problem: HullProblem, point: ReducedPoint
+    ) -> NDArray[np.bool_]:
         """Return which nodes the model needs, up to its share of the tolerance.
 
         The nodes of the smallest norms are left out, with their descendants, as long
@@ -306,12 +308,12 @@ class _Run:
             used = norms > share * norms.sum()
             # A node counts only with all its ancestors, and roots always do.
             used &= ~((active.relation.T @ ~used) > 0.0)
-            primal, _ = self._without(problem, point, used)
+            primal, _ = self._objective_without(problem, point, used)
             if relative_gap(primal, below) <= allowed:
                 return np.asarray(used)
         return np.asarray(norms > 0.0)
 
-    def _without(
+    def _objective_without(
         self, problem: HullProblem, point: ReducedPoint, used: NDArray[np.bool_]
     ) -> tuple[float, Array]:
         """Return the objective and the coefficients without some nodes."""
@@ -333,8 +335,8 @@ class _Run:
     ) -> HullSolution:
         """Prune the model to its hull, certify it, and keep what the path needs."""
         active, settings = self.active, self.settings
-        used = self._used(problem, point)
-        _, beta = self._without(problem, point, used)
+        used = self._needed_nodes(problem, point)
+        _, beta = self._objective_without(problem, point, used)
         # Steps have added up in the values; what counts is the model as published.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
