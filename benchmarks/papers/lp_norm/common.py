@@ -46,6 +46,7 @@ class Options:
 
     smoke: bool
     output: Path
+    sets: tuple[str, ...] = ()
 
     def save(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
         """Write rows and the environment to results/NAME.json."""
@@ -69,11 +70,12 @@ def options(description: str) -> Options:
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, seconds")
     parser.add_argument("--output", type=Path, help="folder for results and figures")
+    parser.add_argument("--sets", nargs="*", default=[], help="sets of table 1")
     found = parser.parse_args()
     # Threads that wait for each other make a test on a busy machine crawl.
     threadpool_limits(1 if found.smoke else THREADS)
     default = HERE / "smoke" if found.smoke else HERE
-    return Options(found.smoke, found.output or default)
+    return Options(found.smoke, found.output or default, tuple(found.sets))
 
 
 def environment() -> dict[str, Any]:
@@ -90,8 +92,10 @@ def environment() -> dict[str, Any]:
 
 
 def conditions(content: dict[str, Any]) -> str:
-    """Return a line about the machine."""
-    found = content["environment"]
+    """Return a line about the machine, and the commit where rows do not say it."""
+    found = dict(content["environment"])
+    if not any("commit" in row for row in content["rows"]):
+        found.setdefault("commit", "unknown")
     return ", ".join(f"{name} {value}" for name, value in found.items()) + ".\n"
 
 

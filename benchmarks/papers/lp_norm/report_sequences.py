@@ -121,7 +121,7 @@ def table1_section(content: dict[str, Any]) -> str:
         [
             "## Table 1 on proteins",
             "",
-            fill(f"{TABLE1} {splits} splits, at a commit that is not known.", 88),
+            fill(f"{TABLE1} {splits} splits.", 88),
             "",
             *table1.table(rows),
             "",

@@ -75,10 +75,11 @@ def _sentence(facts: dict[str, Any]) -> str:
         f"{name} {facts[name]}"
         for name in ("multikernel", "numpy", "scipy", "scikit-learn", "numba")
     )
+    commit = facts.get("commit", "unknown")
     return (
         f"Measured on {facts['date']}: {facts['processor']}, {facts['cores']} cores, "
         f"{facts['memory_gb']} GB; {facts['threads']} threads; {facts['system']}, "
-        f"Python {facts['python']}, {versions}, {', '.join(facts['blas'])}."
+        f"Python {facts['python']}, {versions}, {', '.join(facts['blas'])}; commit {commit}."
     )
 
 
