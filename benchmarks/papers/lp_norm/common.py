@@ -94,8 +94,10 @@ def environment() -> dict[str, Any]:
 def conditions(content: dict[str, Any]) -> str:
     """Return a line about the machine, and the commit where rows do not say it."""
     found = dict(content["environment"])
+    known = found.pop("commit", "unknown")
+    found.pop("sources", None)
     if not any("commit" in row for row in content["rows"]):
-        found.setdefault("commit", "unknown")
+        found["commit"] = known
     return ", ".join(f"{name} {value}" for name, value in found.items()) + ".\n"
 
 

@@ -79,7 +79,8 @@ def _sentence(facts: dict[str, Any]) -> str:
     return (
         f"Measured on {facts['date']}: {facts['processor']}, {facts['cores']} cores, "
         f"{facts['memory_gb']} GB; {facts['threads']} threads; {facts['system']}, "
-        f"Python {facts['python']}, {versions}, {', '.join(facts['blas'])}; commit {commit}."
+        f"Python {facts['python']}, {versions}, {', '.join(facts['blas'])}; "
+        f"commit {commit}."
     )
 
 
