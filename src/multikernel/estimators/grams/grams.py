@@ -33,10 +33,7 @@ from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.files import Storage
 from multikernel.gram.normalization import Steps, check_steps
 from multikernel.gram.steps import CenterStep
-from multikernel.kernels import (
-    ColumnKernel,
-    KernelDictionary,
-)
+from multikernel.kernels import ColumnKernel, KernelDictionary
 from multikernel.problem import Solution
 
 

@@ -12,16 +12,12 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import (
-    LongFitWarning,
-)
+from multikernel.exceptions import LongFitWarning
 from multikernel.gram import LowRank
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
 from multikernel.gram.factors.engine import SampledRows
 from multikernel.gram.memory import readable_bytes
-from multikernel.kernels import (
-    KernelDictionary,
-)
+from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import backing
 
 

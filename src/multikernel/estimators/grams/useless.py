@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 from multikernel._validation import listed
 from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import (
-    DegenerateKernelWarning,
-    DictionaryWarning,
-)
+from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning
 from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import (
-    validate_data,
-)
+from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
-from multikernel.kernels.sequence.tables import (
-    Layout,
-)
+from multikernel.kernels.sequence.tables import Layout
 from multikernel.linalg.tables import is_dask
 
 IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
@@ -259,7 +255,7 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     """
     if all_finite(X) and max(X.max(), -X.min()) <= LARGEST_VALUE:
         return
-    row, column = first_other(X) if not all_finite(X) else _largest(X)
+    row, column = first_not_finite(X) if not all_finite(X) else _largest(X)
     label = repr(column if names is None else str(names[column]))
     if np.isfinite(X[row, column]):
         raise ValueError(
@@ -268,7 +264,7 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
             "Scale this column, for example with StandardScaler."
         )
     advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
-    refuse_value("Input X", X, (row, column), f"row {row}, column {label}", advice)
+    refuse_not_finite("Input X", X, (row, column), f"row {row}, column {label}", advice)
 
 
 def seen_values(
@@ -333,7 +329,7 @@ def all_finite(values: Array) -> bool:
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
-def first_other(values: Array) -> tuple[int, ...]:
+def first_not_finite(values: Array) -> tuple[int, ...]:
     """Return the place of the first value that is not finite."""
     return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
 
@@ -344,7 +340,7 @@ def _largest(values: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in place)
 
 
-def refuse_value(
+def refuse_not_finite(
     what: str, values: Array, place: tuple[int, ...], where: str, advice: str
 ) -> None:
     """Raise for the first value of an array that is not finite."""

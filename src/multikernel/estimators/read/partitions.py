@@ -22,9 +22,7 @@ from multikernel.estimators.read.tables import (
     is_precomputed,
     settled_kernels,
 )
-from multikernel.estimators.read.targets import (
-    read_targets,
-)
+from multikernel.estimators.read.targets import read_targets
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.workers import mapped, partitions, started
 from multikernel.kernels import Views

@@ -13,9 +13,9 @@ from multikernel._validation import ASYMMETRY, shown
 from multikernel.estimators.read.numbers import (
     LEAVE_OUT,
     all_finite,
-    first_other,
+    first_not_finite,
     read_array,
-    refuse_value,
+    refuse_not_finite,
 )
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
@@ -212,10 +212,10 @@ def check_finite_grams(X: Array) -> None:
     slowest = int(np.argmax(X.strides))
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
         if not all_finite(part):
-            place = first_other(part)
+            place = first_not_finite(part)
             i, j, m = np.insert(place, slowest, number).tolist()
             where = f"[{i}, {j}] of Gram matrix {m}"
-            refuse_value("Input X", part, place, where, LEAVE_OUT)
+            refuse_not_finite("Input X", part, place, where, LEAVE_OUT)
 
 
 def without_others(X: Array, rows: Indices) -> Array:

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import (
-    check_consistent_length,
-)
+from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
 from multikernel.estimators.read.batches import spool
@@ -29,10 +27,7 @@ from multikernel.estimators.read.numbers import (
     refuse_frames,
 )
 from multikernel.estimators.read.precomputed import read_grams
-from multikernel.estimators.read.targets import (
-    read_targets,
-    target_names,
-)
+from multikernel.estimators.read.targets import read_targets, target_names
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
 from multikernel.kernels.function import as_kernels

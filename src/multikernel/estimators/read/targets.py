@@ -6,20 +6,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
-from sklearn.utils.validation import (
-    check_array,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
 from multikernel.estimators.read.numbers import (
     LARGEST_VALUE,
     LEAVE_OUT,
     all_finite,
-    first_other,
+    first_not_finite,
     refuse_frames,
+    refuse_not_finite,
     refuse_other_arrays,
-    refuse_value,
 )
 
 
@@ -120,9 +117,9 @@ def _check_finite(y: Array) -> None:
         _check_labels(y)
     if y.dtype.kind not in "fc" or all_finite(y):
         return
-    place = first_other(y)
+    place = first_not_finite(y)
     column = "" if y.ndim == 1 else f", column {place[1]}"
-    refuse_value("Input y", y, place, f"row {place[0]}{column}", LEAVE_OUT)
+    refuse_not_finite("Input y", y, place, f"row {place[0]}{column}", LEAVE_OUT)
 
 
 def _numbers(y: Array) -> Array:
