@@ -8,7 +8,6 @@ it is one matrix-vector product.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import overload
@@ -17,7 +16,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
-from multikernel.gram.lazy.plan import BatchLayout, Plan, RadialPlan
+from multikernel.gram.lazy.plan import Plan, RadialPlan
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.built_in import is_built_in
@@ -98,9 +97,17 @@ def make_samples(X: Array) -> Samples:
     return Samples(X, X, features, features, numbers, numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class RadialBatch:
-    """A few Gaussian kernels on some samples, ready to be computed row by row.
+def write_exponents(
+    plan: RadialPlan,
+    samples: Samples,
+    rows: slice,
+    stops: Indices,
+    offsets: Indices,
+    out: Array,
+) -> None:
+    """Write the exponents of some rows of a few Gaussian kernels.
+
+    The caller takes their exponential, in as few calls as its layout allows.
 
     Parameters
     ----------
@@ -108,48 +115,29 @@ class RadialBatch:
         The kernels, at least one.
     samples : Samples
         The samples.
+    rows : slice
+        Which rows.
+    stops : ndarray of shape (n_chosen_rows,)
+        How many columns, from the first, each row gets.
+    offsets : ndarray of shape (n_batch,)
+        Where each kernel's values start in `out`; they lie row after row.
+    out : ndarray of shape (n_values,)
+        Overwritten there.
     """
-
-    plan: RadialPlan
-    samples: Samples
-
-    @cached_property
-    def layout(self) -> BatchLayout:
-        """Return the column sets of the kernels."""
-        return self.plan.layout()
-
-    def exponents(
-        self, rows: slice, stops: Indices, offsets: Indices, out: Array
-    ) -> None:
-        """Write the exponents of some rows of every kernel.
-
-        The caller takes their exponential, in as few calls as its layout allows.
-
-        Parameters
-        ----------
-        rows : slice
-            Which rows.
-        stops : ndarray of shape (n_chosen_rows,)
-            How many columns, from the first, each row gets.
-        offsets : ndarray of shape (n_batch,)
-            Where each kernel's values start in `out`; they lie row after row.
-        out : ndarray of shape (n_values,)
-            Overwritten there.
-        """
-        layout = self.layout
-        compiled("multikernel.gram.lazy.loops", "fill_exponents")(
-            self.samples.row_features,
-            self.samples.col_features,
-            layout.used,
-            layout.set_starts,
-            layout.members,
-            layout.kernel_starts,
-            self.plan.exponents,
-            rows.start,
-            stops,
-            offsets,
-            out,
-        )
+    layout = plan.layout
+    compiled("multikernel.gram.lazy.loops", "fill_exponents")(
+        samples.row_features,
+        samples.col_features,
+        layout.used,
+        layout.set_starts,
+        layout.members,
+        layout.kernel_starts,
+        plan.exponents,
+        rows.start,
+        stops,
+        offsets,
+        out,
+    )
 
 
 def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
@@ -243,11 +231,10 @@ def write_radial(
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
-    radial = RadialBatch(batch, samples)
     for rows in row_blocks(n_rows, n_cols, places.size):
         stops = np.full(rows.stop - rows.start, n_cols)
         offsets = (places * n_rows + rows.start) * n_cols
-        radial.exponents(rows, stops, offsets, flat)
+        write_exponents(batch, samples, rows, stops, offsets, flat)
         for run in runs:
             block = array[run[0] : run[-1] + 1, rows]
             np.exp(block, out=block)
@@ -374,26 +361,25 @@ def _add_group(
     per_task = len(blocks) if many else 1
     lock = Lock()
 
-    def tasks() -> Iterator[tuple[RadialBatch, list[slice]]]:
+    def tasks() -> Iterator[tuple[RadialPlan, list[slice]]]:
         for batch in plan.batches(BATCH):
-            radial = RadialBatch(batch, samples)
             for start in range(0, len(blocks), per_task):
-                yield radial, blocks[start : start + per_task]
+                yield batch, blocks[start : start + per_task]
 
-    def work(task: tuple[RadialBatch, list[slice]]) -> None:
-        radial, rows = task
-        part = _batch_forms(radial, rows, products)
+    def work(task: tuple[RadialPlan, list[slice]]) -> None:
+        batch, rows = task
+        part = _batch_forms(batch, samples, rows, products)
         with lock:
-            forms[radial.plan.kernels] += part
+            forms[batch.kernels] += part
 
     run_blocks(work, tasks())
 
 
 def _batch_forms(
-    radial: RadialBatch, blocks: list[slice], products: _PairProducts
+    batch: RadialPlan, samples: Samples, blocks: list[slice], products: _PairProducts
 ) -> Array:
     """Return what some rows give to the quadratic forms of a batch of kernels."""
-    n_kernels = radial.plan.kernels.size
+    n_kernels = batch.kernels.size
     largest = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
     buffer = np.empty(n_kernels * largest)
     forms = np.zeros(n_kernels)
@@ -401,7 +387,8 @@ def _batch_forms(
         stops = np.arange(rows.start, rows.stop) + 1
         pairs = int(stops.sum())
         values = buffer[: n_kernels * pairs]
-        radial.exponents(rows, stops, np.arange(n_kernels) * pairs, values)
+        offsets = np.arange(n_kernels) * pairs
+        write_exponents(batch, samples, rows, stops, offsets, values)
         np.exp(values, out=values)
         forms += values.reshape(n_kernels, pairs) @ products.block(rows)
     return forms

@@ -8,6 +8,7 @@ neighbors. Every other kernel is built from the dictionary when it is evaluated.
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ class RadialPlan:
             self.columns,
         )
 
+    @cached_property
     def layout(self) -> "BatchLayout":
         """Return the column sets of the plan's kernels, each once."""
         first = np.flatnonzero(np.diff(self.sets, prepend=-1))

@@ -12,17 +12,17 @@ from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.lazy.evaluate import (
     BATCH,
     BLOCK_NUMBERS,
-    RadialBatch,
     Samples,
     evaluate_diagonal,
     evaluate_other,
     make_samples,
     radial_forms,
     row_blocks,
+    write_exponents,
     write_matrices,
 )
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.lazy.plan import Plan, make_plan
+from multikernel.gram.lazy.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
@@ -242,26 +242,23 @@ class LazyStack(GramStack):
         """Show the kernels that are not Gaussian."""
         run_blocks(lambda task: self._visit_other(task, visit), self._other_tasks())
 
-    def _radial_tasks(self) -> Iterator[tuple[RadialBatch, list[slice]]]:
+    def _radial_tasks(self) -> Iterator[tuple[RadialPlan, list[slice]]]:
         """Cut the work on Gaussian kernels into tasks for threads."""
         n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
         n_radial = self.plan.radial.kernels.size
         few = n_radial < 4 * BATCH * available_threads()
         for batch in self.plan.radial.batches(BATCH):
-            radial = RadialBatch(batch, self.samples)
             blocks = list(row_blocks(n_rows, n_cols, batch.kernels.size))
             if few:
-                yield from ((radial, [block]) for block in blocks)
+                yield from ((batch, [block]) for block in blocks)
             else:
-                yield radial, blocks
+                yield batch, blocks
 
-    def _visit_radial(
-        self, task: tuple[RadialBatch, list[slice]], visit: Visit
-    ) -> None:
+    def _visit_radial(self, task: tuple[RadialPlan, list[slice]], visit: Visit) -> None:
         """Compute some rows of a batch of Gaussian kernels, and show them."""
-        radial, blocks = task
+        batch, blocks = task
         n_cols = self.samples.cols.shape[0]
-        n_kernels = radial.plan.kernels.size
+        n_kernels = batch.kernels.size
         first = blocks[0].stop - blocks[0].start
         buffer = np.empty(n_kernels * first * n_cols)
         for rows in blocks:
@@ -269,10 +266,10 @@ class LazyStack(GramStack):
             stops = np.full(n_rows, n_cols)
             offsets = np.arange(n_kernels) * (n_rows * n_cols)
             values = buffer[: n_kernels * n_rows * n_cols]
-            radial.exponents(rows, stops, offsets, values)
+            write_exponents(batch, self.samples, rows, stops, offsets, values)
             np.exp(values, out=values)
             block = values.reshape(n_kernels, n_rows, n_cols)
-            visit(radial.plan.kernels, rows, block)
+            visit(batch.kernels, rows, block)
 
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
         """Cut the work on other kernels into tasks for threads."""
