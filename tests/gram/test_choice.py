@@ -35,6 +35,11 @@ def samples(n):
         (THICK, 5000, None, "dense"),  # ranks are as high as whole matrices
         (THICK, 5000, 10**8, "lazy"),
         (ListDictionary([LinearKernel()]), 200, None, "low_rank"),
+        # 60 kernels with 4 features each, which together are fewer than the samples
+        # or not: their sums are whole matrices then.
+        (ListDictionary([LinearKernel()] * 60), 300, None, "low_rank"),
+        (ListDictionary([LinearKernel()] * 60), 200, None, "dense"),
+        (ListDictionary([LinearKernel()] * 60), 200, 10**6, "low_rank"),
     ],
 )
 def test_what_is_chosen(dictionary, n, max_bytes, expected):
