@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from multikernel._typing import Array
 from multikernel.certificates.centring import centred
@@ -99,7 +100,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     """Return the best constant to add to decision values, and a dual point there.
 
-    The summed loss is minimised by bisection on its slope. At a kink the two one-sided
+    The summed loss is minimised at the root of its slope. At a kink the two one-sided
     subgradients are mixed so that their sum is zero: both are subgradients at
     (numerically) the same point, so the mixture is one. Where a piecewise linear loss
     is flat, with every sample at a bound, all of an interval is best: its middle is
@@ -134,17 +135,16 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
         return total, gradient
 
     reach = 1.0 + float(np.abs(y).max() + np.abs(f).max())
-    left, right = -reach, reach
-    while slope(left)[0] > 0.0:
-        left = _widen_end(left, reach)
-    while slope(right)[0] < 0.0:
-        right = _widen_end(right, reach)
+    left, right = _bracket(slope, reach)
     if polyhedral:
         left, right = (
             _double_until_rising(slope, b, FARTHEST * reach) for b in (left, right)
         )
     end = right
-    left, right = _bisect(lambda b: slope(b)[0] >= 0.0, left, right)
+    if polyhedral:
+        left, right = _bisect(lambda b: slope(b)[0] >= 0.0, left, right)
+    else:
+        left, right = _around_root(lambda b: slope(b)[0], left, right)
     (low, g_low), (high, g_high) = slope(left), slope(right)
     if polyhedral and high == 0.0 < slope(end)[0]:
         end, _ = _bisect(lambda b: slope(b)[0] > 0.0, right, end)
@@ -228,6 +228,18 @@ def _best_intercept_by_kinks(
     return b, -(below + -low / (high - low) * (above - below))
 
 
+def _bracket(
+    slope: Callable[[float], tuple[float, Array]], reach: float
+) -> tuple[float, float]:
+    """Return two numbers between which the loss is smallest."""
+    left, right = -reach, reach
+    while slope(left)[0] > 0.0:
+        left = _widen_end(left, reach)
+    while slope(right)[0] < 0.0:
+        right = _widen_end(right, reach)
+    return left, right
+
+
 def _double_until_rising(
     slope: Callable[[float], tuple[float, Array]], b: float, farthest: float
 ) -> float:
@@ -250,6 +262,29 @@ def _bisect(
         left, right = (left, middle) if reached(middle) else (middle, right)
         middle = 0.5 * (left + right)
     return left, right
+
+
+def _around_root(
+    slope: Callable[[float], float], left: float, right: float
+) -> tuple[float, float]:
+    """Return two numbers, rounding apart, between which an increasing slope is zero.
+
+    Brent's method takes some eight slopes where bisection takes fifty.
+    """
+    least = NEAR_ZERO * (right - left)
+    xtol, rtol = EPS * least, 4.0 * EPS
+    root, found = brentq(
+        slope, left, right, xtol=xtol, rtol=rtol, full_output=True, disp=False
+    )
+    if not found.converged:
+        # Slopes of many orders of magnitude: halving does not look at them.
+        return _bisect(lambda b: slope(b) >= 0.0, left, right)
+    apart = 4.0 * EPS * max(abs(root), least)
+    above = slope(root) >= 0.0
+    other = root
+    while left < other < right and (slope(other) >= 0.0) == above:
+        other, apart = (root - apart if above else root + apart), 2.0 * apart
+    return (max(other, left), root) if above else (root, min(other, right))
 
 
 def _widen_end(b: float, reach: float) -> float:

@@ -19,6 +19,11 @@ V2 = ("memory.max", "memory.current", "inactive_file")
 """Limit, usage and file pages of control groups of version 1 and 2."""
 
 
+MODEST_BYTES = 2**26
+"""What any machine has left. Reading control groups takes a few milliseconds, which is
+as long as a small fit: for stacks of fewer bytes it is not done."""
+
+
 def available_bytes(root: Path = Path("/")) -> int:
     """Return the memory that a program may take now without swapping.
 
@@ -149,7 +154,10 @@ def check_size(
     StackTooLargeError
         With the bytes and what can be done.
     """
-    limit, needed = byte_limit(max_bytes), stack_bytes(shape, item_bytes)
+    needed = stack_bytes(shape, item_bytes)
+    if max_bytes is None and needed <= MODEST_BYTES:
+        return
+    limit = byte_limit(max_bytes)
     if needed > limit:
         if alternatives is None:
             half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)

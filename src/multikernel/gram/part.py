@@ -268,7 +268,7 @@ def build_part(
         Weights of the statistics that normalisation learns.
     max_bytes : int, optional
         Limit on the bytes of the stack and of all copies; half of the memory that is
-        available now when left out, for copies alone.
+        available now when left out, for copies alone; small ones always fit.
     n_copies : int, default=1
         How many parts are held at a time.
 
@@ -311,9 +311,8 @@ def build_part(
         if samples.size < n_all:
             shape = n_kernels, samples.size, samples.size
             needed = n_copies * stack_bytes(shape, whole.array.itemsize)
-            small = whole.array.nbytes + needed <= min(
-                COPIED_BYTES, byte_limit(max_bytes)
-            )
+            limit = COPIED_BYTES if max_bytes is None else min(COPIED_BYTES, max_bytes)
+            small = whole.array.nbytes + needed <= limit
             everything = np.arange(n_kernels)
             part = (
                 whole.copied(everything, samples, samples)

@@ -16,15 +16,10 @@ Block = TypeVar("Block")
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Find the loaded BLAS libraries, once: NumPy and SciPy bring a copy each."""
-    return ThreadpoolController()
-
-
 def _libraries() -> list[LibController]:
-    """Return a controller for every BLAS library."""
-    found: list[LibController] = _controller().select(user_api="blas").lib_controllers
-    return found
+    """Return a controller for every BLAS library: NumPy and SciPy bring a copy each."""
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    return list(found)
 
 
 def _set_threads(blas: LibController, number: int) -> None:
@@ -49,29 +44,34 @@ class _SharedLimit:
     The number of BLAS threads belongs to the process. Were every caller to restore
     what it found, two that overlap would leave BLAS on one thread for good. The first
     to enter lowers the number, and the last to leave gives it back, which is often
-    another thread. An interrupt may cut either short: both can be repeated, and
-    `lowered` is what remains to be given back.
+    another thread; those between find it `held`. An interrupt may cut either short:
+    both can be repeated, and `lowered` is what remains to be given back.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._users: set[object] = set()
         self._lowered: list[tuple[LibController, int]] = []
+        self._held = False
 
     def enter(self, user: object) -> None:
         with self._lock:
             self._users.add(user)
+            if self._held:
+                return
             if not self._lowered:
                 # A library that is at one thread already is somebody else's to restore.
                 several = [(library, library.num_threads) for library in _libraries()]
                 self._lowered = [(blas, found) for blas, found in several if found > 1]
             for blas, _ in self._lowered:
                 _set_threads(blas, 1)
+            self._held = True
 
     def leave(self, user: object) -> None:
         with self._lock:
             self._users.discard(user)
             if not self._users:
+                self._held = False
                 for blas, found in self._lowered:
                     _set_threads(blas, found)
                 self._lowered = []
@@ -122,6 +122,9 @@ def run_blocks(
     interrupt, `stop` is called to ask what takes long to end early.
     """
     threads = available_threads() if n_threads is None else n_threads
+    if threads == 1:
+        with_one_blas_thread(partial(_work_alone, work, blocks))
+        return
     queue = _Queue(work, iter(blocks))
 
     def halt() -> None:
@@ -129,15 +132,18 @@ def run_blocks(
         if stop is not None:
             stop()
 
-    if threads == 1:
-        with_one_blas_thread(queue.work_off)
-    else:
-        share = partial(
-            with_one_blas_thread, partial(_run_on_threads, queue.work_off, threads)
-        )
-        uninterrupted(share, halt)
+    share = partial(
+        with_one_blas_thread, partial(_run_on_threads, queue.work_off, threads)
+    )
+    uninterrupted(share, halt)
     for error in queue.errors:
         raise error
+
+
+def _work_alone(work: Callable[[Block], None], blocks: Iterable[Block]) -> None:
+    """Call a function on every block in turn."""
+    for block in blocks:
+        work(block)
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:

@@ -72,6 +72,11 @@ def is_shift_equivariant(loss: Loss) -> bool:
     return bool(vars(type(inner)).get("shift_equivariant", False))
 
 
+def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
+    """Return whether a loss is a `SmoothConjugateLoss`; see `is_polyhedral`."""
+    return hasattr(loss, "conjugate_hessian")
+
+
 def is_polyhedral(loss: Loss) -> TypeGuard[PolyhedralLoss]:
     """Return whether a loss is a `PolyhedralLoss`.
 

@@ -9,7 +9,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
-from multikernel.losses.base import Loss, SmoothConjugateLoss
+from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
 from multikernel.machines.base import (
     NOT_A_KERNEL,
     NOT_FINITE,
@@ -90,7 +90,7 @@ class Newton:
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
-        if isinstance(loss, SmoothConjugateLoss):
+        if is_smooth(loss):
             return None
         return (
             "Newton needs a loss whose conjugate is twice differentiable (logistic, "

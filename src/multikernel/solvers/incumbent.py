@@ -18,7 +18,7 @@ from multikernel.certificates import (
     scaled_dual_value,
 )
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers.base import BlockRegularizer, VariationalRegularizer
+from multikernel.regularizers.base import BlockRegularizer, is_variational
 from multikernel.solvers.base import Solver, check_supported
 from multikernel.solvers.best import Best, Expansion, Model, evaluated, expand
 from multikernel.solvers.progress import Patience, Recorder, metered
@@ -298,7 +298,7 @@ def incumbents(
 
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
     """Return weights in closed form of the norms: shares where no other is known."""
-    if isinstance(regularizer, VariationalRegularizer):
+    if is_variational(regularizer):
         return regularizer.kernel_weights(norms)
     total = float(norms.sum())
     return norms / total if total > 0.0 else norms.copy()

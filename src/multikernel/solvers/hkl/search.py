@@ -17,7 +17,7 @@ from multikernel.certificates import (
     with_rounding,
 )
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.losses.base import SmoothConjugateLoss, is_polyhedral
+from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import hidden_by_rounding, primal_value
@@ -104,7 +104,7 @@ class HullSearch:
         """Return why this solver cannot treat the problem, or None if it can."""
         if problem.y.ndim != 1:
             return "HullSearch needs targets of one column; fit one model per output."
-        if is_polyhedral(problem.loss) or isinstance(problem.loss, SmoothConjugateLoss):
+        if is_polyhedral(problem.loss) or is_smooth(problem.loss):
             return None
         return (
             "HullSearch needs a loss with a smooth conjugate or a piecewise linear "

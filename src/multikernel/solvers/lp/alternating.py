@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel.problem import Problem, Solution
-from multikernel.regularizers.base import VariationalRegularizer
+from multikernel.regularizers.base import is_variational
 from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import WeightOracle
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
@@ -73,7 +73,7 @@ class Alternating(WeightSolver):
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        if not isinstance(problem.regularizer, VariationalRegularizer):
+        if not is_variational(problem.regularizer):
             kind = type(problem.regularizer).__name__
             return (
                 "Alternating needs a regulariser with kernel weights in closed form, "
@@ -87,7 +87,7 @@ class Alternating(WeightSolver):
         """Begin with the norms of a solution, or equal ones."""
         tracker = oracle.tracker
         regularizer = oracle.problem.regularizer
-        assert isinstance(regularizer, VariationalRegularizer)
+        assert is_variational(regularizer)
         norms, share = np.ones(oracle.problem.gram.shape[0]), 1.0
         if init is not None and init.norms.any():
             norms, oracle.last_rho = init.norms, tracker.proof.certificate.dual

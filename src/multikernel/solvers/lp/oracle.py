@@ -15,7 +15,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
-from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.base import is_smooth
 from multikernel.machines import warm_start
 from multikernel.problem import Problem
 from multikernel.solvers.incumbent import Incumbent
@@ -175,7 +175,7 @@ def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
     u = -rho
     margin = NEAR_BOUND * float(np.abs(rho).max(initial=0.0))
     inside = (u > lower + margin) & (u < upper - margin)
-    if isinstance(problem.loss, SmoothConjugateLoss):
+    if is_smooth(problem.loss):
         free = np.flatnonzero(inside)
         # At the ends of the domain, which are finite then, there may be no curvature.
         ends = np.where(inside, u, lower), np.where(inside, u, upper)

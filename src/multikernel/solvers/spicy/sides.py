@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates import best_intercepts
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss
 from multikernel.solvers.spicy.corners import FaceSearch, make_corners
 from multikernel.solvers.spicy.kernels import QuadraticModel, newton_step
@@ -67,8 +68,14 @@ class Side(ABC):
         """Return what the side itself adds to the duality gap, 0 if it is exact."""
         return 0.0
 
-    def again(self) -> "Side | None":
-        """Return the side for a near-by problem, None if a fresh one is as good."""
+    def again(self, ratio: float = 1.0) -> "Side | None":
+        """Return the side for a near-by problem, None if a fresh one is as good.
+
+        Parameters
+        ----------
+        ratio : float, default=1.0
+            Strength of the problem over that of this one, at most one.
+        """
         return None
 
     def sturdier(self) -> "Side | None":
@@ -177,9 +184,37 @@ class SmoothSide(Side):
         """Return the point."""
         return self._rho
 
+    def again(self, ratio: float = 1.0) -> "Side | None":
+        """Return a side that starts near where this one ended."""
+        return SmoothSide(self.loss, self.y, ratio**SETTINGS.warm * self._rho)
+
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step with the derivatives of the conjugate."""
-        return newton_step(model, *self._derivatives())
+        """Return Newton's step with the derivatives of the conjugate.
+
+        A step that leaves the domain is taken in the decision values that belong to
+        the point instead, where nothing ends: of their answer the step is a
+        linearisation. Cut off at the boundary it would be as short as the sample that
+        is the nearest to it allows, and those are many that are classified well.
+        """
+        pull, curvature = self._derivatives()
+        step, shift = newton_step(model, pull, curvature)
+        if reach(self.rho, step, self.lowest, self.highest) <= 1.0:
+            f = -(pull + curvature * step)
+            bent = self._answer(f, centre=model.excess is not None) - self.rho
+            if np.vdot(pull + model.gradient, bent) < 0.0:
+                return bent, shift
+        return step, shift
+
+    def _answer(self, f: Array, centre: bool) -> Array:
+        """Return the point of some decision values, up to intercepts if it is centred.
+
+        It is none of theirs where these are beyond all numbers.
+        """
+        if not centre:
+            return -self.loss.gradient(self.y, f)
+        if not np.isfinite(f).all():
+            return self.rho
+        return best_intercepts(self.loss, self.y, f)[1]
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return slope and curvature of the conjugate in terms of rho."""
@@ -241,6 +276,9 @@ class BoundedSide(SmoothSide):
         margin = SETTINGS.inwards * np.where(np.isfinite(width), width, 1.0)
         self._rho = np.clip(rho, low + margin, high - margin)
         self.walls = Walls(low, high, self._rho, gap)
+
+    def again(self, ratio: float = 1.0) -> None:
+        """Return that a fresh side is as good: its barrier suits the gap."""
 
     def center(self, gap: float) -> None:
         """Lower the barrier until complementarity costs at most `gap`."""
@@ -361,7 +399,7 @@ class BarrierSide(Side):
         self.pieces = self._moved(length)
         self.walls.move(self.pieces)
 
-    def again(self) -> "CornerSide | None":
+    def again(self, ratio: float = 1.0) -> "CornerSide | None":
         """Return the side at the corners that this one has come near.
 
         Active sets are for one output; for several a fresh side does as well.
@@ -430,7 +468,7 @@ class CornerSide(Side):
         inside = np.clip(moved, self.corners.low, self.corners.high)
         self._rho = self.end if length == 1.0 else inside
 
-    def again(self) -> "CornerSide":
+    def again(self, ratio: float = 1.0) -> "CornerSide":
         """Return a side that starts where this one ended."""
         return CornerSide(self.loss, self.y, self._rho)
 

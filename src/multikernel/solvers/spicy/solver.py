@@ -16,10 +16,14 @@ from multikernel.losses import (
     SmoothCoupledLoss,
     is_coupled,
 )
-from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
+from multikernel.losses.base import Loss, is_polyhedral, is_smooth
 from multikernel.losses.coupled.simplex import centre_of_simplices
 from multikernel.problem import Callback, Problem, Solution, Status
-from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
+from multikernel.regularizers.base import (
+    BlockRegularizer,
+    ProximableRegularizer,
+    is_proximable,
+)
 from multikernel.solvers.base import check_supported
 from multikernel.solvers.best import Model, evaluated
 from multikernel.solvers.incumbent import Incumbent
@@ -35,10 +39,6 @@ from multikernel.solvers.spicy.sides import (
     finite_ends,
 )
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
-
-TREATED = (
-    SmoothConjugateLoss | PolyhedralLoss | SmoothCoupledLoss | PolyhedralCoupledLoss
-)
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,19 @@ class SpicyMKL:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        if not isinstance(problem.regularizer, ProximableRegularizer):
+        if not is_proximable(problem.regularizer):
             return (
                 "SpicyMKL needs a regulariser with a separable prox, such as BlockL1 "
                 f"or BlockElasticNet, got {type(problem.regularizer).__name__}."
             )
-        if not isinstance(problem.loss, TREATED):
+        loss = problem.loss
+        treated = is_smooth(loss) or is_polyhedral(loss)
+        if is_coupled(loss):
+            treated = isinstance(loss, SmoothCoupledLoss | PolyhedralCoupledLoss)
+        if not treated:
             return (
                 "SpicyMKL needs a loss whose conjugate is twice differentiable or "
-                f"piecewise linear, got {type(problem.loss).__name__}."
+                f"piecewise linear, got {type(loss).__name__}."
             )
         return None
 
@@ -214,6 +218,7 @@ class WorkingSet:
     side: Side | None = None
     gamma: float = np.inf
     status: Status | None = None  # why the last run has ended
+    nearly: float = 1.0  # share of the threshold from which kernels may join
     _held: tuple[Indices, GramStack] | None = None
     # Kernels that were in the working set since the gap was last much lower.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -250,7 +255,8 @@ class WorkingSet:
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         if last.status is not Status.STALLED:
             self.gamma = last.gamma * old / new
-        self.side = None if last.side is None else last.side.again()
+        self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
+        self.side = None if last.side is None else last.side.again(ratio)
         self._held = last._held
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
 
@@ -299,7 +305,7 @@ class WorkingSet:
         small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
         solve = partial(
             lagrangian.solve,
-            max(target, 0.3 * tol),
+            max(target, 0.5 * tol),
             gap,
             self.incumbent.model.objective,
         )
@@ -353,7 +359,7 @@ class WorkingSet:
             self.side = dual_side(problem.loss, problem.y, rho, absolute)
         # New kernels may be violated by much: the penalty must suit the gap of the
         # whole problem, not the one that the last working set was solved to.
-        suited = max(1.0, 1.0 / gap) / problem.regularizer.alpha
+        suited = max(1.0, SETTINGS.suited / gap) / problem.regularizer.alpha
         small = replace(problem, gram=self._part(kernels))
         return AugmentedLagrangian(
             small,
@@ -382,14 +388,15 @@ class WorkingSet:
             middle = centre_of_simplices(problem.loss, problem.y, problem.fit_intercept)
         else:
             middle = constant_model(problem).dual
-            if not isinstance(problem.loss, SmoothConjugateLoss):
+            if not is_smooth(problem.loss):
                 middle *= 0.5
         share = min(SETTINGS.shrink, self.incumbent.gap)
         return (1.0 - share) * project_dual(problem, self.rho) + share * middle
 
     def _next_kernels(self) -> Indices:
         """Return the active and the most violated kernels."""
-        level, sizes = self._regularizer.threshold, self.sizes
+        level, sizes = self.nearly * self._regularizer.threshold, self.sizes
+        self.nearly = 1.0
         kernels = self.working.kernels
         active = kernels[self.working.norms[kernels] > 0.0]
         outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
@@ -419,14 +426,15 @@ class WorkingSet:
 
 def dual_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
     """Return the side for a loss, starting strictly inside at `rho`."""
-    if isinstance(loss, SmoothCoupledLoss):
-        return SmoothSimplexSide(loss, y, rho)
-    if isinstance(loss, PolyhedralCoupledLoss):
-        return BarrierSimplexSide(loss, y, rho, gap)
-    if isinstance(loss, SmoothConjugateLoss):
+    if is_coupled(loss):
+        if isinstance(loss, SmoothCoupledLoss):
+            return SmoothSimplexSide(loss, y, rho)
+        if isinstance(loss, PolyhedralCoupledLoss):
+            return BarrierSimplexSide(loss, y, rho, gap)
+    elif is_smooth(loss):
         if np.isfinite(finite_ends(loss, y)).any():
             return BoundedSide(loss, y, rho, gap)
         return SmoothSide(loss, y, rho)
-    if isinstance(loss, PolyhedralLoss):
+    elif is_polyhedral(loss):
         return BarrierSide(loss, y, rho, gap)
     raise TypeError(f"{loss!r} has neither a smooth nor a polyhedral conjugate.")
