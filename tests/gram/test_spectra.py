@@ -105,7 +105,7 @@ def test_a_wrong_theta_is_refused(theta):
 
 
 def test_a_negative_theta_has_no_tails():
-    with pytest.raises(ValueError, match="theta must be at least 0"):
+    with pytest.raises(ValueError, match="theta must be an integer of at least 0"):
         tail_sums(DenseStack(np.eye(3)[None]), -1)
 
 

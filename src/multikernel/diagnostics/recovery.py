@@ -12,11 +12,10 @@ from multikernel._validation import (
     FLAG,
     NON_NEGATIVE,
     POSITIVE,
-    InstanceOf,
     Number,
     check_parameter,
 )
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import STACK, GramStack
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -145,7 +144,7 @@ def recovery_coefficient(
     array([2, 0])
     """
     owner = "recovery_coefficient"
-    check_parameter(owner, "gram", gram, InstanceOf(GramStack, "a GramStack"))
+    check_parameter(owner, "gram", gram, STACK)
     check_parameter(owner, "alpha", alpha, POSITIVE)
     check_parameter(owner, "fit_intercept", fit_intercept, FLAG)
     n_kernels, good = gram.shape[0], _as_places(good)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import InstanceOf
 from multikernel.gram.matrix import GramMatrix, RestrictedMatrix, column_runs, padded_to
 from multikernel.gram.terms import ImageProducts, TermProducts
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
@@ -374,6 +375,9 @@ class GramStack(ABC):
         finer : GramStack or None
         """
         return None
+
+
+STACK = InstanceOf(GramStack, "a GramStack")
 
 
 @dataclass(frozen=True, eq=False)

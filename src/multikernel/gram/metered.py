@@ -176,6 +176,9 @@ class MeteredStack(Base):
         self.meter.add(float(n_kernels) * n_rows * length)
 
 
+GramStack.register(MeteredStack)
+
+
 def _vectors(v: Array, ndim: int) -> int:
     """Return how many vectors an array holds, beyond so many axes."""
     return 1 if v.ndim == ndim else int(v.shape[ndim])

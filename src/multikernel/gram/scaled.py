@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Products, Refinement
+from multikernel._validation import check_parameter, check_shapes
+from multikernel.gram.base import STACK, GramStack, Products, Refinement
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.tall import TallMatrix
 
@@ -45,12 +46,8 @@ class ScaledStack(GramStack):
     scales: Array
 
     def __post_init__(self) -> None:
-        n_kernels = self.stack.shape[0]
-        if self.scales.shape != (n_kernels,):
-            raise ValueError(
-                f"A ScaledStack of {n_kernels} kernels needs as many scales, got an "
-                f"array of shape {self.scales.shape}."
-            )
+        check_parameter("ScaledStack", "stack", self.stack, STACK)
+        check_shapes("ScaledStack", scales=(self.scales, (self.stack.shape[0],)))
         wrong = ~(np.isfinite(self.scales) & (self.scales >= 0.0))
         if wrong.any():
             m = int(np.argmax(wrong))

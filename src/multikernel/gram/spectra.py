@@ -8,9 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_shapes
+from multikernel._validation import (
+    NON_NEGATIVE,
+    Number,
+    check_parameter,
+    check_shapes,
+    check_weights,
+)
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import STACK, GramStack
 from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix
@@ -209,7 +215,7 @@ def tail_sums(
     Raises
     ------
     ValueError
-        If theta is negative.
+        If there is no stack, theta or tol is negative, or weights are none.
     IndefiniteKernelError
         If a matrix has leading eigenvalues of more than its trace.
 
@@ -221,10 +227,11 @@ def tail_sums(
     >>> tail_sums(stack, 2).tails * 3
     array([[6., 2., 1.]])
     """
-    if theta < 0:
-        raise ValueError(f"theta must be at least 0, got {theta}.")
+    check_parameter("tail_sums", "stack", stack, STACK)
+    check_parameter("tail_sums", "theta", theta, Number(0, integer=True))
+    check_parameter("tail_sums", "tol", tol, NON_NEGATIVE)
     n_kernels, n_samples, _ = stack.shape
-    shares = equal_shares(n_samples, weights)
+    shares = equal_shares(n_samples, check_weights(weights, n_samples))
     leading = np.zeros((n_kernels, theta))
     errors, products = np.zeros(n_kernels), np.zeros(n_kernels, dtype=np.intp)
 

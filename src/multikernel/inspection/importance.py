@@ -8,8 +8,14 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
-from multikernel._validation import Number, check_parameter
-from multikernel.inspection.pipelines import data_at_model, kernel_columns, last_step
+from multikernel._validation import Number, check_parameter, check_weights, shown
+from multikernel.estimators.read.targets import read_targets
+from multikernel.inspection.pipelines import (
+    check_model,
+    data_at_model,
+    kernel_columns,
+    last_step,
+)
 
 Groups = Mapping[str, Sequence[Any]]
 """From the name of a group to its columns, by position or name."""
@@ -84,6 +90,9 @@ def group_permutation_importance(
     owner = "group_permutation_importance"
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
     before, model = last_step(estimator)
+    check_model(owner, model)
+    y = read_targets(model, y)
+    sample_weight = check_weights(sample_weight, len(y))
     data = data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -110,14 +119,14 @@ def _group_columns(
     """Return the names of all groups, and their columns by position."""
     if isinstance(groups, Mapping):
         found = {str(n): _positions(owner, model, n, c) for n, c in groups.items()}
-    elif groups == "kernel":
+    elif isinstance(groups, str) and groups == "kernel":
         found = _kernel_groups(model)
-    elif groups == "view":
+    elif isinstance(groups, str) and groups == "view":
         found = _view_groups(owner, model)
     else:
         raise ValueError(
             f"{owner}: groups must be 'kernel', 'view' or a mapping from names to "
-            f"columns, got {groups!r}."
+            f"columns, got {shown(groups)}."
         )
     if not found:
         raise ValueError(f"{owner}: the model has no kernel in use, so no group.")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.base import BaseMKL
 from multikernel.kernels.columns import select_columns
 
 
@@ -18,6 +19,15 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
     if not isinstance(steps, list):
         return None, estimator
     return (estimator[:-1] if len(steps) > 1 else None), estimator[-1]
+
+
+def check_model(owner: str, model: Any) -> None:
+    """Raise unless the last step is a multiple kernel model."""
+    if not isinstance(model, BaseMKL):
+        raise TypeError(
+            f"{owner} takes a multiple kernel model of this library, or a pipeline "
+            f"that ends in one, got {type(model).__name__}."
+        )
 
 
 def data_at_model(before: Any, X: Any) -> Any:

@@ -21,6 +21,7 @@ from multikernel.estimators.progress import watching
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning
+from multikernel.inspection.pipelines import check_model
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Solution
 
@@ -280,12 +281,8 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
 
 def _check_estimator(owner: str, estimator: Any) -> None:
     """Raise where an estimator has no fits on parts of one stack."""
+    check_model(owner, estimator)
     name = type(estimator).__name__
-    if not isinstance(estimator, BaseMKL):
-        raise TypeError(
-            f"{owner} takes a multiple kernel model of this library, or a pipeline "
-            f"that ends in one, got {name}."
-        )
     method = estimator._method()
     searches = isinstance(method, Search)
     method = method.method if isinstance(method, Search) else method

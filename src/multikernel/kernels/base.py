@@ -88,6 +88,14 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
 
 def check_dictionary(owner: str, dictionary: object) -> None:
     """Raise unless an object is a dictionary of kernels, as its first one shows."""
+    kernels = kernel_sequence(owner, dictionary)
+    if len(kernels) == 0:
+        raise ValueError("A dictionary needs at least one kernel, got none.")
+    check_kernel(kernels[0], f"{owner}: kernel 0 of the dictionary")
+
+
+def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
+    """Return an object that can be a dictionary; none of its kernels is made."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -95,9 +103,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
             f"{owner}: dictionary must be a sequence of kernels, such as a "
             f"ListDictionary, got {type(dictionary).__name__}."
         )
-    if len(dictionary) == 0:
-        raise ValueError("A dictionary needs at least one kernel, got none.")
-    check_kernel(dictionary[0], f"{owner}: kernel 0 of the dictionary")
+    return dictionary
 
 
 def check_kernel(kernel: object, place: str) -> None:

@@ -4,8 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
+from operator import index as as_index
 
-from multikernel.kernels.base import Kernel, KernelDictionary, check_kernel, kernel_name
+from multikernel._validation import shown
+from multikernel.kernels.base import (
+    Kernel,
+    KernelDictionary,
+    check_kernel,
+    kernel_name,
+    kernel_sequence,
+)
 from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
@@ -261,16 +269,34 @@ def kernel_names(
         The dictionary.
     indices : iterable of int, optional
         Which kernels; all when left out.
+
+    Raises
+    ------
+    TypeError
+        If that is no dictionary, or the indices are no whole numbers.
+    IndexError
+        If it has fewer kernels.
     """
-    everything = range(len(dictionary))
-    chosen = everything if indices is None else [everything[int(i)] for i in indices]
+    everything = range(len(kernel_sequence("kernel_names", dictionary)))
+    if indices is None:
+        return names_of(dictionary, everything)
+    try:
+        chosen = [everything[as_index(i)] for i in indices]
+    except (TypeError, IndexError) as error:
+        raise type(error)(
+            f"kernel_names: indices must be whole numbers below {len(everything)}, the "
+            f"number of kernels, got {shown(indices)}."
+        ) from error
     return names_of(dictionary, chosen)
 
 
 @singledispatch
 def names_of(dictionary: KernelDictionary, chosen: Sequence[int]) -> list[str]:
     """Return the names of the kernels with some numbers, none of them negative."""
-    return [kernel_name(dictionary[index]) for index in chosen]
+    kernels = [dictionary[index] for index in chosen]
+    for index, kernel in zip(chosen, kernels, strict=True):
+        check_kernel(kernel, f"Kernel {index} of the dictionary")
+    return [kernel_name(kernel) for kernel in kernels]
 
 
 @names_of.register

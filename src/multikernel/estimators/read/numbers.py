@@ -158,6 +158,17 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         raise ValueError(
             "X holds an integer that is too large for a floating-point number."
         ) from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(_in_words("X", str(error))) from error
+
+
+def _in_words(name: str, text: str) -> str:
+    """Return a message of scikit-learn, or a sentence in place of NumPy's words."""
+    if "inhomogeneous" in text:
+        return f"{name} must be a table of numbers: its rows have different lengths."
+    if text.startswith(("could not convert", "float() argument")):
+        return f"{name} must be a table of numbers: {text}."
+    return text
 
 
 def refuse_other_arrays(values: Any, name: str) -> None:

@@ -48,6 +48,13 @@ def _columns(estimator: BaseEstimator, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     refuse_frames(y, "y")
     refuse_other_arrays(y, "y")
+    try:
+        shape = getattr(y, "shape", None) or np.asarray(y).shape
+    except ValueError as error:
+        raise ValueError(
+            "y must hold one target per sample, or rows of as many: its parts have "
+            "different lengths."
+        ) from error
     tags = get_tags(estimator)
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     if tags.target_tags.multi_output or labels:
@@ -60,7 +67,6 @@ def _columns(estimator: BaseEstimator, y: Any) -> Array:
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    shape = getattr(y, "shape", None) or np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         many = (
             "MultiOutputRegressor"

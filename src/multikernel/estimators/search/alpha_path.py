@@ -104,6 +104,7 @@ def regularization_path(
     check_parameter(
         "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
     )
+    check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, Number())
     if not 0.0 < alpha_min_ratio < 1.0:
         raise ValueError(
             f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
