@@ -352,7 +352,7 @@ def test_errors_about_types_are_laid_on_settings_only(run, csv, monkeypatch):
     def broken(*_, **__):
         raise TypeError("of another type")
 
-    monkeypatch.setattr("multikernel.cli.fit._fit_table", broken)
+    monkeypatch.setattr("multikernel.cli.fit.fit_table", broken)
     told = sentence(run("fit", csv, *FIT, "--set", "tol=1"))
     assert "--set is of no use here: of another type" in told
     assert isinstance(run("fit", csv, *FIT).exception, TypeError)

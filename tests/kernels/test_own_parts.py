@@ -27,7 +27,7 @@ from multikernel.kernels import (
     median_distance,
     per_column,
 )
-from multikernel.kernels.learnt import learnt_dictionary
+from multikernel.kernels.median import learnt_dictionary
 from multikernel.kernels.parameters import with_parameter
 
 RNG = np.random.default_rng(0)

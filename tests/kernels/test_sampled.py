@@ -16,7 +16,7 @@ from multikernel.kernels import (
     kernel_names,
     median_dictionary,
 )
-from multikernel.kernels.learnt import learnt_dictionary
+from multikernel.kernels.median import learnt_dictionary
 from multikernel.persistence import load, save
 
 RNG = np.random.default_rng(0)

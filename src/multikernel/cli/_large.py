@@ -298,7 +298,4 @@ def fitted_partitions(
         X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
     estimator.fit(X, table.y, callback=watch)
     predicted = estimator.predict(X).compute()
-    if hasattr(estimator, "classes_"):
-        return pipeline, float(np.mean(predicted == table.y))
-    left = float(np.sum((table.y - predicted) ** 2))
-    return pipeline, 1.0 - left / float(np.sum((table.y - table.y.mean()) ** 2))
+    return pipeline, score_of(estimator, table.y, predicted)

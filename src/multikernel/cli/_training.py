@@ -1,6 +1,5 @@
 """From options to a fitted model, as `fit` and `path` need it."""
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from multikernel.cli._columns import (
     kernels_on,
     view_kernels,
 )
-from multikernel.cli._console import LiveFit, check_choice
+from multikernel.cli._console import check_choice
 from multikernel.cli._methods import (
     METHODS,
     TASKS,
@@ -231,11 +230,3 @@ def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:
     """Return what the fit of a pipeline is given beside the data."""
     given = {"model__callback": watch}
     return given if table.groups is None else given | {"model__groups": table.groups}
-
-
-def fit_live(pipeline: Pipeline, table: Table, title: str) -> float:
-    """Fit a pipeline while showing its progress, and return the seconds it took."""
-    start = time.perf_counter()
-    with LiveFit(title, tol=pipeline["model"].tol, n_samples=len(table.X)) as watch:
-        pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
-    return time.perf_counter() - start

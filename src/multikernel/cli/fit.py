@@ -118,7 +118,7 @@ def fit(
             table = read_table(data, targets, drop or [], sequence or [], choice)
         estimator = training.estimator(table, strength, cv=cv is not None)
         with training.blaming_settings():
-            pipeline, facts = _fit_table(estimator, table, scale, training.method.title)
+            pipeline, facts = fit_table(estimator, table, scale, training.method.title)
     if output is not None:
         save(pipeline, output)
     report = _full_report(pipeline, table, facts) | {
@@ -130,7 +130,7 @@ def fit(
         _show(report)
 
 
-def _fit_table(
+def fit_table(
     estimator: Any, table: Table, scale: bool, title: str
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""

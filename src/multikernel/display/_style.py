@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.isotonic import isotonic_regression
 
 from multikernel._typing import Array
@@ -139,6 +140,18 @@ def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
 def headline(ax: "Axes", text: str) -> None:
     """Write a sentence above a plot, at its left end."""
     ax.set_title(text, loc="left", fontsize="medium", color=INK)
+
+
+def names_at_ends(
+    ax: "Axes", heights: ArrayLike, names: Sequence[str], colors: Sequence[Any]
+) -> None:
+    """Write names beside the right end of a plot, at heights in units of its data."""
+    low, high = ax.get_ylim()
+    shares = (np.asarray(heights, dtype=float) - low) / ((high - low) or 1.0)
+    frame = ("axes fraction", "axes fraction")
+    for place, name, ink in zip(spread(shares, 0.06), names, colors, strict=True):
+        style: dict[str, Any] = {"color": ink, "va": "center", "annotation_clip": False}
+        note(ax, shorten(name, 28), (1.0, float(place)), frame, (6, 0), **style)
 
 
 END_POINTS = 11.0

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from multikernel._typing import Indices
 from multikernel.display import _style
 from multikernel.display.fitted import final_estimator
 
@@ -305,23 +304,12 @@ class HullPathDisplay:
         panel.set_ylim(bottom=0.0)
         panel.set_xlabel("alpha")
         panel.set_ylabel("norm of the node's function")
-        self._draw_labels(named)
+        names = [self.names[k] for k in named]
+        colors = [line.get_color() for line in self.lines_]
+        _style.names_at_ends(panel, self.norms[-1, named], names, colors)
         if self.chosen is not None:
             panel.axvline(self.chosen, **_style.DASHED)
         n_entered = int(np.count_nonzero(self.norms.any(axis=0)))
         title = f"{n_entered} nodes come in, {named.size} named"
         _style.headline(panel, title)
         return self
-
-    def _draw_labels(self, named: Indices) -> None:
-        """Write the names at the ends of the lines, apart from one another."""
-        panel = self.ax_
-        top = panel.get_ylim()[1] or 1.0
-        ends = self.norms[-1, named] / top
-        for number, (k, at) in enumerate(
-            zip(named, _style.spread(ends, 0.06), strict=True)
-        ):
-            place = (1.0, float(at)), ("axes fraction", "axes fraction"), (4, 0)
-            name = _style.shorten(self.names[k], 24)
-            look: dict[str, Any] = {"color": _style.color(number), "va": "center"}
-            _style.note(panel, name, *place, **look)

@@ -169,26 +169,15 @@ class TailSpectrumDisplay:
         if len(chosen) < len(self.kernel_names):
             title = f"{len(chosen)} of {len(self.kernel_names)} kernels shown"
             _style.headline(ax, title)
-        low, high = ax.get_ylim()
+        low, _ = ax.get_ylim()
         ends = []
         for line in self.lines_:
             heights = np.asarray(line.get_ydata(), dtype=float)
             seen = heights[np.isfinite(heights)]
             ends.append(seen[-1] if seen.size else low)
-        wanted = (np.asarray(ends) - low) / (high - low)
-        for place, kernel, line in zip(
-            _style.spread(wanted, 0.06), chosen, self.lines_, strict=True
-        ):
-            _style.note(
-                ax,
-                _style.shorten(self.kernel_names[kernel], 28),
-                (1.0, float(place)),
-                ("axes fraction", "axes fraction"),
-                (6, 0),
-                color=line.get_color(),
-                va="center",
-                annotation_clip=False,
-            )
+        names = [self.kernel_names[kernel] for kernel in chosen]
+        colors = [line.get_color() for line in self.lines_]
+        _style.names_at_ends(ax, ends, names, colors)
 
 
 class CutOffDisplay:

@@ -7,10 +7,12 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array, Mask
-from multikernel.losses.base import Loss, PolyhedralLoss, SmoothConjugateLoss
-from multikernel.losses.coupled.base import (
+from multikernel.losses.base import (
     CoupledLoss,
+    Loss,
     PolyhedralCoupledLoss,
+    PolyhedralLoss,
+    SmoothConjugateLoss,
     SmoothCoupledLoss,
 )
 

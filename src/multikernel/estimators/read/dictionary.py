@@ -26,7 +26,7 @@ from multikernel.kernels import (
 )
 from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.dictionary import told_apart
-from multikernel.kernels.learnt import learnt_dictionary
+from multikernel.kernels.median import learnt_dictionary
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import Layout
 from multikernel.kernels.views import ViewDictionary, present_rows

@@ -1,6 +1,6 @@
 """Losses of a whole row of decision values: their domains couple the classes."""
 
-from multikernel.losses.coupled.base import (
+from multikernel.losses.base import (
     CoupledLoss,
     PolyhedralCoupledLoss,
     SmoothCoupledLoss,

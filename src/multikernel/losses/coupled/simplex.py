@@ -15,7 +15,7 @@ import numpy as np
 
 from multikernel._typing import Array, Mask
 from multikernel.linalg.interrupts import compiled
-from multikernel.losses.coupled.base import CoupledLoss
+from multikernel.losses.base import CoupledLoss
 
 PROJECT = "multikernel.linalg.loops", "project_simplex"
 
