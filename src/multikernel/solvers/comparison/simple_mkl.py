@@ -56,9 +56,9 @@ class SimpleMKL(WeightSolver):
 
     The algorithm of [1]_ with p = 1: the reduced gradient of the optimal value on the
     simplex gives a direction; it is followed, component after component leaving, for
-    as long as the value falls at its end, and then searched by golden sections. Each
-    value is a machine run to full precision. For comparison: `InterleavedNewton`
-    needs far fewer runs.
+    as long as the value falls at its end, and then searched by secants of the slope,
+    where the paper takes golden sections. Each value is a run of the machine. For
+    comparison: `InterleavedNewton` needs far fewer runs.
 
     Parameters
     ----------
