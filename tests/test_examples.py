@@ -1,6 +1,8 @@
 """The examples of the gallery run: small here, whole in ``make test-slow``."""
 
+import contextlib
 import runpy
+import subprocess
 import warnings
 from pathlib import Path
 
@@ -8,8 +10,24 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the examples draw")
 from matplotlib import pyplot as plt
+from typer.testing import CliRunner
+
+from multikernel.cli.app import app
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+
+
+START = subprocess.run
+
+
+def run_here(command, **settings):
+    """Run our command line in this process: to start one takes longer than it does."""
+    if command[1:3] != ["-m", "multikernel.cli"]:
+        return START(command, **settings)
+    with contextlib.chdir(settings["cwd"]):
+        done = CliRunner().invoke(app, command[3:])
+    assert done.exit_code == 0, done.output
+    return subprocess.CompletedProcess(command, 0, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +39,8 @@ def test_example_runs(path, size, monkeypatch, tmp_path):
         pytest.skip("has one size")
     monkeypatch.setenv("MULTIKERNEL_EXAMPLES", size)
     monkeypatch.chdir(tmp_path)
+    if size == "small":
+        monkeypatch.setattr(subprocess, "run", run_here)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a reader would stumble over them
         runpy.run_path(str(path), run_name="__main__")

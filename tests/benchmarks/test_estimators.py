@@ -1,28 +1,20 @@
 """The benchmarks of what estimators cost around their solvers run, on small sizes."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "estimators"
 
-
-def start(script, folder):
+def measured(run, script, folder):
     """Run a script on small sizes, and return what it found."""
-    line = [sys.executable, FOLDER / f"{script}.py", "--quick", "--output", folder]
-    done = subprocess.run(line, capture_output=True, text=True, env=os.environ)
-    assert done.returncode == 0, done.stderr
+    run(f"estimators/{script}.py", "--quick", "--output", folder)
     page = (folder / "RESULTS.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 1
     return json.loads((folder / "results" / f"{script}.json").read_text())
 
 
-def test_precomputed_kernels_are_read_not_copied(tmp_path):
-    found = start("precomputed", tmp_path)
+def test_precomputed_kernels_are_read_not_copied(run, tmp_path):
+    found = measured(run, "precomputed", tmp_path)
     assert found["n_kernels"] == 100
     # One copy of an array that has samples first, and what the solver holds.
     assert 1.0 <= found["copied"] < 1.5
@@ -30,7 +22,7 @@ def test_precomputed_kernels_are_read_not_copied(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_search_is_compared_with_a_path(tmp_path):
-    found = start("search", tmp_path)
+def test_the_search_is_compared_with_a_path(run, tmp_path):
+    found = measured(run, "search", tmp_path)
     assert found["ratio"] == found["search_seconds"] / found["path_seconds"]
     assert found["stacks"] > 0.0

@@ -1,26 +1,12 @@
 """The benchmarks of the MKL-GOMP paper run, on tiny sizes."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from multikernel.datasets import available
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "group_omp"
-
-
-def run(script, *options):
-    """Run a script; return what it printed."""
-    line = [sys.executable, str(FOLDER / script), "--smoke", *map(str, options)]
-    # Threads that wait for each other make a test on a busy machine crawl.
-    one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(line, capture_output=True, text=True, env=one_thread)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+SCRIPTS = "papers/group_omp"
 
 
 def rows(folder, name):
@@ -29,8 +15,8 @@ def rows(folder, name):
     return content["rows"]
 
 
-def test_figure1(tmp_path):
-    printed = run("figure1.py", "--output", tmp_path)
+def test_figure1(run, tmp_path):
+    printed = run(f"{SCRIPTS}/figure1.py", "--smoke", "--output", tmp_path)
     assert "| noise kernels |" in printed
     found = rows(tmp_path, "figure1")
     assert {row["method"] for row in found} == {"MKL-GOMP", "1", "4/3", "2", "4", "inf"}
@@ -44,20 +30,20 @@ def test_figure1(tmp_path):
     "dti_ic_proteins_kernels" not in available(),
     reason="needs MULTIKERNEL_DATA with dti_ic_proteins_kernels",
 )
-def test_figure2(tmp_path):
-    printed = run("figure2.py", "--output", tmp_path)
+def test_figure2(run, tmp_path):
+    printed = run(f"{SCRIPTS}/figure2.py", "--smoke", "--output", tmp_path)
     assert "| ion channels |" in printed
     found = rows(tmp_path, "figure2")
     assert [row["method"] for row in found] == [
         "MKL-GOMP", "joint MKL", "sparse MKL", "sum", "single"
     ]  # fmt: skip
-    run("figure2.py", "--output", tmp_path)
+    run(f"{SCRIPTS}/figure2.py", "--smoke", "--output", tmp_path)
     assert rows(tmp_path, "figure2") == found  # nothing is measured again
     assert all(0.3 < row["score"] <= 1.0 for row in found)
     assert (tmp_path / "figures/figure2.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
-def test_speed():
-    printed = run("speed.py")
+def test_speed(run):
+    printed = run(f"{SCRIPTS}/speed.py", "--smoke")
     assert "selections" in printed

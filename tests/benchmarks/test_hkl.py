@@ -2,26 +2,20 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "hkl"
+
+@pytest.fixture
+def start(run):
+    def quick(script, results, *options):
+        script = f"papers/hkl/{script}.py"
+        return run(script, "--quick", "--results", results, *options)
+
+    return quick
 
 
-def start(script, results, *options):
-    line = [sys.executable, FOLDER / f"{script}.py", "--quick", "--results", results]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*line, *options], capture_output=True, text=True, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_a_table_is_measured(tmp_path):
+def test_a_table_is_measured(start, tmp_path):
     results = tmp_path / "table2.jsonl"
     page = start("table2", results, "--kernels", "pol4", "--methods", "HKL")
     rows = [json.loads(line) for line in results.read_text().splitlines()]
@@ -60,7 +54,7 @@ def test_rows_of_before_scales_are_those_of_inputs_as_they_are(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_table_goes_on_where_it_was_stopped(tmp_path):
+def test_a_table_goes_on_where_it_was_stopped(start, tmp_path):
     results = tmp_path / "table2.jsonl"
     start("table2", results, "--kernels", "pol4", "--methods", "L2")
     start("table2", results, "--kernels", "pol4", "--methods", "L2", "HKL")
@@ -70,7 +64,7 @@ def test_a_table_goes_on_where_it_was_stopped(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", ["table1", "table2", "figure2"])
-def test_all_methods_run(script, tmp_path):
+def test_all_methods_run(script, start, tmp_path):
     if script == "table1" and "MULTIKERNEL_DATA" not in os.environ:
         pytest.skip("the Delve sets are in the data folder")
     page = start(script, tmp_path / "rows.jsonl")

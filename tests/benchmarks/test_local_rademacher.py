@@ -1,58 +1,45 @@
 """The benchmarks of the local Rademacher paper run, on tiny sizes, and resume."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "local_rademacher"
-
-
-def run(script, *options):
-    """Run a script; return what it printed."""
-    line = [sys.executable, str(FOLDER / script), *map(str, options)]
-    one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(line, capture_output=True, text=True, env=one_thread)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
+FIGURE_2, TARGETS, TABLE_1 = (
+    f"papers/local_rademacher/{name}.py" for name in ("figure2", "targets", "table1")
+)
 SMALL = ("--set", "generated", "--n", 40, "--samples", 120, "--smoke")
 
 
-def test_figure_2_measures(tmp_path):
-    run("figure2.py", "measure", "--splits", 1, *SMALL, "--output", tmp_path)
+def test_figure_2_measures(run, tmp_path):
+    run(FIGURE_2, "measure", "--splits", 1, *SMALL, "--output", tmp_path)
     row = json.loads((tmp_path / "results/figure2_generated.jsonl").read_text())
     assert {line[0] for line in row["rows"]} == {"l1", "l2", "unif", "conv", "dc"}
     assert len(row["rows"]) == 3 * 2 + 2 * 2 * 2 * 2
 
 
 @pytest.mark.slow
-def test_figure_2_resumes_and_reports(tmp_path):
+def test_figure_2_resumes_and_reports(run, tmp_path):
     options = (*SMALL, "--output", tmp_path)
-    run("figure2.py", "measure", "--splits", 1, *options)
+    run(FIGURE_2, "measure", "--splits", 1, *options)
     path = tmp_path / "results/figure2_generated.jsonl"
     first = path.read_text()
-    assert run("figure2.py", "measure", "--splits", 2, *options).count("\n") == 1
+    assert run(FIGURE_2, "measure", "--splits", 2, *options).count("\n") == 1
     assert path.read_text().startswith(first)
-    shown = run("figure2.py", "report", *options)
+    shown = run(FIGURE_2, "report", *options)
     assert "| 40 | 2 |" in shown
     assert "| conv |" in shown
 
 
 @pytest.mark.slow
-def test_targets_are_measured():
-    shown = run("targets.py", "--smoke")
+def test_targets_are_measured(run):
+    shown = run(TARGETS, "--smoke")
     assert "| Gaussian |" in shown
     assert "LpMKL" in shown
 
 
 @pytest.mark.slow
-def test_table_1_measures_and_reports(tmp_path):
-    run("table1.py", "measure", "--smoke", "--splits", 1, "--output", tmp_path)
+def test_table_1_measures_and_reports(run, tmp_path):
+    run(TABLE_1, "measure", "--smoke", "--splits", 1, "--output", tmp_path)
     assert "| proteinfold | conv | 59.6 ± 2.4 |" in run(
-        "table1.py", "report", "--output", tmp_path
+        TABLE_1, "report", "--output", tmp_path
     )

@@ -1,45 +1,36 @@
 """The accuracy benchmarks of the lp-norm paper run, on tiny sizes."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from multikernel.datasets import available
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "papers" / "lp_norm"
+
+@pytest.fixture
+def smoke(run, tmp_path):
+    """Run a script on tiny sizes; return what it printed, and the rows it saved."""
+
+    def measured(script):
+        printed = run(f"papers/lp_norm/{script}.py", "--smoke", "--output", tmp_path)
+        path = tmp_path / "results" / f"{script}.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        assert content["smoke"]
+        assert (tmp_path / "figures" / f"{script}.png").stat().st_size > 10_000
+        return printed, content["rows"]
+
+    return measured
 
 
-def start(script, folder):
-    """Run a script; return what it printed."""
-    line = [sys.executable, str(FOLDER / f"{script}.py"), "--smoke", "--output", folder]
-    done = subprocess.run(
-        [str(part) for part in line],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def run(script, folder):
-    """Run a script; return what it printed, and the rows that it saved."""
-    printed = start(script, folder)
-    path = folder / "results" / f"{script}.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    assert content["smoke"]
-    assert (folder / "figures" / f"{script}.png").stat().st_size > 10_000
-    return printed, content["rows"]
-
-
-def report(folder):
+@pytest.fixture
+def report(run, tmp_path):
     """Write the report; return it."""
-    start("report", folder)
-    return (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+    def written():
+        run("papers/lp_norm/report.py", "--smoke", "--output", tmp_path)
+        return (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+
+    return written
 
 
 @pytest.mark.slow
@@ -47,18 +38,18 @@ def report(folder):
     "dti_ic_proteins_kernels" not in available(),
     reason="needs MULTIKERNEL_DATA with dti_ic_proteins_kernels",
 )
-def test_table1(tmp_path):
-    printed, rows = run("table1", tmp_path)
+def test_table1(smoke, report):
+    printed, rows = smoke("table1")
     assert "| ion channels |" in printed
     assert {row["p"] for row in rows} == {"1", "2", "inf"}
     # Kernels of proteins tell far better than chance which drugs bind them.
     assert all(0.3 < row["mcc"] <= 1.0 for row in rows)
-    assert "ion channels: p =" in report(tmp_path)
+    assert "ion channels: p =" in report()
 
 
 @pytest.mark.slow
-def test_sparsity(tmp_path):
-    printed, rows = run("sparsity", tmp_path)
+def test_sparsity(smoke, report):
+    printed, rows = smoke("sparsity")
     assert "| noise kernels |" in printed
     assert {row["p"] for row in rows} == {"1", "4/3", "2", "4", "inf"}
     errors = {
@@ -66,4 +57,4 @@ def test_sparsity(tmp_path):
         for p in ("1", "inf")
     }
     assert errors["1"] < 0.5 * errors["inf"]
-    assert "98%: p = " in report(tmp_path)
+    assert "98%: p = " in report()

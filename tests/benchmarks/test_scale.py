@@ -1,28 +1,19 @@
 """The benchmarks of large problems, memory maps and streams run, on few rows."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "scale"
 
-
-def measured(name, output):
+def measured(run, name, output):
     """Run a benchmark on few rows, and return its lines."""
-    line = [sys.executable, FOLDER / f"{name}.py", "--quick", "--output", output]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(line, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
+    run(f"scale/{name}.py", "--quick", "--output", output)
     path = output / "results" / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8"))["rows"]
 
 
-def test_steps_are_measured(tmp_path):
-    rows = measured("solver_steps", tmp_path)
+def test_steps_are_measured(run, tmp_path):
+    rows = measured(run, "solver_steps", tmp_path)
     assert {row["storage"] for row in rows} == {"factors", "dense"}
     assert {row["loss"] for row in rows} == {"hinge", "log_loss", "squared"}
     for row in rows:
@@ -31,8 +22,8 @@ def test_steps_are_measured(tmp_path):
 
 
 @pytest.mark.slow
-def test_workers_are_measured(tmp_path):
-    alone, two = measured("workers", tmp_path)
+def test_workers_are_measured(run, tmp_path):
+    alone, two = measured(run, "workers", tmp_path)
     assert (alone["workers"], two["workers"]) == (0, 2)
     assert max(alone["gap"], two["gap"]) <= 1e-3
     assert abs(alone["objective"] - two["objective"]) <= 2e-3 * two["objective"]
@@ -41,34 +32,25 @@ def test_workers_are_measured(tmp_path):
     assert two["tasks"] > two["round_trips"] > 0
 
 
-def start(script, folder, *arguments):
-    """Run a script on few rows; return what it said."""
-    line = [sys.executable, FOLDER / script, "--output", folder, *arguments]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(line, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.slow  # seven processes that import and compile
-def test_what_is_known_is_not_measured_again(tmp_path):
+@pytest.mark.slow
+def test_what_is_known_is_not_measured_again(run, tmp_path):
     wanted = "--quick", "--only", "model"
-    assert start("targets.py", tmp_path, *wanted).startswith("model ")
-    assert start("targets.py", tmp_path, *wanted) == ""
+    assert run("scale/targets.py", "--output", tmp_path, *wanted).startswith("model ")
+    assert run("scale/targets.py", "--output", tmp_path, *wanted) == ""
     rows = json.loads((tmp_path / "results" / "targets.json").read_text("utf-8"))
     assert rows["model"]["same"]
     assert 0 < rows["model"]["file_bytes"] < rows["model"]["limit_file_bytes"]
     assert rows["model"]["gap"] <= 1e-3
-    start("report.py", tmp_path)
+    run("scale/report.py", "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "a million predictions" in page
 
 
 @pytest.mark.slow
-def test_every_promise_and_every_rival_is_measured(tmp_path):
-    start("targets.py", tmp_path, "--quick")
-    start("growth.py", tmp_path, "--quick")
-    start("report.py", tmp_path)
+def test_every_promise_and_every_rival_is_measured(run, tmp_path):
+    run("scale/targets.py", "--output", tmp_path, "--quick")
+    run("scale/growth.py", "--output", tmp_path, "--quick")
+    run("scale/report.py", "--output", tmp_path)
     for name in ("targets", "growth"):
         text = (tmp_path / "results" / f"{name}.json").read_text(encoding="utf-8")
         rows = json.loads(text)
@@ -82,13 +64,9 @@ def test_every_promise_and_every_rival_is_measured(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["maps", "stream"])
-def test_files_are_measured(what, tmp_path):
+def test_files_are_measured(what, run, tmp_path):
     options = ["--quick", "--remove", "--folder", tmp_path / "files"]
-    line = [sys.executable, FOLDER / "memmap.py", what, *options]
-    done = subprocess.run(
-        [*line, "--output", tmp_path], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    run("scale/memmap.py", what, *options, "--output", tmp_path)
     path = tmp_path / "results" / f"memmap_{what}.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     assert len(rows) == (2 if what == "maps" else 1)

@@ -1,15 +1,11 @@
 """The benchmarks of the SpicyMKL paper run, on tiny sizes."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from multikernel.datasets import available
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "papers" / "spicymkl" / "run.py"
 TARGETS = (
     "accuracy",
     "speed",
@@ -30,11 +26,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(folder, *parts):
+def measured(run, folder, *parts):
     """Run some parts; return the names of what they wrote, and RESULTS.md."""
-    line = [sys.executable, str(SCRIPT), "--smoke", "--output", str(folder)]
-    done = subprocess.run([*line, "--only", *parts], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    options = ["--smoke", "--output", folder, "--only", *parts]
+    run("papers/spicymkl/run.py", *options)
     for path in (folder / "results").glob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))
         assert content["rows"]
@@ -43,16 +38,16 @@ def run(folder, *parts):
     return written, (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
-def test_a_figure(tmp_path):
-    written, text = run(tmp_path, "figure4")
+def test_a_figure(run, tmp_path):
+    written, text = measured(run, tmp_path, "figure4")
     assert written == {"RESULTS.md", "figure4.json", "figure4.png"}
     assert "## Figure 4" in text
     assert "tiny sizes" in text
 
 
 @pytest.mark.slow
-def test_figures(tmp_path):
-    written, text = run(tmp_path, *ALL)
+def test_figures(run, tmp_path):
+    written, text = measured(run, tmp_path, *ALL)
     assert written == {
         "RESULTS.md",
         *(f"{name}.json" for name in ALL),
@@ -63,8 +58,8 @@ def test_figures(tmp_path):
 
 
 @pytest.mark.slow
-def test_targets(tmp_path):
-    written, text = run(tmp_path, "targets")
+def test_targets(run, tmp_path):
+    written, text = measured(run, tmp_path, "targets")
     assert written == {"RESULTS.md", *(f"target_{name}.json" for name in TARGETS)}
     accuracy = json.loads((tmp_path / "results/target_accuracy.json").read_text())
     assert all(row["gap"] <= row["limit"] for row in accuracy["rows"])
