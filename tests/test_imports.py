@@ -1,5 +1,6 @@
 """Importing the library stays cheap: heavy libraries are loaded where they are used."""
 
+import json
 import subprocess
 import sys
 
@@ -17,24 +18,50 @@ LAZY = [
     "cvxpy",
 ]
 
+PROCESS = """
+import json, sys, multikernel
+said = {"numpy": "numpy" in sys.modules}
+import sklearn, sklearn.base, sklearn.utils.validation
+before = set(sys.modules)
+multikernel.SpicyMKLClassifier
+said["loaded"] = list(set(sys.modules) - before)
+import multikernel.display, multikernel.persistence
+from multikernel import *
+said["known"] = "SpicyMKLClassifier" in dir(multikernel)
+names = multikernel.__all__
+said["missing"] = [name for name in names if not hasattr(multikernel, name)]
+said["loaded by all"] = list(sys.modules)
+said["kinds"] = [callable(multikernel.report), multikernel.gram.__name__]
+said["unknown"] = [hasattr(multikernel, name) for name in ("nonsense", "_nonsense")]
+print(json.dumps(said))
+"""
+"""What is loaded at first, by an estimator (what scikit-learn loads by itself does not
+count) and by all names, in one process, as each start takes a second."""
+
 
 @pytest.fixture(scope="module")
-def loaded():
-    # What scikit-learn loads by itself does not count.
-    script = (
-        "import sys, sklearn, sklearn.base, sklearn.utils.validation\n"
-        "before = set(sys.modules)\n"
-        "import multikernel\n"
-        "multikernel.SpicyMKLClassifier\n"
-        "print(*(set(sys.modules) - before))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    return set(run.stdout.split())
+def said():
+    line = [sys.executable, "-c", PROCESS]
+    run = subprocess.run(line, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)
 
 
 @pytest.mark.parametrize("library", LAZY)
-def test_importing_multikernel_does_not_load(loaded, library):
-    assert "multikernel.estimators" in loaded
-    assert library not in loaded
+def test_importing_multikernel_does_not_load(said, library):
+    assert "multikernel.estimators" in said["loaded"]
+    assert library not in said["loaded"]
+
+
+def test_no_name_loads_an_optional_library(said):
+    # scikit-learn itself imports pandas and rich where it finds them.
+    optional = {"typer", "matplotlib", "skops", "polars"}
+    assert "multikernel.persistence" in said["loaded by all"]
+    assert not optional & set(said["loaded by all"])
+
+
+def test_names_of_the_package_are_loaded_when_asked_for(said):
+    assert not said["numpy"]
+    assert said["known"]
+    assert said["missing"] == []
+    assert said["kinds"] == [True, "multikernel.gram"]
+    assert said["unknown"] == [False, False]

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from attack import partitions
+from attack import inputs, partitions, problems, searches, ufo
 from attack.cases import Case, make_case
 from attack.certificate import recompute
-from attack.inputs import run_one
-from attack.pool import run_trials
-from attack.problems import inspect_model, judge, run_offsets
+from attack.problems import inspect_model, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
+from threadpoolctl import threadpool_limits
 
 FOUND = (
     15,
@@ -49,9 +48,16 @@ ODD_INPUTS = (2351, 3511, 4590, 6241, 13017, 13320, 19656, 101391)
 kernels, sparse matrices inside arrays, and the harness."""
 
 
-def share(function, start, n):
-    """Run trials that no other test has, in a process of their own."""
-    return run_trials(function, range(start, start + n), processes=1)
+@pytest.fixture(autouse=True)
+def two_threads():
+    """A limit on the threads of BLAS that is not lifted again shows."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def share(run, start, n):
+    """Return what is found by trials that no other test has."""
+    return [found for trial in range(start, start + n) for found in run(trial)]
 
 
 @pytest.mark.parametrize("seed", FOUND)
@@ -61,7 +67,7 @@ def test_what_was_found_stays_mended(seed):
 
 @pytest.mark.parametrize("seed", HIDDEN_BY_ROUNDING)
 def test_what_rounding_hides_is_given_up(seed):
-    assert run_offsets(seed) == []
+    assert problems.run_offsets(seed) == []
 
 
 @pytest.mark.parametrize("seed", PARTITIONS)
@@ -71,42 +77,34 @@ def test_odd_collections(seed):
 
 @pytest.mark.parametrize("seed", ODD_INPUTS)
 def test_odd_inputs_get_a_sentence(seed):
-    assert run_one(seed) == []
+    assert inputs.run_one(seed) == []
 
 
 def test_hostile_problems():
-    outcome = share("attack.problems:run_one", 10_000, 25)
-    assert outcome.findings == []
-    assert outcome.trials == 25
+    assert share(problems.run_one, 10_000, 25) == []
 
 
 def test_problems_with_offsets():
-    outcome = share("attack.problems:run_offsets", 10_000, 30)
-    assert outcome.findings == []
-    assert outcome.trials == 30
+    assert share(problems.run_offsets, 10_000, 30) == []
 
 
 def test_mutated_inputs():
-    outcome = share("attack.inputs:run_one", 20_000, 50)
-    assert outcome.findings == []
-    assert outcome.trials == 50
+    assert share(inputs.run_one, 20_000, 50) == []
 
 
-@pytest.mark.parametrize(("attack", "n"), [("ufo", 30), ("searches", 4)])
+@pytest.mark.parametrize(("attack", "n"), [(ufo, 30), (searches, 4)])
 def test_rivals_and_searches(attack, n):
-    outcome = share(f"attack.{attack}:run_one", 10_000, n)
-    assert outcome.findings == []
-    assert outcome.trials == n
+    assert share(attack.run_one, 10_000, n) == []
 
 
 @pytest.mark.slow
 def test_more_hostile_problems():
-    assert share("attack.problems:run_one", 30_000, 1500).findings == []
+    assert share(problems.run_one, 30_000, 1500) == []
 
 
 @pytest.mark.slow
 def test_more_mutated_inputs():
-    assert share("attack.inputs:run_one", 30_000, 3000).findings == []
+    assert share(inputs.run_one, 30_000, 3000) == []
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

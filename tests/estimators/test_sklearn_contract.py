@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from multikernel.estimators import ESTIMATORS
+from multikernel.estimators import ESTIMATORS, HKLClassifier, HKLRegressor
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
 from multikernel.kernels.graph import PolynomialGrid
 
@@ -21,6 +21,8 @@ SHORT = {
     "cv": 2,
 }
 
+# Graphs of a hundred features are searched for some of its data otherwise.
+SMALL_GRAPH = {"kernels": PolynomialGrid(1), "tol": 1e-2}
 
 # Losses with corners, where optimal models need not be unique.
 CORNERS = ("hinge", "epsilon_insensitive")
@@ -33,8 +35,11 @@ def instances():
         if "n_alphas" in has:
             del short["alphas"]
         if "HKL" in estimator.__name__:
-            short["kernels"] = PolynomialGrid(1)
-        yield estimator(**short) if "cv" in has else estimator()
+            short |= SMALL_GRAPH
+            short |= {"alpha_min_ratio": 1e-3} if "cv" in has else {"alpha": 1e-2}
+            yield estimator(**short)
+        else:
+            yield estimator(**short) if "cv" in has else estimator()
 
 
 # Warnings are what some checks ask for, and the data of others is hopeless.
@@ -47,6 +52,12 @@ pytestmark = [
 
 @parametrize_with_checks(list(instances()))
 def test_sklearn_conformance(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([HKLClassifier(), HKLRegressor()])
+def test_sklearn_conformance_of_defaults(estimator, check):
     check(estimator)
 
 
