@@ -20,19 +20,20 @@ def run(monkeypatch, capsys):
         monkeypatch.syspath_prepend(str(path.parent))
         capsys.readouterr()
         known = set(sys.modules)
-        with warnings.catch_warnings():
-            # As in a program of its own, where they end nothing.
-            warnings.simplefilter("default")
-            try:
+        try:
+            with warnings.catch_warnings():
+                # As in a program of its own, where they end nothing.
+                warnings.simplefilter("default")
                 runpy.run_path(str(path), run_name="__main__")
-            except SystemExit as end:
-                if end.code:
-                    raise
-        # Folders have modules of the same names.
-        for name in sys.modules.keys() - known:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and BENCHMARKS in Path(file).parents:
-                del sys.modules[name]
+        except SystemExit as end:
+            if end.code:
+                raise
+        finally:
+            # Folders have modules of the same names.
+            for name in sys.modules.keys() - known:
+                file = getattr(sys.modules[name], "__file__", None)
+                if file and BENCHMARKS in Path(file).parents:
+                    del sys.modules[name]
         return capsys.readouterr().out
 
     return start

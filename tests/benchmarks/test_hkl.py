@@ -26,7 +26,7 @@ def test_a_table_is_measured(start, tmp_path):
 
 
 @pytest.mark.parametrize("script", ["table2", "figure2"])
-def test_inputs_of_baselines_are_scaled(script, tmp_path):
+def test_inputs_of_baselines_are_scaled(script, start, tmp_path):
     results = tmp_path / f"{script}.jsonl"
     chosen = ("--kernels", "pol4", "--methods", "L2", "HKL", "--scales", "1", "0.4")
     page = start(script, results, *chosen)
@@ -40,7 +40,7 @@ def test_inputs_of_baselines_are_scaled(script, tmp_path):
     assert "| method | scale 0.4 | scale 1 | best |" in page
 
 
-def test_rows_of_before_scales_are_those_of_inputs_as_they_are(tmp_path):
+def test_rows_of_before_scales_are_those_of_inputs_as_they_are(start, tmp_path):
     results = tmp_path / "table2.jsonl"
     chosen = ("--kernels", "pol4", "--methods", "L2")
     start("table2", results, *chosen, "--scales", "1")

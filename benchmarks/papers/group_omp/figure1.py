@@ -96,7 +96,7 @@ def one_repeat(informative: int, repeat: int, sizes: Sizes) -> Iterator[dict[str
 
     (X, y), validation, test = draw(50), draw(sizes.n_held_out), draw(sizes.n_held_out)
     dictionary = ParameterGrid([LinearKernel()], range(N_FEATURES))
-    built = build_stack(dictionary, X, normalize="variance")
+    built = build_stack(dictionary, X, normalize="variance", storage="low_rank")
     models = {GOMP: greedy_models(built, y, sizes)}
     for name, p in NORMS.items():
         models[name] = norm_models(built, y, p, sizes)
