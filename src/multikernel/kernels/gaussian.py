@@ -183,14 +183,8 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
 class RadialTable:
     """Many kernels in radial form, in flat arrays.
 
-    Parameters
-    ----------
-    exponents : ndarray of shape (n_kernels,)
-        Factors of the squared distance, negative.
-    column_starts : ndarray of shape (n_kernels + 1,)
-        Where the columns of each kernel start in `columns`.
-    columns : ndarray of int
-        The columns of every kernel, one kernel's after the other's.
+    Kernel m has the factor ``exponents[m]``, negative, and the columns
+    ``columns[column_starts[m] : column_starts[m + 1]]``.
     """
 
     exponents: Array

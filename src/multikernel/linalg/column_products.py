@@ -19,14 +19,8 @@ from multikernel.linalg.tall import TallMatrix, gathered, weighted_gram
 class BlockColumns:
     """A matrix of blocks w I + u u^T, one for each kernel, and its root.
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (rank,)
-        The kernel of every column, ascending.
-    weights : ndarray of shape (rank,)
-        The weight w of its kernel, positive.
-    bend : ndarray of shape (rank,)
-        The vectors u, one after another.
+    All three arrays have an entry for every column: its kernel, ascending, the weight w
+    of that, positive, and an entry of the vectors u.
     """
 
     kernels: Indices

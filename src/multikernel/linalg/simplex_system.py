@@ -51,25 +51,11 @@ class SimplexSystem:
     centred: bool
 
     def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return minima for some right-hand sides, and the columns' multipliers.
+        """Return minima for some right-hand sides, and the columns' multipliers b.
 
-        Parameters
-        ----------
-        sides : ndarray of shape (n_sides, n_rows, n_columns)
-            The right-hand sides r.
-        sums : ndarray of shape (n_columns,), optional
-            What columns of the minima sum to; zero by default.
-
-        Returns
-        -------
-        minima : ndarray of shape (n_sides, n_rows, n_columns)
-        shifts : ndarray of shape (n_sides, n_columns)
-            The multipliers b.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the system of the multipliers has no factor.
+        Right-hand sides and minima have the shape (n_sides, n_rows, n_columns), and
+        `sums` are what columns of the minima sum to, zero by default. A system without
+        a factor raises `numpy.linalg.LinAlgError`.
         """
         # Near an optimum the entries of a row are alike; what they share has no effect
         # but to drown the rest in rounding.

@@ -231,24 +231,11 @@ of what ARPACK takes there; at 64 both take 0.4 ms, and at 128 it takes a third.
 
 
 def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> Array:
-    """Return a unit vector with about the smallest Rayleigh quotient.
+    """Return a unit vector with about the smallest Rayleigh quotient, always the same.
 
-    Parameters
-    ----------
-    matvec : callable
-        Maps a vector of shape (n,) to its product with a symmetric matrix.
-    n : int
-        Order of the matrix.
-    size : float
-        The matrix's trace, or another number of that size, which says what is small.
+    `size` is the trace of the matrix, or another number of that size, which says what
+    is small.
 
-    Returns
-    -------
-    direction : ndarray of shape (n,)
-        The same in every call.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> K = np.diag([2.0, -1.0, 0.5])
     >>> np.abs(lowest_direction(K.dot, 3, 1.5)).round(6)

@@ -188,15 +188,9 @@ class TailDC:
     ) -> DCSolution:
         """Solve from every start, and return the best stationary point.
 
-        Parameters
-        ----------
-        problem : Problem
-            One that is not `unsupported`.
-        init : Solution, optional
-            Takes the place of the first start.
-        callback : callable, optional
-            Called with a `Progress` after each convex problem: the true objective, and
-            the duality gap of the convex problem. True stops.
+        A solution to begin with takes the place of the first start. The callback is
+        called with a `Progress` after each convex problem: the true objective, and the
+        duality gap of the convex problem. True stops.
         """
         check_supported(self, problem)
         problem, recorder = metered(centred(problem), callback)

@@ -119,22 +119,11 @@ def _weight(weights: Mapping[str, float] | float, name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class FittedDictionary:
-    """A graph that is written down, with landmarks.
+    """A graph that is written down, with what its features are computed from.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The nodes, parents first.
-    kernels : tuple of Kernel
-        Their kernels.
-    edges : ndarray of shape (n_edges, 2)
-        Positions of parents and children.
-    weights : ndarray of shape (n_nodes,)
-        The weights d_v.
-    landmarks, mixings : tuple of ndarray
-        What every kernel's features are computed from.
-    n_features : int
-        Number of inputs.
+    Nodes stand parents first, `edges` are positions of parents and children, shape
+    (n_edges, 2), `weights` the d_v, and every kernel has landmarks and a mixing of the
+    values there.
     """
 
     names: tuple[str, ...]

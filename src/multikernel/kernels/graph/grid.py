@@ -82,18 +82,10 @@ class DirectedGrid(ABC):
 
 @dataclass(frozen=True, eq=False)
 class FittedGrid:
-    """A grid over inputs whose levels are known.
+    """A grid over inputs whose levels are known, one `Levels` for each input.
 
-    Parameters
-    ----------
-    levels : tuple of Levels
-        One per input.
-    weight_base : float
-        Factor of the weight per level.
-    root_weight : float
-        Weight of the root.
-    style : str
-        How a level is written in a name.
+    `weight_base` is the factor of the weight per level, and `style` how a level is
+    written in a name.
     """
 
     levels: tuple[Levels, ...]

@@ -73,14 +73,9 @@ class _Base:
 class NodeBasis:
     """Landmarks of a node whose kernel is a product of blocks of features.
 
-    Parameters
-    ----------
-    single : ndarray of shape (rank,)
-        The product of its single features at the landmarks.
-    rows : list of ndarray of shape (rank, n_columns)
-        Its blocks there.
-    mixing : ndarray of shape (rank, rank)
-        From kernel values at the landmarks to features.
+    `single` is the product of its single features there, (rank,), `rows` are its
+    blocks, (rank, n_columns), and `mixing` leads from kernel values at the landmarks to
+    features.
     """
 
     single: Array

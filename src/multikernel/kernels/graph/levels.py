@@ -157,20 +157,12 @@ def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class FactorLevels:
-    r"""Levels that are combinations of a kernel at landmarks.
+    """Levels that are combinations of a kernel at landmarks.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of one input, called with arrays of shape (n, 1).
-    landmarks : ndarray of shape (n_landmarks, 1)
-        Samples that the kernel is known by.
-    mixing : ndarray of shape (n_landmarks, n_columns)
-        From kernel values at the landmarks to features.
-    blocks : tuple of int
-        Features of each level that the columns hold.
-    constant : bool
-        Whether a constant one is the first level.
+    The kernel is of one input, called with arrays of shape (n, 1). The mixing, of shape
+    (n_landmarks, n_columns), leads from its values at the landmarks to features,
+    `blocks` are the numbers of features of each level, and a constant one may be the
+    first level.
     """
 
     kernel: Kernel

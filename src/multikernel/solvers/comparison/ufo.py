@@ -148,21 +148,11 @@ class UFOMKL:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem.
+        """Solve the problem; see `Solver.solve`.
 
-        Parameters
-        ----------
-        problem : Problem
-            One that is not `unsupported`.
-        init : Solution, optional
-            A warm start, whose dual point counts for as many epochs as it took.
-        callback : callable, optional
-            Called with a `Progress` after each epoch; True stops.
-
-        Returns
-        -------
-        solution : Solution
-            The best model and the best dual point at the end of an epoch.
+        A warm start's dual point counts for as many epochs as it took. The callback is
+        called after each epoch, and the solution is the best model and the best dual
+        point at the end of one.
 
         Raises
         ------

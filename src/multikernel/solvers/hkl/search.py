@@ -116,12 +116,7 @@ class HullSearch:
     ) -> HullSolution:
         """Solve one problem, led to it from strengths where few nodes matter.
 
-        Parameters
-        ----------
-        problem : HullProblem
-            The problem.
-        callback : callable or None, default=None
-            Called with a `Progress` once per round; True stops the search.
+        The callback is called with a `Progress` once per round; True stops the search.
         """
         return next(self.path(problem, [problem.alpha], callback))
 
@@ -131,23 +126,11 @@ class HullSearch:
         alphas: Sequence[float],
         callback: Callback | None = None,
     ) -> Iterator[HullSolution]:
-        """Yield the solutions along a path, each started from the one before.
+        """Yield the solutions along a path of falling strengths, one for each.
 
-        Where the first strength is small, searches at larger ones lead to it.
-
-        Parameters
-        ----------
-        problem : HullProblem
-            The problem; its ``alpha`` is not used.
-        alphas : sequence of float
-            Strengths, falling.
-        callback : callable or None, default=None
-            Called with a `Progress` once per round; True ends the path.
-
-        Yields
-        ------
-        solution : HullSolution
-            One per strength.
+        Each is started from the one before; where the first strength is small, searches
+        at larger ones lead to it. The ``alpha`` of the problem is not used. The
+        callback is called with a `Progress` once per round; True ends the path.
 
         Raises
         ------
