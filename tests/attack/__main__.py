@@ -97,6 +97,11 @@ def inputs(n, seed):
     return run_trials("attack.inputs:run_one", range(seed, seed + n))
 
 
+def commands(n, seed):
+    """Commands over mutated files and options."""
+    return run_trials("attack.command_lines:run_one", range(seed, seed + n))
+
+
 def shapes(n, seed):
     """Model files whose arrays have other shapes."""
     return run_trials("attack.hostile_shapes:run_one", range(seed, seed + n))
@@ -128,6 +133,7 @@ ATTACKS = {
     "inputs": (inputs, 20_000, "mutated inputs"),
     "interrupts": (interrupts, 1000, "interrupted fits"),
     "files": (files, 2000, "hostile files and command lines"),
+    "commands": (commands, 2000, "command lines"),
     "shapes": (shapes, 2000, "model files with other shapes"),
     "ufo": (ufo, 1000, "problems of UFO-MKL"),
     "searches": (searches, 200, "paths and folds"),

@@ -1,7 +1,7 @@
 """A handful of the attacks on what is written to disks, and read from them."""
 
 import pytest
-from attack import full_disks, hostile_shapes
+from attack import command_lines, full_disks, hostile_shapes
 
 SHAPES = (42, 335, 867, 1414, 2800, 5180)
 """Model files that loaded and then failed while the check of shapes was made: numbers
@@ -21,3 +21,13 @@ batch by batch."""
 @pytest.mark.parametrize("seed", DISKS)
 def test_full_disks_lose_and_leave_nothing(seed):
     assert full_disks.run_one(seed) == []
+
+
+COMMANDS = (700032, 700487, 701361, *range(10_000, 10_012))
+"""Files whose parts do not fit together, models that are none, and numbers in place of
+sequences ended in what Python says of the code that met them; and a dozen others."""
+
+
+@pytest.mark.parametrize("seed", COMMANDS)
+def test_odd_command_lines_end_in_words(seed):
+    assert command_lines.run_one(seed) == []

@@ -172,6 +172,11 @@ class SequenceChoice:
         if self.alphabet is not None:
             check_choice("--alphabet", self.alphabet, KNOWN)
             return self.alphabet
+        other = [value for value in frame[column] if not isinstance(value, str)]
+        if other:
+            raise ValueError(
+                f"Column {column!r} holds {other[0]!r}, and sequences are text."
+            )
         letters = set().union(*map(set, frame[column]))
         if self.ignore_case:
             letters = {letter.upper() for letter in letters}

@@ -35,7 +35,10 @@ def opened_model(path: Path, max_bytes: int) -> Iterator[Any]:
     try:
         yield model
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        raise ValueError(f"{path} holds no fitted model ({error}).") from error
+        raise ValueError(
+            f"{path} holds no fitted model: its {type(model).__name__} lacks what the "
+            "command needs."
+        ) from error
 
 
 @user_errors

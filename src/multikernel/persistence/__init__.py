@@ -256,6 +256,8 @@ def _one_sentence(path: PathLike) -> Iterator[None]:
         # Readers of zip, JSON and arrays, and objects that are given a foreign state,
         # raise some twenty kinds of errors between them.
         reason = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, AttributeError | TypeError | LookupError):
+            reason = "its parts do not fit together"  # which Python says of its code
         raise ValueError(
             f"{path} is no model file written by multikernel.save ({reason[:500]})."
         ) from error
