@@ -40,7 +40,7 @@ def world():
     """Return a folder with honest files, where commands are run."""
     folder = Path(tempfile.mkdtemp("", "command-lines-"))
     prepare(folder)
-    (folder / "a folder.csv").mkdir()
+    (folder / "old folder.csv").mkdir()
     (folder / "empty.csv").write_text("")
     (folder / "old.csv").write_text(OLD)
     (folder / "head.csv").write_text("age,dose,y\n")
@@ -73,7 +73,7 @@ def odd_data(random, folder):
         new = sorted(p.name for p in set(folder.iterdir()) - before)
         odd = sorted(p.name for p in folder.glob("odd.*") if p.is_file())
         return (new or odd or ["missing.csv"])[0]
-    others = ("missing.csv", "a folder.csv", "empty.csv", "head.csv", "0.skops")
+    others = ("missing.csv", "old folder.csv", "empty.csv", "head.csv", "0.skops")
     return others[int(random.integers(len(others)))]
 
 
@@ -85,7 +85,7 @@ def odd_model(random, folder):
         whole = (folder / "0.skops").read_bytes()
         (folder / "odd.skops").write_bytes(scrambled(whole, random))
         return "odd.skops"
-    others = (*MODELS[1:], "missing.skops", "a folder.csv", "data.csv")
+    others = (*MODELS[1:], "missing.skops", "old folder.csv", "data.csv")
     return others[int(random.integers(len(others)))]
 
 
