@@ -7,10 +7,12 @@ of the solvers' code too. Docstrings and comments do not count.
 
 import ast
 import hashlib
+import io
 import subprocess
+import tokenize
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "multikernel"
@@ -51,15 +53,25 @@ def sources(paper: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a module without what does not run: comments, docstrings, layout."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [part for part in body if not _is_text(part)]
-    return ast.unparse(tree)
+    """Return a module without what does not run: comments, docstrings, empty lines.
+
+    The text itself, and not what Python makes of it: that differs by its version.
+    """
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        if _is_text(node):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * _height(node)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
-def _is_text(part: Any) -> bool:
-    value = getattr(part, "value", None)
-    return isinstance(part, ast.Expr) and isinstance(getattr(value, "value", None), str)
+def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
+    value = getattr(node, "value", None)
+    return isinstance(node, ast.Expr) and isinstance(getattr(value, "value", None), str)
+
+
+def _height(node: ast.Expr) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,22 @@ class Results:
 
     def __call__(self, name: str) -> list[Row]:
         """Return the rows of a file, named without its suffix."""
-        lines = self.folder / f"{name}.jsonl"
-        if lines.exists():
-            text = lines.read_text(encoding="utf-8")
-            return [json.loads(line) for line in text.splitlines()]
         return list(self.content(name)["rows"])
 
     def content(self, name: str) -> Row:
         """Return a file with what stands around its rows."""
-        if (self.folder / f"{name}.jsonl").exists():
-            return {"rows": self(name)}
-        path = self.folder / f"{name}.json"
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return _content(self.folder / name)
+
+
+@cache
+def _content(place: Path) -> Row:
+    """Return a file, read once: many claims rest on the same rows."""
+    lines = place.with_name(f"{place.name}.jsonl")
+    if lines.exists():
+        text = lines.read_text(encoding="utf-8")
+        return {"rows": [json.loads(line) for line in text.splitlines()]}
+    text = place.with_name(f"{place.name}.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 @dataclass(frozen=True)
