@@ -9,10 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
-from multikernel._validation import (
-    InstanceOf,
-    check_parameter,
-)
+from multikernel._validation import InstanceOf, check_parameter
 from multikernel.estimators.method import D, Data, Method, P, S, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,

@@ -80,14 +80,8 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     rows, columns = read_partitions(owner, X)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
-    return Table(
-        cast(Array, rows),
-        targets,
-        columns,
-        X,
-        kernels=kernels,
-        feature_names=columns.names,
-    )
+    data, names = cast(Array, rows), columns.names
+    return Table(data, targets, columns, X, kernels=kernels, feature_names=names)
 
 
 def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:

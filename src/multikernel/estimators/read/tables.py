@@ -148,15 +148,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     given = X if hasattr(X, "__getitem__") else checked
     called = target_names(y, targets)
     return Table(
-        checked,
-        targets,
-        columns,
-        given,
-        layout,
-        kernels,
-        views,
-        called,
-        columns.names,
+        checked, targets, columns, given, layout, kernels, views, called, columns.names
     )
 
 
