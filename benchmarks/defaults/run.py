@@ -10,7 +10,7 @@ import json
 import subprocess
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,7 @@ from scipy.spatial.distance import pdist
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from multikernel import estimators
 from multikernel.datasets import available, load
 from multikernel.estimators import (
     GroupOMPClassifierCV,
@@ -66,6 +67,11 @@ REGRESSION = (
     "delve_pumadyn_32nh",
     "delve_pumadyn_32fm",
     "diabetes",
+)
+BESIDE_SEARCHES = (
+    *("liver", "ionosphere", "sonar", "pima", "ida_thyroid", "ida_banana", "splice"),
+    *("diabetes", "delve_boston", "delve_abalone"),
+    *("delve_pumadyn_32nh", "delve_pumadyn_32fm", "delve_bank_32nh"),
 )
 QUICK = ("breast_cancer",)
 """Comes with scikit-learn."""
@@ -113,7 +119,9 @@ class Split:
     y_test: Array
 
 
-def splits(names: Sequence[str], n_splits: int) -> Iterator[Split]:
+def splits(
+    names: Sequence[str], n_splits: int, n_train: int = TRAIN
+) -> Iterator[Split]:
     """Yield random splits of sets; missing values become the column's mean."""
     for name in names:
         if name not in available():
@@ -126,7 +134,7 @@ def splits(names: Sequence[str], n_splits: int) -> Iterator[Split]:
         classes = np.unique(y).size == 2
         for number in range(n_splits):
             order = np.random.default_rng(number).permutation(y.size)
-            n = min(TRAIN, int(0.7 * y.size))
+            n = min(n_train, int(0.7 * y.size))
             train, test = order[:n], order[n : n + TEST]
             scaler = StandardScaler().fit(X[train])
             yield Split(
@@ -283,11 +291,102 @@ def memory(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
+STRENGTHS: Mapping[str, Sequence[float]] = {
+    "SpicyMKL": (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
+    "LpMKL": tuple(2.0**k for k in range(-5, 10)),
+    "MKL-GOMP": (0.003, 0.01, 0.03, 0.1),
+    "HKL": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+}
+"""For LpMKL multiples of 1 / M^(1 - 1/p), for M kernels of unit variance."""
+
+
+def fixed_and_searched(
+    kernels: KernelDictionary, classes: bool
+) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Yield every method, with fits at fixed strengths by these, and its search."""
+    kind = "Classifier" if classes else "Regressor"
+    # Targets are standardised, so that numbers are those of "scale".
+    losses = ("squared_error", "epsilon_insensitive")
+    near: dict[str, Any] = {"tol": TOL}
+    for loss in ("log_loss",) if classes else losses:
+        one = getattr(estimators, f"SpicyMKL{kind}")
+        yield (
+            f"SpicyMKL, {loss}",
+            {
+                f"{alpha:g}": one(kernels, alpha, loss=loss, **near)
+                for alpha in STRENGTHS["SpicyMKL"]
+            },
+            getattr(estimators, f"SpicyMKL{kind}CV")(
+                kernels, loss=loss, n_alphas=15, cv=3, **near
+            ),
+        )
+    for p, loss in product((2.0, np.inf), ("hinge",) if classes else losses):
+        one = getattr(estimators, f"LpMKL{kind}")
+        unit = len(kernels) ** (1.0 - 1.0 / p)
+        yield (
+            f"LpMKL p = {p:g}, {loss}",
+            {
+                f"{C:g}": one(kernels, C / unit, p, loss=loss, **near)
+                for C in STRENGTHS["LpMKL"]
+            },
+            getattr(estimators, f"LpMKL{kind}CV")(
+                kernels, ps=[p], loss=loss, cv=3, **near
+            ),
+        )
+    one = getattr(estimators, f"GroupOMP{kind}")
+    yield (
+        "MKL-GOMP",
+        {
+            f"{alpha:g}, tol {tol:g}": one(kernels, alpha, tol=tol)
+            for tol, alpha in product((1e-3, 3e-3, 1e-2, 3e-2), STRENGTHS["MKL-GOMP"])
+        },
+        getattr(estimators, f"GroupOMP{kind}CV")(
+            kernels, alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0), max_kernels=20, cv=3
+        ),
+    )
+    one, few = getattr(estimators, f"HKL{kind}"), {"max_kernels": 100}
+    yield (
+        "HKL",
+        {f"{alpha:g}": one(None, alpha, **few) for alpha in STRENGTHS["HKL"]},
+        getattr(estimators, f"HKL{kind}CV")(cv=3, **few),
+    )
+
+
+def strengths(quick: bool) -> list[dict[str, Any]]:
+    """Compare fits at fixed strengths with the search of the same method."""
+    chosen = QUICK if quick else BESIDE_SEARCHES
+    rows = []
+    for split in splits(chosen, 1 if quick else 2, n_train=200):
+        kernels = median_dictionary(split.X)
+        y, y_test = split.y, split.y_test
+        if not split.classes:
+            y, y_test = ((v - split.y.mean()) / split.y.std() for v in (y, y_test))
+        for method, fixed, search in fixed_and_searched(kernels, split.classes):
+            if method == "HKL" and split.number:
+                continue  # one split takes as long as two of all others
+            for label, model in (fixed | {"search": search}).items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model.fit(split.X, y)
+                row = {
+                    "set": split.name,
+                    "split": split.number,
+                    "classes": split.classes,
+                    "method": method,
+                    "strength": label,
+                    "score": float(model.score(split.X_test, y_test)),
+                }
+                print(*row.values(), flush=True)
+                rows.append(row)
+    return rows
+
+
 COMMANDS = {
     "dictionaries": dictionaries,
     "normalize": normalize,
     "memory": memory,
     "grids": grids,
+    "strengths": strengths,
 }
 
 

@@ -22,7 +22,7 @@ KERNELS = ParameterGrid([GaussianKernel(0.7), GaussianKernel(2.0)], [slice(None)
 def test_every_point_is_the_fit_at_its_alpha(l1_ratio):
     X = np.random.default_rng(0).standard_normal((50, 2))
     y = np.sin(2 * X[:, 0])
-    model = SpicyMKLRegressor(KERNELS, l1_ratio=l1_ratio, tol=1e-8)
+    model = SpicyMKLRegressor(KERNELS, 1.0, l1_ratio=l1_ratio, tol=1e-8)
     found = regularization_path(model, X, y, n_alphas=5, alpha_min_ratio=0.05)
     assert not hasattr(model, "kernel_weights_")
     assert not found.norms()[0].any()

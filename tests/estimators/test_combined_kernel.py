@@ -46,7 +46,9 @@ def test_it_is_the_weighted_sum_on_the_training_samples(storage, normalize, kind
 @pytest.mark.filterwarnings("ignore:The optimal value found")
 def test_other_methods_take_it():
     X, y = data()
-    model = UniformMKLRegressor(KERNELS, 10.0, tol=1e-8, storage="dense").fit(X, y)
+    model = UniformMKLRegressor(
+        KERNELS, 10.0, epsilon=0.1, tol=1e-8, storage="dense"
+    ).fit(X, y)
     kernel = model.combined_kernel_
     machine = SVR(kernel=kernel, C=10.0, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(machine.predict(X), model.predict(X), atol=1e-3)

@@ -15,7 +15,8 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
     UniformMKLRegressor,
 )
-from multikernel.estimators.lp.candidates import C_MULTIPLES, loss_unit
+from multikernel.estimators.lp.candidates import C_MULTIPLES
+from multikernel.estimators.lp.method import curvature_unit
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import GaussianKernel, kernel_names, median_dictionary
 from multikernel.losses import (
@@ -156,26 +157,11 @@ class HalfCurved:
         return np.full_like(y, -np.inf), np.full_like(y, np.inf)
 
 
-class WrappedInsensitive:
-    """The epsilon-insensitive loss under another class."""
-
-    def __init__(self):
-        self.inner = EpsilonInsensitiveLoss(0.1)
-
-    def __getattr__(self, name):
-        if name == "inner":
-            raise AttributeError(name)
-        return getattr(self.inner, name)
-
-
 def test_the_grid_of_c_is_in_units_of_a_loss_of_ones_own():
-    samples = SimpleNamespace(targets=Y[None], classes=None)
-    shares = np.full(Y.size, 1.0 / Y.size)
-    assert loss_unit(SquaredLoss(), samples, shares) == 1.0
-    assert loss_unit(HalfCurved(), samples, shares) == 2.0
-    spread = loss_unit(EpsilonInsensitiveLoss(0.1), samples, shares)
-    assert spread == pytest.approx(Y.std())
-    assert loss_unit(WrappedInsensitive(), samples, shares) == spread
-    classes = SimpleNamespace(targets=np.sign(Y)[None], classes=np.arange(2))
-    assert loss_unit(LogisticLoss(), classes, shares) == 4.0
-    assert loss_unit(HingeLoss(), classes, shares) == 1.0
+    samples = SimpleNamespace(targets=Y[None])
+    assert curvature_unit(SquaredLoss(), samples) == 1.0
+    assert curvature_unit(HalfCurved(), samples) == 2.0
+    assert curvature_unit(EpsilonInsensitiveLoss(0.1), samples) == 1.0
+    classes = SimpleNamespace(targets=np.sign(Y)[None])
+    assert curvature_unit(LogisticLoss(), classes) == 4.0
+    assert curvature_unit(HingeLoss(), classes) == 1.0

@@ -87,7 +87,7 @@ def test_it_is_lp_norm_learning_with_a_mean_loss():
     [
         SpicyMKLRegressor(KERNELS, 0.02, tol=1e-8),
         LpMKLRegressor(KERNELS, 3.0, tol=1e-8),
-        MKLRegressor(KERNELS, solver=SpicyMKL(tol=1e-8)),
+        MKLRegressor(KERNELS, regularizer=BlockL1(0.01), solver=SpicyMKL(tol=1e-8)),
     ],
     ids=lambda model: type(model).__name__,
 )

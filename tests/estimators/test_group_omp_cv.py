@@ -163,8 +163,9 @@ def test_several_targets():
 def test_the_model_is_that_of_the_choice():
     X, y = regression()
     search = GroupOMPRegressorCV(KERNELS, alphas=ALPHAS, cv=3).fit(X, y)
-    model = GroupOMPRegressor(KERNELS, search.alpha_, max_kernels=search.max_kernels_)
-    model.fit(X, y)
+    model = GroupOMPRegressor(
+        KERNELS, search.alpha_, max_kernels=search.max_kernels_, tol=search.tol
+    ).fit(X, y)
     np.testing.assert_array_equal(search.selection_order_, model.selection_order_)
     np.testing.assert_allclose(search.predict(X), model.predict(X), atol=1e-10)
     np.testing.assert_allclose(
@@ -246,9 +247,15 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alphas": None}, "alphas must be a sequence of finite numbers above 0"),
-        ({"alphas": []}, "alphas must be a sequence of finite numbers above 0"),
-        ({"alphas": [1.0, 0.0]}, "alphas must be a sequence of finite numbers above 0"),
+        (
+            {"alphas": ["1scale", 1.0]},
+            "alphas must be None, or .* multiples of 'scale'",
+        ),
+        ({"alphas": []}, "alphas must be None, or a sequence of finite numbers"),
+        (
+            {"alphas": [1.0, 0.0]},
+            "alphas must be None, or a sequence of finite numbers",
+        ),
         ({"max_kernels": 0}, "max_kernels must be None, or an integer of at least 1"),
     ],
 )

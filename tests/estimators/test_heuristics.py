@@ -17,8 +17,9 @@ from multikernel.estimators.heuristic.rules import (
     hull_points,
 )
 from multikernel.exceptions import DictionaryWarning
-from multikernel.gram import DenseStack, build_stack
+from multikernel.gram import DenseMatrix, DenseStack, build_stack
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+from multikernel.losses import SquaredLoss, weighted
 from multikernel.machines import machine_for
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
@@ -131,11 +132,8 @@ def test_the_model_is_the_machine_on_the_weighted_sum():
         KERNELS, C=3.0, loss="squared_error", tol=1e-10, storage="dense"
     ).fit(X, y)
     K = model.combined_kernel_(X)
-    machine = machine_for(model._method().loss)
+    machine = machine_for(SquaredLoss())
     # A strength is put into the loss, here into kernel and targets.
-    from multikernel.gram import DenseMatrix
-    from multikernel.losses import SquaredLoss, weighted
-
     loss = weighted(SquaredLoss(), np.full(40, 3.0))
     fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=True)
     np.testing.assert_allclose(model.predict(X), fit.f, atol=1e-5)

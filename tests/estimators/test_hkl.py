@@ -50,9 +50,9 @@ def test_names_of_data_frames_name_interactions(data):
 def test_a_value_far_out_is_taken_as_the_largest_seen(data, tmp_path):
     """Scaling and folds keep to it: limits are those of the samples learned from."""
     X, y = data
-    grid = PolynomialGrid(3, extrapolation="constant")
-    search = HKLRegressorCV(grid, alphas=[0.1, 1e-3], cv=3).fit(X, y)
-    plain = HKLRegressor(PolynomialGrid(3), alpha=search.alpha_).fit(X, y)
+    grid = PolynomialGrid(3, extrapolation="continue")
+    search = HKLRegressorCV(PolynomialGrid(3), alphas=[0.1, 1e-3], cv=3).fit(X, y)
+    plain = HKLRegressor(grid, alpha=search.alpha_).fit(X, y)
     np.testing.assert_allclose(search.predict(X), plain.predict(X), rtol=1e-8)
     far = X[:3] * 1000.0
     held = np.clip(far, X.min(axis=0), X.max(axis=0))
@@ -220,16 +220,17 @@ def test_wrong_parameters_are_named(data, parameters, message):
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_features_that_overflow_are_refused(data):
     X, y = data
+    grid = PolynomialGrid(4, extrapolation="continue")
     X = X.copy()
     X[0, 0] = 1e100
-    model = HKLRegressor(PolynomialGrid(4), standardize=False)
+    model = HKLRegressor(grid, standardize=False)
     with pytest.raises(ValueError, match="too large for floating-point"):
         model.fit(X, y)
     quartic = np.append(0.0, X[1:, 0] ** 4)
-    search = HKLRegressorCV(PolynomialGrid(4), alphas=[1e-6], cv=5)
+    search = HKLRegressorCV(grid, alphas=[1e-6], cv=5)
     with pytest.raises(ValueError, match="row 0 of the validation samples of a fold"):
         search.fit(X, quartic)
-    model = HKLRegressor(PolynomialGrid(4), alpha=1e-6).fit(X[1:], quartic[1:])
+    model = HKLRegressor(grid, alpha=1e-6).fit(X[1:], quartic[1:])
     with pytest.raises(ValueError, match="features of row 2 of X are too large"):
         model.predict(X[[1, 2, 0]])
     with pytest.raises(ValueError, match="features of row 0 of X are too large"):

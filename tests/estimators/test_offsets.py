@@ -106,8 +106,9 @@ def test_a_fit_is_the_same_far_from_zero(name, weights):
     near = clone_fit(name, X, y - FAR, weights)
     far = clone_fit(name, X, y, weights)
     slack = 1e-5 + near.tol if name == "dc" else 1e-5
-    gaps = getattr(near, "duality_gap_", 0.0), getattr(far, "duality_gap_", 0.0)
-    slack += sum(gap for gap in gaps if np.isfinite(gap))
+    for name in ("duality_gap_", "machine_gap_"):
+        gaps = getattr(near, name, 0.0), getattr(far, name, 0.0)
+        slack += sum(gap for gap in gaps if np.isfinite(gap))
     np.testing.assert_allclose(far.objective_, near.objective_, rtol=slack)
     assert abs(far.intercept_[0] - FAR - near.intercept_[0]) < 0.1
     off = far.predict(X) - FAR - near.predict(X)
@@ -125,17 +126,18 @@ def test_gaps_hold_against_cones_on_centred_targets(loss, offset):
     X, z = example()
     grams, y = gaussians(X), z + offset
     centre = y - offset
+    settings = {"loss": loss, "epsilon": 0.1, "normalize": None}
     for model, optimum in [
         (
-            SpicyMKLRegressor("precomputed", 1e-3, loss=loss, normalize=None),
+            SpicyMKLRegressor("precomputed", 1e-3, **settings),
             reference_optimum(grams, centre, loss, 30 * 1e-3).lower_bound / 30,
         ),
         (
-            LpMKLRegressor("precomputed", 9.0, loss=loss, normalize=None),
+            LpMKLRegressor("precomputed", 9.0, **settings),
             reference_lp_optimum(grams, centre, loss, 9.0, 2.0).lower_bound,
         ),
         (
-            UniformMKLRegressor("precomputed", 9.0, loss=loss, normalize=None),
+            UniformMKLRegressor("precomputed", 9.0, **settings),
             reference_lp_optimum(grams, centre, loss, 9.0, np.inf).lower_bound,
         ),
     ]:

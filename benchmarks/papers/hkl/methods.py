@@ -19,7 +19,7 @@ from multikernel.solvers.hkl import HullProblem, HullSearch
 
 Array = NDArray[np.float64]
 
-GRIDS = {"pol4": PolynomialGrid(4), "rbf": HermiteGrid(9)}
+GRIDS = {"pol4": PolynomialGrid(4, extrapolation="continue"), "rbf": HermiteGrid(9)}
 # Weights of Hermite grids fall with the level, and products of inputs below one are
 # small: less strength does the same there.
 SMALLEST_LAMBDA = {

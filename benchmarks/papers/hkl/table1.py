@@ -59,7 +59,7 @@ PRINTED = {
 LARGEST_RBF = 1024
 CHOSEN: dict[str, dict[str, Any]] = {
     "HKL by CV": GRIDS,
-    "HKL by CV, constant": {"pol4": PolynomialGrid(4, extrapolation="constant")},
+    "HKL by CV, constant": {"pol4": PolynomialGrid(4)},
 }
 
 

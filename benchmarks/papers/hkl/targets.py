@@ -33,7 +33,8 @@ def main() -> None:
     if options.what == "sums":
         return sums(task.X)
     certify = options.what == "certified"
-    graph = PolynomialGrid(4, weight_base=8.0 if certify else 4.0).bind(task.X)
+    base = 8.0 if certify else 4.0
+    graph = PolynomialGrid(4, weight_base=base, extrapolation="continue").bind(task.X)
     samples, new = graph.sample(task.X), graph.sample(task.new)
     problem = HullProblem(samples, task.y, SquaredLoss(), 1.0, float(len(task.y)))
     alphas = (CERTIFIED if certify else PATH).tolist()
@@ -58,7 +59,7 @@ def main() -> None:
 
 def sums(X: Array) -> None:
     """Time the sums over descendants of all sources at once."""
-    graph = PolynomialGrid(4).bind(X)
+    graph = PolynomialGrid(4, extrapolation="continue").bind(X)
     samples, a = graph.sample(X), np.random.default_rng(0).standard_normal(len(X))
     inside = {()}
     for _ in range(2):

@@ -3,6 +3,7 @@
 from multikernel.certificates.centring import (
     centred,
     centred_targets,
+    half_range,
     published_intercept,
 )
 from multikernel.certificates.evaluation import (
@@ -69,6 +70,7 @@ __all__ = [
     "evaluate",
     "evaluate_terms",
     "factor_norms",
+    "half_range",
     "largest_losses",
     "primal_value",
     "project_dual",

@@ -51,6 +51,15 @@ class Targets(Protocol):
         ...
 
 
+def half_range(y: Array) -> float:
+    """Return half the range of targets, one of constants; of labels +-1 it is one.
+
+    What solvers take for granted of the size of functions is in units of it.
+    """
+    half = 0.5 * float(np.ptp(y, axis=0).max())
+    return half if half > 0.0 else 1.0
+
+
 def centred(problem: Problem) -> Problem:
     """Return the problem with targets about zero, and what they were about as offset.
 

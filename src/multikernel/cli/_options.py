@@ -6,8 +6,42 @@ from typing import Annotated
 import typer
 
 from multikernel.cli._methods import LOSS_TASKS, METHODS, TASKS
+from multikernel.estimators.scale import multiple_of_scale
 from multikernel.persistence import MAX_BYTES as MAX_BYTES
 
+
+def strength(text: str) -> float | str:
+    """Return a strength: a number, or a multiple of "scale" as it is."""
+    if multiple_of_scale(text) is not None:
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number, nor scale, nor a multiple such as 0.1scale."
+        ) from error
+
+
+Alpha = Annotated[
+    str | None,
+    typer.Option(
+        "--alpha",
+        help="Regularization strength, on the mean loss: a number, or scale, or a "
+        "multiple such as 0.1scale, which is free of the unit of the targets.",
+        parser=strength,
+        metavar="NUMBER",
+    ),
+]
+LossWeight = Annotated[
+    str | None,
+    typer.Option(
+        "-C",
+        help="Weight of the losses, for lp and those listed after: a number, or scale, "
+        "or a multiple such as 0.1scale.",
+        parser=strength,
+        metavar="NUMBER",
+    ),
+]
 ModelFile = Annotated[
     Path, typer.Argument(help="Model file written by fit.", show_default=False)
 ]

@@ -47,13 +47,8 @@ def fit(
     task: options.TaskName = None,
     loss: options.LossName = None,
     kernels: options.KernelChoice = "default",
-    alpha: Annotated[
-        float | None, typer.Option(help="Regularization strength, on the mean loss.")
-    ] = None,
-    C: Annotated[
-        float | None,
-        typer.Option("-C", help="Weight of the losses, for lp and those listed after."),
-    ] = None,
+    alpha: options.Alpha = None,
+    C: options.LossWeight = None,
     p: Annotated[
         float | None,
         typer.Option("-p", help="Norm of kernel weights, 1 to inf: lp, one-class."),
@@ -163,7 +158,7 @@ def _reads_by_batches(data: Path, stream: bool | None, method: Method) -> bool:
 
 
 def _strength(
-    given: Mapping[str, float | None], cv: int | None, method: Method
+    given: Mapping[str, float | str | None], cv: int | None, method: Method
 ) -> dict[str, Any]:
     """Return the parameters that say how strong to regularize, or how to choose it."""
     fixed = {name: value for name, value in given.items() if value is not None}

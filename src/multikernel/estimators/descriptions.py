@@ -85,8 +85,6 @@ n_features_in_ : int
     Number of columns; of training samples for precomputed kernels.
 feature_names_in_ : ndarray of shape (n_features,)
     Column names, where X was a data frame.
-epsilon : float, default=0.1
-    Error that costs nothing, in units of y; for "epsilon_insensitive" only.
 subsample : float or int, default=1.0
     Every step looks at a random part of the dictionary: a fraction of it if a
     float, or a number of kernels if an int.
@@ -112,10 +110,12 @@ n_jobs : int or None, default=None
     matrices; -1 stands for all cores.
 refit : bool, default=True
     Whether to solve the path on all samples, and to be the model at ``alpha_``.
-alpha_ : float
-    The strength with the best mean score, the largest of several.
+alpha_ : float or ndarray of shape (n_outputs,)
+    The strength that was used, as a number; one for each target where they have units
+    of their own. Of a search that with the best mean score, the largest of several.
 alphas_ : ndarray of shape (n_alphas,)
-    All strengths, descending.
+    All strengths, descending; multiples of "scale" where these are different numbers
+    for every target.
 best_params_ : dict
     The parameters that were chosen. Of several with the same score those of a
     model with kernels go before those of one without, and then the simplest.
@@ -150,17 +150,31 @@ solver : str, default="auto"
     "newton", "cutting_plane" or "alternating"; for p = 1 also "silp", "simple"
     and "hessian", for comparison. All reach the same optimum. "auto" is the first
     unless kernels are very many, see `multikernel.solvers.choose_lp_solver`.
-C_ : float
-    The C of the pair that was chosen.
+C_ : float or ndarray of shape (n_outputs,)
+    The C that was used, as a number; one for each target where they have units of
+    their own. Of a search that of the candidate that was chosen.
+epsilon_ : float or ndarray of shape (n_outputs,)
+    For "epsilon_insensitive" only: the epsilon that was used, as a number.
+l1_ratio_ : float or ndarray of shape (n_outputs,)
+    For an l1_ratio below 1 only: the share that belongs to ``alpha_``. They differ
+    where alpha is a multiple of "scale".
 l1_ratio : float, default=1.0
     Share of the block l1 norm in [0, 1]; below 1 kernels that carry the same
-    information are kept together.
+    information are kept together. Beside an alpha in multiples of "scale", as those of
+    a regressor's default grid, it is for targets divided by their deviation.
 """
 
 OF_CLASSIFIERS = """
-C : float, default=1.0
+C : float or str, default=1.0
     What the sum of the losses is multiplied by, positive: the C of
-    `sklearn.svm.SVC`. The larger it is, the closer the fit.
+    `sklearn.svm.SVC`. The larger it is, the closer the fit. "scale" is in units of the
+    kernels, and "0.1scale" a tenth of that: 2 for one kernel of unit variance, less in
+    proportion to the variance of a combination; 8 for "log_loss", which curves less.
+Cs : sequence of float or str, default=None
+    Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
+    stands for 1/32, 1/8, 1/2, 2, ..., 128 over M^(1 - 1/p) times the mean variance of
+    the M kernels (p is infinite for their sum); four times as large for "log_loss",
+    which curves less.
 loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
     Loss, by name or as an object; targets of the squared error are -1 and 1. Only
     "log_loss" has `predict_proba`.
@@ -208,9 +222,20 @@ selection : {"shared", "separate"}, default="separate"
 """
 
 OF_REGRESSORS = """
-C : float, default=1.0
+C : float or str, default="scale"
     What the sum of the losses is multiplied by, positive: the C of
-    `sklearn.svm.SVR`. The larger it is, the closer the fit.
+    `sklearn.svm.SVR`. The larger it is, the closer the fit. "scale" is in units of the
+    targets and kernels, and "0.1scale" a tenth of that: 2 for the squared error and one
+    kernel of unit variance, less in proportion to the variance of a combination; times
+    the deviation of the targets for "epsilon_insensitive".
+Cs : sequence of float or str, default=None
+    Values of C to try, positive, or multiples of "scale" such as "0.1scale". None
+    stands for 1/32, 1/8, 1/2, 2, ..., 128 over M^(1 - 1/p) times the mean variance of
+    the M kernels (p is infinite for their sum); for "epsilon_insensitive" times
+    the deviation of the targets.
+epsilon : float or str, default="scale"
+    For "epsilon_insensitive" only: the error that costs nothing, in units of y. "scale"
+    is a tenth of the deviation of the targets, and "0.5scale" half of that.
 loss : str or Loss, default="epsilon_insensitive"
     "squared_error" for half the squared error, "epsilon_insensitive" for the
     absolute error beyond ``epsilon``, or a loss object.

@@ -16,6 +16,7 @@ from multikernel._typing import Array, Indices
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.scale import Grid
 
 
 class Data(Protocol):
@@ -175,8 +176,8 @@ class Scaled(Protocol):
     """A problem whose objective an estimator has in another scale."""
 
     @property
-    def objective_scale(self) -> float:
-        """Return what turns an objective into that of the estimator."""
+    def objective_scale(self) -> float | Array:
+        """Return what turns objectives into those of the estimator."""
         ...
 
 
@@ -279,6 +280,6 @@ class Candidates(Protocol[D_contra]):
         """Solve on all samples what is needed whichever candidate is chosen."""
         ...
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return the grids whose ends are worth a warning beside a choice."""
         ...

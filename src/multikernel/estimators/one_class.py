@@ -28,6 +28,22 @@ from multikernel.solvers.one_class import OneClass
 
 
 @dataclass(frozen=True, eq=False)
+class OneClassTask:
+    """The problem of one-class learning, whose numbers are those of the estimator.
+
+    Parameters
+    ----------
+    solver : OneClass
+        The problem and its solver.
+    """
+
+    solver: OneClass
+    objective_scale: ClassVar[float] = 1.0
+    dual_scale: ClassVar[float] = 1.0
+    numbers: ClassVar[Mapping[str, float | Array]] = {}
+
+
+@dataclass(frozen=True, eq=False)
 class OneClassMethod:
     """What most samples have in common: no losses of targets, one problem.
 
@@ -44,20 +60,22 @@ class OneClassMethod:
 
     why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
 
-    def problem(self, data: Training) -> OneClass:
-        """Return the solver, which says what objectives are as recipes do."""
-        return self.solver
+    def problem(self, data: Training) -> OneClassTask:
+        """Return the problem."""
+        return OneClassTask(self.solver)
 
-    def solve(self, problem: OneClass, data: Training, watch: Watch) -> list[Solution]:
+    def solve(
+        self, problem: OneClassTask, data: Training, watch: Watch
+    ) -> list[Solution]:
         """Return the solution."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
-        solution = problem.solve(data.stack, weights / weights.sum(), watch)
+        solution = problem.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unfinished(self.source.owner, data, [solution])
         return [solution]
 
     def publish(
-        self, problem: OneClass, data: Training, solution: list[Solution]
+        self, problem: OneClassTask, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
         attributes = fitted_attributes(problem, data, solution)

@@ -1,7 +1,7 @@
 """Any loss, penalty and solver in scikit-learn's contract."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
@@ -10,6 +10,7 @@ from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.parameters import NORMALIZE, loss_of
+from multikernel.estimators.scale import Amount, sparse_strengths, target_units
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -31,31 +32,39 @@ class OwnMethod(GramMethod):
     ----------
     source, loss
         As in `GramMethod`.
-    regularizer : BlockRegularizer
-        The penalty of the mean loss.
+    regularizer : BlockRegularizer or None
+        The penalty of the mean loss; that of `SparseMethod` when None.
     solver : Solver
         The algorithm.
     """
 
-    regularizer: BlockRegularizer
+    regularizer: BlockRegularizer | None
     solver: Solver
 
     def problem(self, data: Training) -> Recipe:
         """Return the recipe; the penalty of a mean loss is total times that of sums."""
-        total, penalty = data.samples.total_weight, self.regularizer
-        summed = penalty.with_alpha(total * penalty.alpha)
-        return Recipe(self.loss, summed, self.solver, 1.0 / total)
+        total = data.samples.total_weight
+        units = target_units(self.source.owner, data.samples)
+        losses, numbers = self.loss.on(units)
+        penalties: list[BlockRegularizer]
+        if self.regularizer is None:
+            alphas = sparse_strengths(units, self.loss.degree, "scale")
+            numbers["alpha"] = units.published("scale", alphas)
+            penalties = [BlockL1(alpha) for alpha in alphas.tolist()]
+        else:
+            penalties = [self.regularizer] * len(losses)
+        summed = [penalty.with_alpha(total * penalty.alpha) for penalty in penalties]
+        return Recipe(losses, summed, self.solver, 1.0 / total, numbers=numbers)
+
+    def along_path(self) -> "OwnMethod":
+        """Return the method with a penalty whose strength does not matter."""
+        return replace(self, regularizer=self.regularizer or BlockL1(1.0))
 
 
 def own_method(model: Any) -> OwnMethod:
     """Return the method of an estimator."""
-    penalty, solver = model.regularizer, model.solver
-    return OwnMethod(
-        gram_source(model),
-        loss_of(model),
-        BlockL1(0.01) if penalty is None else penalty,
-        SpicyMKL() if solver is None else solver,
-    )
+    solver = SpicyMKL() if model.solver is None else model.solver
+    return OwnMethod(gram_source(model), loss_of(model), model.regularizer, solver)
 
 
 @documented
@@ -93,6 +102,8 @@ class MKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    alpha_ : float or ndarray of shape (n_outputs,)
+        The strength of the default penalty, where none was given.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, non-negative, as the penalty scales them;
         with more than two classes one row per class, as all attributes that say so.
@@ -206,7 +217,9 @@ class MKLRegressor(RegressorMKL):
     epsilon
     regularizer : BlockRegularizer or None, default=None
         The penalty on the block norms, beside the mean loss: its ``alpha`` does not
-        depend on the number of samples. None stands for ``BlockL1(0.01)``.
+        depend on the number of samples. None stands for `BlockL1` with the default
+        alpha of `SpicyMKLRegressor`, 0.02 times the deviation of the targets for the
+        squared loss.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
     normalize
@@ -219,6 +232,9 @@ class MKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    alpha_ : float or ndarray of shape (n_outputs,)
+        The strength of the default penalty, where none was given.
+    epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, non-negative, as the penalty scales them.
     block_norms_
@@ -280,7 +296,7 @@ class MKLRegressor(RegressorMKL):
         kernels: Any = None,
         loss: str | Loss = "squared_error",
         *,
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         regularizer: BlockRegularizer | None = None,
         solver: Solver | None = None,
         normalize: Steps = NORMALIZE,

@@ -18,6 +18,7 @@ from multikernel._validation import (
     Number,
     OneOf,
 )
+from multikernel.estimators.scale import Amount, InUnits, Units, multiple_of_scale
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.build import STORAGE
 from multikernel.gram.definite import CHOICES
@@ -31,6 +32,7 @@ from multikernel.losses import (
     SoftmaxLoss,
     is_coupled,
 )
+from multikernel.losses.base import degree
 
 
 def normalization_steps(value: Any) -> str | None:
@@ -79,7 +81,19 @@ class SequenceOf:
         return self.description
 
 
-POSITIVE_SEQUENCE = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
+def positive_multiple(value: object) -> str | None:
+    """Check a positive multiple of "scale"."""
+    multiple = multiple_of_scale(value)
+    return POSITIVE(multiple) if multiple is not None else "a multiple of 'scale'"
+
+
+STRENGTH = InUnits(POSITIVE)
+STRENGTHS = AnyOf(
+    (
+        SequenceOf(POSITIVE, "a sequence of finite numbers above 0"),
+        SequenceOf(positive_multiple, "of multiples of 'scale' such as '0.1scale'"),
+    )
+)
 
 
 def class_weight_choice(value: Any) -> str | None:
@@ -101,6 +115,9 @@ REGRESSOR_LOSSES = ("squared_error", "epsilon_insensitive")
 
 MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """What a `Loss` has."""
+
+STANDARD_EPSILON = 0.1
+"""What ``epsilon="scale"`` stands for, times the deviation of the targets."""
 
 
 def is_loss(value: object) -> bool:
@@ -133,7 +150,7 @@ class LossChoice:
         return f"{expected}, or a loss object{missing}"
 
 
-def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
+def find_loss(choice: Any, epsilon: float = STANDARD_EPSILON) -> Loss:
     """Return the loss that a ``loss`` parameter stands for.
 
     Parameters
@@ -153,19 +170,51 @@ def find_loss(choice: Any, epsilon: float = 0.1) -> Loss:
     return found
 
 
-def loss_of(model: Any) -> Loss:
-    """Return the loss that the parameters of an estimator stand for.
+@dataclass(frozen=True, eq=False)
+class LossSetting:
+    """What an estimator says of its loss, before there are targets.
 
     Parameters
     ----------
-    model : BaseMKL
-        With a ``loss``, and a regressor with an ``epsilon``.
-
-    Returns
-    -------
-    loss : Loss
+    choice : str or Loss
+        Its ``loss``.
+    epsilon : float or str, default=0.1
+        Its ``epsilon``, for "epsilon_insensitive".
     """
-    return find_loss(model.loss, getattr(model, "epsilon", 0.1))
+
+    choice: Any
+    epsilon: Amount = STANDARD_EPSILON
+
+    @property
+    def degree(self) -> int | None:
+        """Return the degree of the loss, None where it does not declare one."""
+        return degree(find_loss(self.choice))
+
+    def on(self, units: Units) -> tuple[list[Loss], dict[str, Any]]:
+        """Return the losses of all problems, and the numbers that they are made of.
+
+        Parameters
+        ----------
+        units : Units
+            What the problems measure their targets in.
+
+        Returns
+        -------
+        losses : list of Loss
+            One for each problem.
+        numbers : dict
+            The ``epsilon`` that was used, where there is one.
+        """
+        if self.choice != "epsilon_insensitive":
+            return [find_loss(self.choice)] * units.deviations.size, {}
+        each = units.numbers("epsilon", self.epsilon, STANDARD_EPSILON, power=1)
+        losses = [find_loss(self.choice, epsilon) for epsilon in each]
+        return losses, {"epsilon": units.published(self.epsilon, each)}
+
+
+def loss_of(model: Any) -> LossSetting:
+    """Return what an estimator says of its loss."""
+    return LossSetting(model.loss, getattr(model, "epsilon", STANDARD_EPSILON))
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:
@@ -222,18 +271,18 @@ four methods: on widths of 1 and 5 the held-out score is higher by 0.005 +- 0.00
 with "trace", on the default's widths lower by 0.003 +- 0.002.
 """
 
-_SEVERAL = AnyOf((NOTHING, POSITIVE_SEQUENCE))
+_SEVERAL = AnyOf((NOTHING, STRENGTHS))
 
 CHECKS: Mapping[str, Check] = {
-    "C": POSITIVE,
+    "C": STRENGTH,
     "Cs": _SEVERAL,
-    "alpha": POSITIVE,
+    "alpha": STRENGTH,
     "alphas": _SEVERAL,
     "n_alphas": COUNT,
     "alpha_min_ratio": Number(0.0, 1.0, above=True),
     "max_kernels": AnyOf((NOTHING, COUNT)),
     "selection": OneOf(("shared", "separate")),
-    "epsilon": NON_NEGATIVE,
+    "epsilon": InUnits(NON_NEGATIVE),
     "class_weight": class_weight_choice,
     "normalize": normalization_steps,
     "fit_intercept": FLAG,

@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
+import numpy as np
+
+from multikernel._typing import Array
 from multikernel.problem import Callback, Progress
 
 
@@ -153,9 +156,14 @@ class Watch:
                 callback.finished(line)
 
 
-def watching(estimator: Any, scale: float, callback: Callback | None) -> Watch:
-    """Return what is called once per iteration, in the scale of an estimator."""
-    lines = [report(type(estimator).__name__, scale)] if estimator.verbose else []
+def watching(estimator: Any, scale: float | Array, callback: Callback | None) -> Watch:
+    """Return what is called once per iteration, in the scale of an estimator.
+
+    Problems with scales of their own are told of in the mean of these.
+    """
+    lines = []
+    if estimator.verbose:
+        lines = [report(type(estimator).__name__, float(np.mean(scale)))]
     return Watch([*lines, *([] if callback is None else [callback])])
 
 

@@ -19,11 +19,13 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import (
     MARGIN_CHECKS,
     MarginMethod,
+    UnitSumMethod,
     margin_method,
 )
 from multikernel.estimators.method import AnyMethod, Refit, Solved
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.scale import Amount, Grid
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import GramStack, Storage
@@ -60,22 +62,22 @@ class KernelCandidates:
         numbers: Any = np.arange(self.n_kernels)
         return {"kernel": numbers}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return nothing: the order of kernels means nothing."""
         return {}
 
-    def alone(self, m: int) -> Recipe:
+    def alone(self, m: int, training: Training) -> Recipe:
         """Return the recipe with one kernel."""
         rule = partial(one_kernel, m=m)
         solver = FixedWeights(rule, self.method.solver)
-        return replace(self.method.recipe(), solver=solver)
+        return replace(self.method.problem(training), solver=solver)
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all kernels."""
         for m in range(self.n_kernels):
             if watch.stopped:
                 return
-            recipe = self.alone(m)
+            recipe = self.alone(m, training)
             found = solve_outputs(recipe, training, watch)
             if not watch.stopped:
                 yield solved(m, recipe, training, found)
@@ -86,7 +88,7 @@ class KernelCandidates:
 
     def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes of one kernel's model."""
-        recipe = self.alone(best)
+        recipe = self.alone(best, training)
         found = solve_outputs(recipe, training, watch)
         warn_unfinished(self.method.source.owner, training, found)
         return fitted_attributes(recipe, training, found)
@@ -94,7 +96,7 @@ class KernelCandidates:
 
 def kernel_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
     """Return the search of an estimator among its kernels."""
-    method = margin_method(model, model.C)
+    method = margin_method(model, model.C, UnitSumMethod)
 
     def candidates(whole: Training) -> KernelCandidates:
         return KernelCandidates(method, whole.stack.shape[0])
@@ -140,6 +142,7 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
 
     Attributes
     ----------
+    C_
     kernel_ : int
         The kernel that was chosen, its place in ``kernel_names_``.
     best_params_
@@ -191,7 +194,7 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = 1.0,
         *,
         cv: Any = None,
         scoring: Any = None,
@@ -269,6 +272,8 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
+    C_
+    epsilon_
     kernel_ : int
         The kernel that was chosen, its place in ``kernel_names_``.
     best_params_
@@ -319,14 +324,14 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = "scale",
         *,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

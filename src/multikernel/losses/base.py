@@ -77,6 +77,19 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
     return hasattr(loss, "conjugate_hessian")
 
 
+def degree(loss: Loss) -> int | None:
+    """Return the degree that a loss declares, None where it does not.
+
+    A loss of degree k is c^k times as large where targets and values are c times as
+    large, and so is a length among its parameters, such as a tube: 2 for squares, 1 for
+    absolute errors. A class says so by ``degree = 2`` in its own body: a subclass may
+    be any other loss, so that it does not inherit this.
+    """
+    inner = getattr(loss, "loss", loss)
+    declared: int | None = vars(type(inner)).get("degree")
+    return declared
+
+
 def is_polyhedral(loss: Loss) -> TypeGuard[PolyhedralLoss]:
     """Return whether a loss is a `PolyhedralLoss`.
 

@@ -28,6 +28,7 @@ class EpsilonInsensitiveLoss:
     """
 
     shift_equivariant: ClassVar[bool] = True
+    degree: ClassVar[int] = 1
 
     epsilon: float = 0.1
 

@@ -16,6 +16,7 @@ class SquaredLoss:
     """
 
     shift_equivariant: ClassVar[bool] = True
+    degree: ClassVar[int] = 2
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""

@@ -75,16 +75,12 @@ class OneClass:
     max_iter : int, default=200
         Machines at most; with p = 1 up to ten more look for a sparse model that is as
         good.
-    objective_scale, dual_scale : float, default=1.0
-        What an estimator multiplies objectives and dual variables by, as of a recipe.
     """
 
     nu: float = 0.5
     p: float = 2.0
     tol: float = 1e-3
     max_iter: int = 200
-    objective_scale: float = 1.0
-    dual_scale: float = 1.0
 
     def solve(
         self, gram: GramStack, shares: Array, callback: Callback | None = None

@@ -11,6 +11,7 @@ from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
     SmoothConjugateLoss,
+    degree,
     is_shift_equivariant,
 )
 from multikernel.losses.weighted import weighted
@@ -24,7 +25,7 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     The conjugate is compared with a numerical supremum and by the Fenchel-Young
     inequality, derivatives with differences; then all of it again with sample
     weights. Capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`,
-    ``shift_equivariant``) are checked where the loss has them.
+    ``shift_equivariant``, ``degree``) are checked where the loss has them.
 
     Parameters
     ----------
@@ -73,10 +74,22 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     _check_far_away(loss, y)
     if is_shift_equivariant(loss):
         _check_shift(loss, y, rng)
+    if degree(loss) is not None:
+        _check_degree(loss, y, rng)
     if isinstance(loss, SmoothConjugateLoss):
         _check_conjugate_derivatives(loss, y, rng)
     if isinstance(loss, PolyhedralLoss):
         _check_dual_pieces(loss, y, rng)
+
+
+def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
+    """Compare losses of large errors, where lengths such as a tube do not count."""
+    error = 1e6 * (1.0 + rng.uniform(size=y.shape))
+    small, large = loss.value(y, y + error), loss.value(100.0 * y, 100.0 * (y + error))
+    expected = 100.0 ** float(degree(loss) or 0)
+    assert np.allclose(large, expected * small, rtol=1e-3), (
+        f"degree is {degree(loss)}, and the loss grows otherwise with its targets."
+    )
 
 
 def _points(y: Array, rng: Generator, n: int = 20) -> list[Array]:

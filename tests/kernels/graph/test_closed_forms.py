@@ -193,8 +193,8 @@ def test_monomials_may_stay_constant_beyond_what_was_seen(X):
     held = np.clip(new, X.min(axis=0), X.max(axis=0))
     assert (held != new).any()
     nodes = [(), ((0, 1),), ((1, 3),), ((0, 2), (2, 1))]
-    free = PolynomialGrid(3).bind(X)
-    constant = PolynomialGrid(3, extrapolation="constant").bind(X)
+    free = PolynomialGrid(3, extrapolation="continue").bind(X)
+    constant = PolynomialGrid(3).bind(X)
     for node in nodes:
         np.testing.assert_array_equal(
             constant.features(node, new), free.features(node, held)
@@ -227,7 +227,7 @@ def test_sums_are_right_where_factors_vanish():
     [
         (lambda: PolynomialGrid(0), "degree must be an integer"),
         (lambda: PolynomialGrid(2, weight_base=-1.0), "weight_base must be a finite"),
-        (lambda: PolynomialGrid(2, extrapolation="linear"), "one of 'continue', 'c"),
+        (lambda: PolynomialGrid(2, extrapolation="linear"), "one of 'constant', 'c"),
         (lambda: HermiteGrid(1), "n_components must be"),
         (lambda: DictionaryGraph({}), "at least one kernel"),
         (lambda: DictionaryGraph({"a": LinearKernel()}, [("a", "b")]), "no kernel"),

@@ -28,7 +28,7 @@ TREE = DictionaryGraph(
 GRAPHS = (
     PolynomialGrid(3),
     PolynomialGrid(2, weight_base=0.5, root_weight=2.0),
-    PolynomialGrid(2, extrapolation="constant"),
+    PolynomialGrid(2, extrapolation="continue"),
     HermiteGrid(3),
     EmpiricalGrid(n_components=3),
     AnovaGrid(),

@@ -2,11 +2,11 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
+from multikernel.estimators.parameters import LossSetting
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import (
     FINISHED,
@@ -28,7 +29,6 @@ from multikernel.estimators.publish.attributes import (
 )
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.losses import Loss
 from multikernel.problem import Solution, Status
 from multikernel.solvers.path import solve_path
 
@@ -41,18 +41,22 @@ class GramMethod(ABC):
     ----------
     source : GramSource
         What it learns from.
-    loss : Loss
+    loss : LossSetting
         The loss of one sample, without sample weights.
     """
 
     source: GramSource
-    loss: Loss
+    loss: LossSetting
 
     why_no_path: ClassVar[str | None] = None
 
     @abstractmethod
     def problem(self, data: Training) -> Recipe:
         """Return loss, penalty and solver for such samples."""
+
+    def along_path(self) -> Self:
+        """Return the method whose strength a path replaces."""
+        return self
 
     def solve(self, problem: Recipe, data: Training, watch: Watch) -> list[Solution]:
         """Return the solutions of all outputs, with their gaps."""
@@ -111,7 +115,8 @@ def solve_strengths(
     recipe, training, watch
         As in `solve_outputs`.
     strengths : ndarray of shape (n_strengths,)
-        Strengths in the summed scale of `Problem`, best in descending order.
+        Strengths in the summed scale of `Problem`, best in descending order; of shape
+        (n_strengths, n_problems) where problems have their own.
 
     Returns
     -------
@@ -121,7 +126,11 @@ def solve_strengths(
 
     def solve() -> list[list[Solution]]:
         problems = training.problems(recipe)
-        return [solve_path(p, recipe.solver, strengths, watch) for p in problems]
+        own = np.broadcast_to(strengths.T, (len(problems), len(strengths)))
+        return [
+            solve_path(problem, recipe.solver, each, watch)
+            for problem, each in zip(problems, own, strict=True)
+        ]
 
     return on_finest(training.grams, solve)
 
@@ -159,13 +168,18 @@ class Scales(Protocol):
     """What turns the numbers of a problem into those of its estimator."""
 
     @property
-    def objective_scale(self) -> float:
-        """Return the factor of objectives."""
+    def objective_scale(self) -> float | Array:
+        """Return the factor of objectives, or one for each problem."""
         ...
 
     @property
-    def dual_scale(self) -> float:
-        """Return the factor of dual points."""
+    def dual_scale(self) -> float | Array:
+        """Return the factor of dual points, or one for each problem."""
+        ...
+
+    @property
+    def numbers(self) -> Mapping[str, float | Array]:
+        """Return what parameters in units of the targets are as numbers."""
         ...
 
 
@@ -188,9 +202,16 @@ def fitted_attributes(
     attributes : dict
         With the model that predicts as ``_model``.
     """
-    samples, scale = training.samples, recipe.objective_scale
+    samples, size = training.samples, len(solutions)
+    scales = np.broadcast_to(recipe.objective_scale, size)
+    factors = np.broadcast_to(recipe.dual_scale, size)
     expansion = merge(solutions)
-    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    dual = np.concatenate(
+        [
+            factor * np.atleast_2d(s.dual.T)
+            for s, factor in zip(solutions, factors, strict=True)
+        ]
+    )
     in_use = expansion.coefs.any(axis=(0, 2))
     if in_use.size != dual.shape[1]:
         # Functions over columns of factors are sums of dual points on the way.
@@ -204,15 +225,16 @@ def fitted_attributes(
     return described | {
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
-        "dual_coef_": single(samples.scatter(recipe.dual_scale * dual)),
+        "dual_coef_": single(samples.scatter(dual)),
         "intercept_": expansion.intercept,
         "support_": samples.rows_of(np.flatnonzero(in_use)),
-        "objective_": single([scale * s.objective for s in solutions]),
+        "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": single([s.n_iter for s in solutions]),
-        "history_": history_array(solutions, scale),
+        "history_": history_array(solutions, scales),
         **told(worst_status(solutions)),
         "psd_checked_": checked,
+        **{f"{name}_": number for name, number in recipe.numbers.items()},
         "_model": model,
     }
 

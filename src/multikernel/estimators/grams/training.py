@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -30,24 +30,27 @@ class Recipe:
 
     Parameters
     ----------
-    loss : Loss
-        The loss of one sample, without sample weights.
-    regularizer : BlockRegularizer
-        The penalty, in the summed scale of `Problem`.
+    losses : sequence of Loss
+        The loss of one sample in each problem, without sample weights.
+    penalties : sequence of BlockRegularizer
+        The penalty of each problem, in the summed scale of `Problem`.
     solver : Solver
         The algorithm.
-    objective_scale : float
-        What turns an objective of `Problem` into that of the estimator: one over the
+    objective_scale : float or ndarray of shape (n_problems,)
+        What turns objectives of problems into those of the estimator: one over the
         total weight for a mean loss, C for a C in front of the sum.
-    dual_scale : float, default=1.0
-        What turns a dual point of `Problem` into the estimator's.
+    dual_scale : float or ndarray of shape (n_problems,), default=1.0
+        What turns dual points of problems into the estimator's.
+    numbers : mapping, default={}
+        What parameters in units of the targets are as numbers, to be published.
     """
 
-    loss: Loss
-    regularizer: BlockRegularizer
+    losses: Sequence[Loss]
+    penalties: Sequence[BlockRegularizer]
     solver: Solver
-    objective_scale: float
-    dual_scale: float = 1.0
+    objective_scale: float | Array
+    dual_scale: float | Array = 1.0
+    numbers: Mapping[str, float | Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +97,19 @@ class Training:
     def precomputed(self) -> bool:
         """Return whether matrices were given in place of samples."""
         return self.grams.dictionary is None
+
+    @cached_property
+    def kernel_size(self) -> float:
+        """Return the mean variance of the kernels in feature space; one of constants.
+
+        An intercept takes what is constant.
+        """
+        weights = self.samples.weights
+        shares = np.ones(self.stack.shape[1]) if weights is None else weights
+        shares = shares / shares.sum()
+        sizes = self.stack.diagonals() @ shares - self.stack.quadratic_forms(shares)
+        size = float(sizes.mean())
+        return size if size > 0.0 else 1.0
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
@@ -187,7 +203,7 @@ class Training:
         Parameters
         ----------
         recipe : Recipe
-            Loss and penalty.
+            Losses and penalties.
 
         Returns
         -------
@@ -199,22 +215,27 @@ class Training:
         UnsupportedProblemError
             If the solver of the recipe cannot treat them.
         """
-        samples, loss = self.samples, recipe.loss
+        samples, losses = self.samples, recipe.losses
         targets = samples.targets
         if samples.shared and len(targets) > 1:
             targets = np.ascontiguousarray(targets.T)[None]
-            joint = None if samples.several else find_joint_loss(loss)
+            joint = None if samples.several else find_joint_loss(losses[0])
             if joint is not None:
-                loss, targets = joint, (targets > 0.0).astype(np.float64)
-        if is_coupled(loss) and targets.ndim < 3:
+                losses, targets = [joint], (targets > 0.0).astype(np.float64)
+        if is_coupled(losses[0]) and targets.ndim < 3:
             raise UnsupportedProblemError(
-                f"{loss!r} is a loss of three or more classes at once: it needs them, "
-                "selection='shared', and one column of y."
+                f"{losses[0]!r} is a loss of three or more classes at once: it needs "
+                "them, selection='shared', and one column of y."
             )
-        loss = weighted(loss, samples.weights)
         problems = [
-            Problem(self.stack, y, loss, recipe.regularizer, self.fit_intercept)
-            for y in targets
+            Problem(
+                self.stack,
+                y,
+                weighted(loss, samples.weights),
+                penalty,
+                self.fit_intercept,
+            )
+            for y, loss, penalty in zip(targets, losses, recipe.penalties, strict=True)
         ]
         reason = recipe.solver.unsupported(problems[0])
         if reason is not None:

@@ -19,6 +19,7 @@ from multikernel.estimators.group_omp.prefixes import (
 )
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -39,8 +40,9 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels
-    alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-        Strengths of the ridge penalty on the mean loss to try, positive.
+    alphas : sequence of float or str, default=None
+        Strengths of the ridge penalty on the mean loss to try, positive, or multiples
+        of "scale" such as "0.1scale". None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
@@ -69,8 +71,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
 
     Attributes
     ----------
-    alpha_ : float
-        The strength that was chosen.
+    alpha_
     max_kernels_ : int
         The number of kernels that was chosen: the fewest with the best mean score,
         then the largest alpha.
@@ -149,7 +150,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        alphas: Sequence[Amount] | None = None,
         max_kernels: int | None = None,
         cv: Any = None,
         scoring: Any = None,
@@ -208,8 +209,10 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     Parameters
     ----------
     kernels
-    alphas : sequence of float, default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-        Strengths of the ridge penalty on the mean loss to try, positive.
+    alphas : sequence of float or str, default=None
+        Strengths of the ridge penalty on the mean loss to try, positive, or multiples
+        of "scale" such as "0.1scale". None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1,
+        over the deviation of the targets for "epsilon_insensitive".
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
@@ -238,8 +241,8 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
-    alpha_ : float
-        The strength that was chosen.
+    epsilon_
+    alpha_
     max_kernels_ : int
         The number of kernels that was chosen: the fewest with the best mean score,
         then the largest alpha.
@@ -319,7 +322,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        alphas: Sequence[Amount] | None = None,
         max_kernels: int | None = None,
         cv: Any = None,
         scoring: Any = None,
@@ -327,7 +330,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         refit: bool = True,
         tol: float = 1e-3,
         loss: str | Loss = "squared_error",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,

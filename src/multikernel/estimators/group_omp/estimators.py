@@ -17,6 +17,7 @@ from multikernel.estimators.group_omp.prefixes import (
     tags_of_several,
 )
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -46,8 +47,9 @@ class GroupOMPClassifier(ClassifierMKL):
     Parameters
     ----------
     kernels
-    alpha : float, default=0.01
+    alpha : float or str, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
+        "scale" stands for 0.01.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
     tol : float, default=1e-3
@@ -69,6 +71,7 @@ class GroupOMPClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    alpha_
     selection_order_
     improvements_
     kernel_weights_
@@ -142,7 +145,7 @@ class GroupOMPClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: float = 0.01,
+        alpha: Amount = 0.01,
         *,
         max_kernels: int | None = None,
         tol: float = 1e-3,
@@ -203,11 +206,13 @@ class GroupOMPRegressor(RegressorMKL):
     Parameters
     ----------
     kernels
-    alpha : float, default=0.01
+    alpha : float or str, default="scale"
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
+        "scale" stands for 0.01, over the deviation of the targets for
+        "epsilon_insensitive", and "0.1scale" for a tenth of that.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
@@ -226,6 +231,8 @@ class GroupOMPRegressor(RegressorMKL):
 
     Attributes
     ----------
+    alpha_
+    epsilon_
     selection_order_
     improvements_
     kernel_weights_
@@ -297,12 +304,12 @@ class GroupOMPRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: float = 0.01,
+        alpha: Amount = "scale",
         *,
         max_kernels: int | None = None,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         loss: str | Loss = "squared_error",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         subsample: float | int = 1.0,
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,

@@ -1,7 +1,7 @@
 """Selection of kernels one after the other; every prefix of it is a model."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -16,20 +16,29 @@ from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.group_omp.stages import make_stages
 from multikernel.estimators.method import Refit, Solved
-from multikernel.estimators.parameters import POSITIVE_SEQUENCE, loss_of
+from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import FINISHED, Expansion
+from multikernel.estimators.scale import Amount, Grid, target_units
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.losses import Loss, weighted
+from multikernel.losses import weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
 
 LARGEST_SEED = 2**31 - 1
 
+STANDARD_RIDGE = 0.01
+"""What ``alpha="scale"`` stands for, where targets have a deviation of one.
+``benchmarks/defaults`` (strengths): R^2 of a single regression less that of the search
+is -0.002 in the median of 6 sets where it stops at tol = 1e-2, and -0.052 at 1e-3."""
+
+UNIT_RIDGE = f"{1.0 / STANDARD_RIDGE!r}scale"
+RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+"""The strengths that are tried by default, where targets have a deviation of one."""
+
 GREEDY_CHECKS: Mapping[str, Check] = {
-    "alphas": POSITIVE_SEQUENCE,
     "tol": NON_NEGATIVE,
     "subsample": AnyOf((Number(0.0, 1.0, above=True), COUNT)),
 }
@@ -43,17 +52,17 @@ class GreedyMethod:
     ----------
     source : GramSource
         What it learns from.
-    loss : Loss
+    loss : LossSetting
         The loss of one sample.
-    alpha : float
+    alpha : float or str
         Strength of the ridge.
     solver : GroupOMP
         The algorithm.
     """
 
     source: GramSource
-    loss: Loss
-    alpha: float
+    loss: LossSetting
+    alpha: Amount
     solver: GroupOMP
 
     why_no_path: ClassVar[str] = (
@@ -64,8 +73,14 @@ class GreedyMethod:
     def problem(self, data: Training) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         total = data.samples.total_weight
-        ridge = BlockElasticNet(self.alpha * total, l1_ratio=0.0)
-        return Recipe(self.loss, ridge, self.solver, 1.0 / total)
+        units = target_units(self.source.owner, data.samples, pooled=True)
+        losses, numbers = self.loss.on(units)
+        k = self.loss.degree
+        power = None if k is None else k - 2
+        (alpha,) = units.numbers("alpha", self.alpha, STANDARD_RIDGE, power)
+        numbers["alpha"] = float(alpha)
+        ridge = BlockElasticNet(alpha * total, l1_ratio=0.0)
+        return Recipe(losses, [ridge], self.solver, 1.0 / total, numbers=numbers)
 
     def solve(self, problem: Recipe, data: Training, watch: Watch) -> GreedyPath:
         """Select kernels, and return the models with none, one, two, ..."""
@@ -77,11 +92,11 @@ class GreedyMethod:
         self, problem: Recipe, data: Training, solution: GreedyPath
     ) -> dict[str, Any]:
         """Return the fitted attributes, with the models of all prefixes."""
-        return make_stages(solution, data, problem.objective_scale).attributes()
+        return _attributes(solution, len(solution), problem, data)
 
 
-def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
-    """Return the method of an estimator, at a strength of one for a search.
+def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
+    """Return the method of an estimator.
 
     Copies do not change a selection: there is no machine with corners to settle. Nor is
     there a certificate that could ask for finer factors.
@@ -96,7 +111,7 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
         random_state=0 if random is None else random.randint(LARGEST_SEED),
     )
     source = gram_source(model, merges_copies=False, refines=False)
-    return GreedyMethod(source, loss_of(model), float(alpha), solver)
+    return GreedyMethod(source, loss_of(model), alpha, solver)
 
 
 def joint_problem(recipe: Recipe, training: Training) -> Problem:
@@ -116,8 +131,8 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     samples = training.samples
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
-    loss = weighted(recipe.loss, samples.weights)
-    return Problem(training.stack, y, loss, recipe.regularizer, training.fit_intercept)
+    loss = weighted(recipe.losses[0], samples.weights)
+    return Problem(training.stack, y, loss, recipe.penalties[0], training.fit_intercept)
 
 
 def warn_interrupted(owner: str, path: GreedyPath) -> None:
@@ -152,8 +167,8 @@ class PrefixCandidates:
     Parameters
     ----------
     method : GreedyMethod
-        The method for alpha one.
-    alphas : ndarray of shape (n_alphas,)
+        The method, whose alpha does not matter.
+    alphas : Grid
         Strengths, descending.
     most : int
         The largest number of kernels; the smallest is zero.
@@ -162,7 +177,7 @@ class PrefixCandidates:
     """
 
     method: GreedyMethod
-    alphas: Array
+    alphas: Grid
     most: int
     open_end: bool
 
@@ -170,31 +185,29 @@ class PrefixCandidates:
         """Return the number of kernels and the strength of every pair."""
         counts = np.arange((self.most if most is None else most) + 1)
         return {
-            "max_kernels": np.repeat(counts, self.alphas.size),
-            "alpha": np.tile(self.alphas, counts.size),
+            "max_kernels": np.repeat(counts, self.alphas.values.size),
+            "alpha": np.tile(self.alphas.labels(), counts.size),
         }
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return the strengths, and the numbers of kernels where there are more."""
-        edges: dict[str, Array] = {"alpha": self.alphas}
+        edges = {"alpha": self.alphas}
         if self.open_end and chosen["max_kernels"] > 0:
-            edges["max_kernels"] = np.arange(self.most + 1.0)
+            edges["max_kernels"] = Grid(np.arange(self.most + 1.0))
         return edges
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all prefixes; a path's last stands for larger ones."""
-        recipe = self.method.problem(training)
-        for a, path in enumerate(self._paths(recipe, training, self.alphas, watch)):
+        recipes = self._recipes(training)
+        for a, path in enumerate(self._paths(recipes, training, watch)):
             if path.status is Status.STOPPED:
                 continue
             for k in range(len(path) + 1):
                 last = self.most if k == len(path) else k
                 places = range(
-                    k * self.alphas.size + a,
-                    (last + 1) * self.alphas.size,
-                    self.alphas.size,
+                    k * len(recipes) + a, (last + 1) * len(recipes), len(recipes)
                 )
-                attributes = partial(_attributes, path, k, recipe, training)
+                attributes = partial(_attributes, path, k, recipes[a], training)
                 # All kernels of a model share one expansion, which takes no memory.
                 yield Solved(places, _expansion(path, k), k, 0, np.empty(0), attributes)
 
@@ -204,22 +217,30 @@ class PrefixCandidates:
 
     def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair."""
-        recipe = self.method.problem(training)
-        chosen, a = divmod(best, self.alphas.size)
+        recipes = self._recipes(training)
+        chosen, a = divmod(best, len(recipes))
         # The solver selects at least one kernel, and a choice may be none.
         solver = replace(self.method.solver, max_kernels=max(chosen, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
-        (path,) = alone._paths(recipe, training, self.alphas[[a]], watch)
+        (path,) = alone._paths([recipes[a]], training, watch)
         warn_interrupted(self.method.source.owner, path)
-        attributes = _attributes(path, min(chosen, len(path)), recipe, training)
-        return attributes | {"alphas_": self.alphas}
+        attributes = _attributes(path, min(chosen, len(path)), recipes[a], training)
+        numbers = [recipe.numbers["alpha"] for recipe in recipes]
+        return attributes | {"alphas_": self.alphas.published(numbers)}
+
+    def _recipes(self, training: Training) -> list[Recipe]:
+        """Return the recipes of all strengths."""
+        return [
+            replace(self.method, alpha=alpha).problem(training)
+            for alpha in self.alphas.amounts()
+        ]
 
     def _paths(
-        self, recipe: Recipe, training: Training, alphas: Array, watch: Watch
+        self, recipes: Sequence[Recipe], training: Training, watch: Watch
     ) -> list[GreedyPath]:
         """Return the paths of some strengths, grown side by side."""
-        strengths = alphas * training.samples.total_weight
-        problem = joint_problem(recipe, training)
+        strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
+        problem = joint_problem(recipes[0], training)
         return self.method.solver.paths(problem, strengths, watch)
 
 
@@ -227,8 +248,8 @@ def _attributes(
     path: GreedyPath, k: int, recipe: Recipe, training: Training
 ) -> dict[str, Any]:
     """Return the fitted attributes of the model with k kernels."""
-    stages = make_stages(path.prefix(k), training, recipe.objective_scale)
-    return stages.attributes()
+    stages = make_stages(path.prefix(k), training, float(recipe.objective_scale))
+    return stages.attributes() | {f"{name}_": v for name, v in recipe.numbers.items()}
 
 
 def _expansion(path: GreedyPath, k: int) -> Expansion:
@@ -256,7 +277,11 @@ def prefix_search(
     """
 
     def candidates(whole: Training) -> PrefixCandidates:
-        alphas = np.unique(np.asarray(model.alphas, dtype=np.float64))[::-1]
+        if model.alphas is None:
+            unit = replace(method, alpha=UNIT_RIDGE).problem(whole).numbers["alpha"]
+            alphas = Grid(np.asarray(unit * np.array(RIDGES)))
+        else:
+            alphas = Grid.of(model.alphas)[::-1]
         n_kernels = whole.stack.shape[0]
         most = n_kernels if model.max_kernels is None else model.max_kernels
         return PrefixCandidates(

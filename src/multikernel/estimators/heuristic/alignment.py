@@ -11,6 +11,7 @@ from multikernel.estimators.heuristic.rules import Method as AlignmentRule
 from multikernel.estimators.heuristic.rules import alignment_weights
 from multikernel.estimators.lp.method import MARGIN_CHECKS
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -69,6 +70,7 @@ class AlignmentMKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    C_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, not negative, with a sum of one. With more than two
         classes one row per class, as all attributes that say so.
@@ -126,7 +128,7 @@ class AlignmentMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = 1.0,
         *,
         loss: str | Loss = "hinge",
         method: AlignmentRule = "joint",
@@ -202,6 +204,8 @@ class AlignmentMKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    C_
+    epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, not negative, with a sum of one.
     block_norms_
@@ -257,10 +261,10 @@ class AlignmentMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = "scale",
         *,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         method: AlignmentRule = "joint",
         max_kernels: int | None = None,
         normalize: Steps = NORMALIZE,

@@ -10,6 +10,7 @@ from multikernel.estimators.heuristic.method import RuleMethod, rule_method
 from multikernel.estimators.heuristic.rules import easy_weights
 from multikernel.estimators.lp.method import MARGIN_CHECKS
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -55,6 +56,7 @@ class EasyMKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    C_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, not negative; the sum of the weighted kernels has a
         mean diagonal of one. With more than two classes one row per class, as all
@@ -116,7 +118,7 @@ class EasyMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = 1.0,
         *,
         loss: str | Loss = "hinge",
         regularization: float = 0.2,

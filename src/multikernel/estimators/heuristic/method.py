@@ -6,14 +6,14 @@ import numpy as np
 
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.lp.method import MarginMethod
+from multikernel.estimators.lp.method import UnitSumMethod
 from multikernel.estimators.lp.solvers import lp_solver
 from multikernel.estimators.parameters import loss_of
 from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
 
 
-class RuleMethod(MarginMethod):
+class RuleMethod(UnitSumMethod):
     """A machine on a sum of kernels whose weights a rule has chosen."""
 
     def publish(
@@ -34,4 +34,4 @@ def rule_method(model: Any, rule: WeightRule) -> RuleMethod:
     """
     solver = FixedWeights(rule, lp_solver("auto", model.tol, model.max_iter))
     source = gram_source(model, refines=False)
-    return RuleMethod(source, loss_of(model), float(model.C), np.inf, solver)
+    return RuleMethod(source, loss_of(model), model.C, np.inf, solver)

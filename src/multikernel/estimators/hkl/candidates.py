@@ -1,7 +1,7 @@
 """Choosing the alpha of HKL along warm-started paths, by the one search."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -12,6 +12,7 @@ from multikernel._typing import Array
 from multikernel._validation import check_shapes
 from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
+    STANDARD_ALPHA,
     HullMethod,
     HullTask,
     hull_attributes,
@@ -20,12 +21,14 @@ from multikernel.estimators.hkl.method import (
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.search import Search
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
-FIRST_ALPHA = 100.0
-"""Where default paths start: that of the author's published code. The penalty is
-squared, so no alpha is so large that the model is constant."""
+FIRST_ALPHA = f"{100.0 / STANDARD_ALPHA!r}scale"
+"""Where default paths start: the 100 of the author's published code, where targets have
+a deviation of one. The penalty is squared, so no alpha is so large that the model is
+constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +127,12 @@ def hull_search(
     """
 
     def candidates(whole: HullData) -> HullCandidates:
-        if model.alphas is None:
-            ratios = np.geomspace(1.0, model.alpha_min_ratio, model.n_alphas)
-            given = FIRST_ALPHA * ratios
-        else:
-            given = np.asarray(model.alphas, dtype=np.float64)
-        return HullCandidates(method, np.unique(given)[::-1])
+        if model.alphas is not None:
+            return HullCandidates(method, Grid.of(model.alphas)[::-1])
+        numbers = replace(method, alpha=FIRST_ALPHA).problem(whole).numbers
+        first = float(np.mean(numbers["alpha"]))
+        ratios = np.geomspace(1.0, model.alpha_min_ratio, model.n_alphas)
+        return HullCandidates(method, Grid(first * ratios))
 
     return Search(model, method, candidates)
 
@@ -142,28 +145,28 @@ class HullCandidates:
     ----------
     method : HullMethod
         The method; its strength is not used.
-    alphas : ndarray of shape (n_alphas,)
+    alphas : Grid
         Strengths, descending.
     """
 
     method: HullMethod
-    alphas: Array
+    alphas: Grid
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
-        return {"alpha": self.alphas}
+        return {"alpha": self.alphas.labels()}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return the grid."""
         return {"alpha": self.alphas}
 
     def solve(self, data: HullData, watch: Watch) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
-        task = self.method.problem(data)
-        for place, found in enumerate(self._steps(task, self.alphas, watch)):
+        tasks = self._tasks(data)
+        for place, found in enumerate(self._steps(tasks, watch)):
             if any(s.status is HullStatus.STOPPED for s in found):
                 return
-            yield self._solved(place, task, data, found)
+            yield self._solved(place, tasks[place], data, found)
 
     def _solved(
         self, place: int, task: HullTask, data: HullData, found: Sequence[HullSolution]
@@ -174,15 +177,24 @@ class HullCandidates:
         # nobody expects the total ones to be small.
         certify = self.method.solver.certify
         gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
-        attributes = partial(hull_attributes, task.objective_scale, data, found)
+        attributes = partial(hull_attributes, task, data, found)
         return Solved([place], model, model.active.size, 0, np.array(gaps), attributes)
 
+    def _tasks(self, data: HullData) -> list[HullTask]:
+        """Return the problems at all strengths."""
+        return [
+            replace(self.method, alpha=alpha).problem(data)
+            for alpha in self.alphas.amounts()
+        ]
+
     def _steps(
-        self, task: HullTask, alphas: Array, watch: Watch
+        self, tasks: Sequence[HullTask], watch: Watch
     ) -> Iterator[tuple[HullSolution, ...]]:
         """Yield the solutions of all outputs, strength by strength."""
-        search = self.method.solver
-        paths = [search.path(each, alphas.tolist(), watch) for each in task.problems]
+        paths = [
+            self.method.solver.path(each[0], [p.alpha for p in each], watch)
+            for each in zip(*(task.problems for task in tasks), strict=True)
+        ]
         for found in zip_longest(*paths):
             if any(solution is None for solution in found):
                 return
@@ -190,31 +202,32 @@ class HullCandidates:
 
     def refit(self, data: HullData, watch: Watch) -> Refit:
         """Solve for all strengths: the path is published whichever is chosen."""
-        task = self.method.problem(data)
+        tasks = self._tasks(data)
         found: list[tuple[HullSolution, ...]] = []
         if not watch.stopped:
-            found = list(self._steps(task, self.alphas, watch))
-        return partial(self._chosen, task, data, watch, found)
+            found = list(self._steps(tasks, watch))
+        return partial(self._chosen, tasks, data, watch, found)
 
     def _chosen(
         self,
-        task: HullTask,
+        tasks: list[HullTask],
         data: HullData,
         watch: Watch,
         found: list[tuple[HullSolution, ...]],
         best: int,
     ) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there."""
-        alphas = self.alphas
+        alphas = all_alphas = self.alphas.published([t.numbers["alpha"] for t in tasks])
+        task, place = tasks[best], best
         if len(found) <= best:
             # Stopped before the choice: one round is made there.
-            alphas = self.alphas[[best]]
-            found = list(self._steps(task, alphas, watch))
-        chosen = found[0 if alphas.size == 1 else best]
+            alphas, place = alphas[[best]], 0
+            found = list(self._steps([task], watch))
+        chosen = found[place]
         paths = list(zip(*found, strict=True))
         attributes = self.method.publish(task, data, chosen)
         warn_unproven(self.method.source.owner, self.method.solver, chosen)
         attributes["n_iter_"] = single([sum(s.n_iter for s in path) for path in paths])
-        attributes["alphas_"] = self.alphas
+        attributes["alphas_"] = all_alphas
         attributes["hull_path_"] = hull_path(alphas[: len(found)], paths, data)
         return attributes

@@ -7,6 +7,7 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.hkl.candidates import hull_search
 from multikernel.estimators.hkl.method import HULL_CHECKS, hull_method
 from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
@@ -27,9 +28,9 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     kernels : KernelGraph or None, default=None
         The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
         monomials with powers up to four.
-    alphas : sequence of float, default=None
-        Strengths to try; a grid evenly spaced in the logarithm from 100 downwards, when
-        None.
+    alphas : sequence of float or str, default=None
+        Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
+        spaced in the logarithm from 100 downwards, when None.
     n_alphas : int, default=15
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-7
@@ -140,7 +141,7 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: KernelGraph | None = None,
         *,
-        alphas: Sequence[float] | None = None,
+        alphas: Sequence[Amount] | None = None,
         n_alphas: int = 15,
         alpha_min_ratio: float = 1e-7,
         cv: Any = None,
@@ -193,9 +194,10 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     kernels : KernelGraph or None, default=None
         The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
         monomials with powers up to four.
-    alphas : sequence of float, default=None
-        Strengths to try; a grid evenly spaced in the logarithm from 100 downwards, when
-        None.
+    alphas : sequence of float or str, default=None
+        Strengths to try, or multiples of "scale" such as "0.1scale"; when None a grid
+        evenly spaced in the logarithm from 100 downwards, all over the deviation of the
+        targets for "epsilon_insensitive".
     n_alphas : int, default=15
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-7
@@ -222,6 +224,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
+    epsilon_
     alpha_
     alphas_
     best_params_
@@ -303,7 +306,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: KernelGraph | None = None,
         *,
-        alphas: Sequence[float] | None = None,
+        alphas: Sequence[Amount] | None = None,
         n_alphas: int = 15,
         alpha_min_ratio: float = 1e-7,
         cv: Any = None,
@@ -311,7 +314,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "squared_error",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         standardize: bool = True,
         fit_intercept: bool = True,
         tol: float = 1e-3,

@@ -4,6 +4,7 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.hkl.method import HULL_CHECKS, HullMethod, hull_method
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
@@ -29,8 +30,8 @@ class HKLClassifier(ClassifierMKL):
     kernels : KernelGraph or None, default=None
         The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
         monomials with powers up to four.
-    alpha : float, default=1e-3
-        Strength of the penalty, positive: the lambda of [1]_.
+    alpha : float or str, default=1e-3
+        Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3.
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -48,6 +49,7 @@ class HKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    alpha_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
         those of any.
@@ -121,7 +123,7 @@ class HKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: KernelGraph | None = None,
-        alpha: float = 1e-3,
+        alpha: Amount = 1e-3,
         *,
         loss: str | Loss = "log_loss",
         standardize: bool = True,
@@ -169,8 +171,10 @@ class HKLRegressor(RegressorMKL):
     kernels : KernelGraph or None, default=None
         The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
         monomials with powers up to four.
-    alpha : float, default=1e-3
-        Strength of the penalty, positive: the lambda of [1]_.
+    alpha : float or str, default="scale"
+        Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3,
+        over the deviation of the targets for "epsilon_insensitive", and "0.1scale" for
+        a tenth of that.
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
@@ -188,6 +192,8 @@ class HKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    alpha_
+    epsilon_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors.
     selected_nodes_
@@ -258,10 +264,10 @@ class HKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: KernelGraph | None = None,
-        alpha: float = 1e-3,
+        alpha: Amount = "scale",
         *,
         loss: str | Loss = "squared_error",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         standardize: bool = True,
         fit_intercept: bool = True,
         tol: float = 1e-3,

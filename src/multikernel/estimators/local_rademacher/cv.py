@@ -11,6 +11,7 @@ from multikernel.estimators.local_rademacher.method import (
     tail_search,
 )
 from multikernel.estimators.method import AnyMethod
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -31,10 +32,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels
-    Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
-        "log_loss", which curves less.
+    Cs
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLClassifier`.
     method
@@ -153,7 +151,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: Sequence[Amount] | None = None,
         thetas: Sequence[int] = DEFAULT_THETAS,
         method: str = "conv",
         p: float = 2.0,
@@ -217,10 +215,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     Parameters
     ----------
     kernels
-    Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        M^(1 - 1/p) times the mean variance of the M kernels; for
-        "epsilon_insensitive" in units of the standard deviation of y.
+    Cs
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLRegressor`.
     method
@@ -256,6 +251,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
+    epsilon_
     C_
     theta_ : int
         Its theta.
@@ -335,7 +331,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: Sequence[Amount] | None = None,
         thetas: Sequence[int] = DEFAULT_THETAS,
         method: str = "conv",
         p: float = 2.0,
@@ -345,7 +341,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         solver: str = "auto",
         normalize: Steps = None,
         fit_intercept: bool = True,

@@ -8,6 +8,7 @@ from multikernel.estimators.local_rademacher.method import (
     TailMethod,
     tail_method,
 )
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -77,6 +78,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    C_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights mu of the kernels of trace n, non-negative, on the constraint;
         with more than two classes one row per class, as all attributes that say so.
@@ -146,7 +148,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = 1.0,
         p: float = 2.0,
         *,
         theta: int = 1,
@@ -252,6 +254,8 @@ class LocalRademacherMKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    C_
+    epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         The weights mu of the kernels of trace n, non-negative, on the constraint.
     block_norms_
@@ -317,14 +321,14 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = "scale",
         p: float = 2.0,
         *,
         theta: int = 1,
         method: str = "conv",
         n_starts: int = 3,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         solver: str = "auto",
         normalize: Steps = None,
         fit_intercept: bool = True,

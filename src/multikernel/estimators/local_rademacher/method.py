@@ -1,5 +1,6 @@
 """Local Rademacher complexity: lp-norm weights, bounded by what the spectra leave."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,21 +19,17 @@ from multikernel.estimators.grams.method import (
 )
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
-from multikernel.estimators.lp.candidates import (
-    default_margins,
-    margin_path,
-    scaled_recipe,
-)
+from multikernel.estimators.lp.candidates import default_margins, margin_path
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.scale import Amount, Grid
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution, Status
-from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import DCSolution, Solver, TailConv, TailDC, follow
 
 THETA: Check = Number(0, integer=True)
@@ -52,7 +49,7 @@ class TailRecipe(Recipe):
 
     Parameters
     ----------
-    loss, regularizer, solver, objective_scale, dual_scale
+    losses, penalties, solver, objective_scale, dual_scale, numbers
         As in `Recipe`.
     sums : TailSums
         What the spectra leave.
@@ -81,13 +78,15 @@ class TailMethod(MarginMethod):
         """Compute the tails, and return the recipe with them."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
         warn_short(self.source.owner, data.grams, sums.short, self.theta)
-        return self.with_tails(sums, self.theta)
+        return self.with_tails(data, sums, self.theta)
 
-    def with_tails(self, sums: TailSums, theta: int) -> TailRecipe:
+    def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
         """Return the recipe with another theta.
 
         Parameters
         ----------
+        data : Training
+            Samples and Gram matrices.
         sums : TailSums
             Of the stack that it is for, up to theta at least.
         theta : int
@@ -100,15 +99,8 @@ class TailMethod(MarginMethod):
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         known = replace(solver, theta=theta, tails=sums.bounded(theta))
-        own = replace(self, solver=known).recipe()
-        return TailRecipe(
-            own.loss,
-            own.regularizer,
-            known,
-            own.objective_scale,
-            own.dual_scale,
-            sums=sums,
-        )
+        own = MarginMethod.problem(self, data)
+        return TailRecipe(**(vars(own) | {"solver": known}), sums=sums)
 
     def solve(self, problem: Recipe, data: Training, watch: Watch) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
@@ -128,7 +120,7 @@ class TailMethod(MarginMethod):
         )
 
 
-def tail_method(model: Any, theta: int, C: float = 1.0) -> TailMethod:
+def tail_method(model: Any, theta: int, C: Amount = 1.0) -> TailMethod:
     """Return the method of an estimator.
 
     Parameters
@@ -138,7 +130,7 @@ def tail_method(model: Any, theta: int, C: float = 1.0) -> TailMethod:
     theta : int
         How many leading eigenvalues are free; that of a search is set by its
         candidates.
-    C : float, default=1.0
+    C : float or str, default=1.0
         In front of the losses; that of a search is set by its candidates.
 
     Returns
@@ -191,10 +183,11 @@ def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str
     found = [each for each in solutions if isinstance(each, DCSolution)]
     if not found:
         return {}
-    scale = recipe.objective_scale
+    scales = np.broadcast_to(recipe.objective_scale, len(found))
+    objectives = [each.start_objectives for each in found]
     return {
         "subproblem_gap_": single([each.subproblem_gap for each in found]),
-        "start_objectives_": single([scale * each.start_objectives for each in found]),
+        "start_objectives_": single(scales[:, None] * objectives),
     }
 
 
@@ -230,8 +223,8 @@ class TailCandidates:
     ----------
     method : TailMethod
         The method, whose C and theta do not matter.
-    Cs : ndarray of shape (n_Cs,)
-        Ascending.
+    Cs : Grid
+        Of shape (n_Cs,), ascending.
     thetas : ndarray of shape (n_thetas,)
         Ascending.
     p : float
@@ -239,32 +232,32 @@ class TailCandidates:
     """
 
     method: TailMethod
-    Cs: Array
+    Cs: Grid
     thetas: Indices
     p: float
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
         return {
-            "C": np.repeat(self.Cs, self.thetas.size),
-            "theta": np.tile(self.thetas, self.Cs.size),
+            "C": np.repeat(self.Cs.labels(), self.thetas.size),
+            "theta": np.tile(self.thetas, self.Cs.values.size),
         }
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return the values of C; theta may well be zero."""
         return {"C": self.Cs}
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
         sums = self._sums(training)
-        starts = self._no_starts(training, sums)
+        starts: Sequence[Solution] = ()
         for j, theta in enumerate(self.thetas.tolist()):
-            known = self.method.with_tails(sums, theta)
-            for i, found in enumerate(self._path(known, training, watch, starts)):
+            recipes = self._recipes(training, sums, theta)
+            for i, found in enumerate(_path(recipes, training, watch, starts)):
                 # Smallest C and next theta: near, and far from separated data.
                 starts = found if i == 0 else starts
-                own = scaled_recipe(known, float(self.Cs[i]))
-                model = solved(i * self.thetas.size + j, own, training, found)
+                place = i * self.thetas.size + j
+                model = solved(place, recipes[i], training, found)
                 gaps = [solution.duality_gap for solution in certified(found)]
                 yield replace(model, gaps=np.array(gaps))
             if watch.stopped:
@@ -278,77 +271,69 @@ class TailCandidates:
         """Return the attributes for one pair, and the path of all C for its theta."""
         i, j = divmod(best, self.thetas.size)
         sums, theta = self._sums(training), int(self.thetas[j])
-        recipe = self.method.with_tails(sums, theta)
-        starts = self._no_starts(training, sums)
-        found, Cs = list(self._path(recipe, training, watch, starts)), self.Cs
+        recipes = self._recipes(training, sums, theta)
+        Cs = all_Cs = self.Cs.published([recipe.numbers["C"] for recipe in recipes])
+        found = list(_path(recipes, training, watch, ()))
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
-            alone = replace(self, Cs=self.Cs[[i]])
-            found, Cs = [alone._first(recipe, training, watch, starts)], Cs[[i]]
-            i = 0
-        own = scaled_recipe(recipe, float(Cs[i]))
-        attributes = fitted_attributes(own, training, found[i])
-        attributes |= method_attributes(own, found[i])
+            Cs, recipes = Cs[[i]], [recipes[i]]
+            found, i = [next(_followed(recipes, training, watch, ()))], 0
+        attributes = fitted_attributes(recipes[i], training, found[i])
+        attributes |= method_attributes(recipes[i], found[i])
         paths = list(zip(*map(certified, found), strict=True))
         made = [[solution.n_iter for solution in path] for path in paths]
         return attributes | {
             "n_iter_": single(np.sum(made, axis=1)),
-            "path_": margin_path(Cs[: len(found)], paths),
-            "Cs_": self.Cs,
+            "path_": margin_path(Cs, recipes, paths),
+            "Cs_": all_Cs,
             "thetas_": self.thetas,
             "tail_sums_": sums.tails,
         }
-
-    def _no_starts(
-        self, training: Training, sums: TailSums
-    ) -> Sequence[Solution | None]:
-        """Return that the problem of no output has a start."""
-        recipe = self.method.with_tails(sums, int(self.thetas[0]))
-        return [None] * len(training.problems(recipe))
 
     def _sums(self, training: Training) -> TailSums:
         """Return the tail sums of all kernels on the samples of a fold."""
         largest = int(self.thetas[-1])
         return tail_sums(training.stack, largest, training.samples.weights)
 
-    def _first(
-        self,
-        recipe: Recipe,
-        training: Training,
-        watch: Watch,
-        starts: Sequence[Solution | None],
-    ) -> list[Solution]:
-        """Return the solutions for the first C, however far they come."""
-        return next(self._followed(recipe, training, watch, starts))
-
-    def _path(
-        self,
-        recipe: Recipe,
-        training: Training,
-        watch: Watch,
-        starts: Sequence[Solution | None],
-    ) -> Iterator[list[Solution]]:
-        """Yield the solutions of all outputs for every C, until one is stopped."""
-        for found in self._followed(recipe, training, watch, starts):
-            if any(solution.status is Status.STOPPED for solution in found):
-                return
-            yield found
-
-    def _followed(
-        self,
-        recipe: Recipe,
-        training: Training,
-        watch: Watch,
-        starts: Sequence[Solution | None],
-    ) -> Iterator[list[Solution]]:
-        """Yield the solutions of all outputs for every C in turn."""
-        penalties = [SquaredBlockNorm(1.0 / float(C), self.p) for C in self.Cs]
-        outputs = [
-            follow(recipe.solver, problem, penalties, start, watch)
-            for problem, start in zip(training.problems(recipe), starts, strict=True)
+    def _recipes(
+        self, training: Training, sums: TailSums, theta: int
+    ) -> list[TailRecipe]:
+        """Return the recipes of all C for one theta."""
+        return [
+            replace(self.method, C=C).with_tails(training, sums, theta)
+            for C in self.Cs.amounts()
         ]
-        for found in zip(*outputs, strict=False):
-            yield list(found)
+
+
+def _path(
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch,
+    starts: Sequence[Solution],
+) -> Iterator[list[Solution]]:
+    """Yield the solutions of all outputs for recipes in turn, until one is stopped."""
+    for found in _followed(recipes, training, watch, starts):
+        if any(solution.status is Status.STOPPED for solution in found):
+            return
+        yield found
+
+
+def _followed(
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch,
+    starts: Sequence[Solution],
+) -> Iterator[list[Solution]]:
+    """Yield the solutions of all outputs for recipes that differ in C, in turn."""
+    problems = training.problems(recipes[0])
+    penalties = zip(*(recipe.penalties for recipe in recipes), strict=True)
+    begun = starts or itertools.repeat(None, len(problems))
+    outputs = [
+        follow(recipes[0].solver, problem, each, start, watch)
+        for problem, each, start in zip(problems, penalties, begun, strict=True)
+    ]
+    for found in zip(*outputs, strict=False):
+        yield list(found)
 
 
 def tail_search(
@@ -370,9 +355,10 @@ def tail_search(
 
     def candidates(whole: Training) -> TailCandidates:
         if model.Cs is None:
-            Cs = default_margins(method.loss, whole, np.array([method.p]))[:, 0]
+            loss = MarginMethod.problem(method, whole).losses[0]
+            Cs = Grid(default_margins(loss, whole, np.array([method.p]))[:, 0])
         else:
-            Cs = np.unique(np.asarray(model.Cs, dtype=np.float64))
+            Cs = Grid.of(model.Cs)
         thetas = np.unique(np.asarray(model.thetas, dtype=np.intp))
         return TailCandidates(method, Cs, thetas, method.p)
 

@@ -10,16 +10,15 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.grams.method import fitted_attributes, solved
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.lp.method import MarginMethod
+from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
-from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.scale import Grid, deviations
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search
 from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.problem import Solution, Status
-from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import follow
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
@@ -32,12 +31,10 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
 def default_margins(loss: Loss, training: Training, ps: Array) -> Array:
-    """Return the values of C to try where none are given.
+    """Return the values of C to try where none are given, in units of `margin_unit`.
 
-    What C does depends on the size of the kernel that the machine learns with, the
-    combination of all: of M kernels with equal weights of p-norm one it is M^(1 - 1/p)
-    times the mean kernel. The grid is for C times its variance in feature space, as an
-    intercept takes what is constant, and in units of `loss_unit`.
+    A piecewise linear loss has bounded slopes, and needs a C in units of the targets,
+    which of classes are one.
 
     Parameters
     ----------
@@ -53,48 +50,11 @@ def default_margins(loss: Loss, training: Training, ps: Array) -> Array:
     Cs : ndarray of shape (n_Cs, n_ps)
         Ascending in every column.
     """
-    stack, weights = training.stack, training.samples.weights
-    shares = np.ones(stack.shape[1]) if weights is None else weights
-    shares = shares / shares.sum()
-    sizes = stack.diagonals() @ shares - stack.quadratic_forms(shares)
-    size, unit = float(sizes.mean()), loss_unit(loss, training.samples, shares)
-    if not (unit > 0.0 and size > 0.0):
-        # Constant targets or kernels: nothing to learn, whatever C.
-        unit = size = 1.0
-    return np.outer(C_MULTIPLES, unit / (size * stack.shape[0] ** (1.0 - 1.0 / ps)))
-
-
-def loss_unit(loss: Loss, samples: Samples, shares: Array) -> float:
-    """Return the C that a loss asks for, next to that of the squared error.
-
-    A step of Newton's method from a constant model is as long as the kernel times C
-    times the curvature: one that is a quarter, as that of the logistic loss is in the
-    middle of its slopes, needs four times the C. A piecewise linear loss has bounded
-    slopes, and needs a C in units of the targets, which of classes are one.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of a sample.
-    samples : Samples
-        Its targets.
-    shares : ndarray of shape (n_samples,)
-        Their weights, with a sum of one.
-
-    Returns
-    -------
-    unit : float
-    """
-    y = samples.targets
-    if isinstance(loss, SmoothConjugateLoss):
-        lower, upper = loss.dual_bounds(y[0])
-        ends = np.stack([lower, upper])
-        # The middle of an unbounded interval is zero, where there is no loss.
-        middle = np.where(np.isfinite(ends).all(axis=0), ends, 0.0).mean(axis=0)
-        return float(loss.conjugate_hessian(y[0], middle).mean())
-    if samples.classes is None:
-        return float(np.sqrt(((y - (y @ shares)[:, None]) ** 2 @ shares).mean()))
-    return 1.0
+    samples, unit = training.samples, 1.0
+    if samples.classes is None and not isinstance(loss, SmoothConjugateLoss):
+        unit = float(deviations(samples.targets, samples.weights, pooled=True)[0])
+    units = [unit * margin_unit(loss, training, p) for p in ps.tolist()]
+    return np.outer(C_MULTIPLES, units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +65,8 @@ class MarginCandidates:
     ----------
     method : MarginMethod
         Gives loss and solver.
-    Cs : ndarray of shape (n_Cs, n_ps)
-        Ascending in every column.
+    Cs : Grid
+        Of shape (n_Cs, n_ps), ascending in every column.
     ps : ndarray of shape (n_ps,)
         Ascending.
     with_p : bool
@@ -114,28 +74,26 @@ class MarginCandidates:
     """
 
     method: MarginMethod
-    Cs: Array
+    Cs: Grid
     ps: Array
     with_p: bool
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C of every pair, and p."""
-        columns = {"C": self.Cs.ravel()}
+        columns = {"C": self.Cs.labels()}
         if self.with_p:
-            columns["p"] = np.tile(self.ps, len(self.Cs))
+            columns["p"] = np.tile(self.ps, len(self.Cs.values))
         return columns
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return the values of C beside the choice; p has natural ends."""
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
-        recipe = self.method.problem(training)
-        for (i, j), found in self._solutions(recipe, training, watch):
-            own = scaled_recipe(recipe, float(self.Cs[i, j]))
-            yield solved(i * self.ps.size + j, own, training, found)
+        for (i, j), recipe, found in self._solutions(training, watch):
+            yield solved(i * self.ps.size + j, recipe, training, found)
 
     def refit(self, training: Training, watch: Watch) -> Refit:
         """Solve nothing yet: everything depends on the choice."""
@@ -143,7 +101,6 @@ class MarginCandidates:
 
     def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of all C for its p."""
-        recipe = self.method.problem(training)
         i, j = divmod(best, self.ps.size)
         column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
         found: list[list[Solution]] = []
@@ -151,27 +108,34 @@ class MarginCandidates:
         # Solutions before matrices were refined are of the coarser ones.
         while built is not training.grams.built:
             built = training.grams.built
-            found = [each for _, each in column._solutions(recipe, training, watch)]
-        Cs = self.Cs[:, j]
+            found = [each for _, _, each in column._solutions(training, watch)]
+        rows = range(len(self.Cs.values))
+        recipes = [column._recipe(training, row, 0) for row in rows]
+        all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])
+        Cs, tried = all_Cs, recipes
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
-            alone = replace(column, Cs=self.Cs[[i]][:, [j]])
-            found, Cs, i = [alone._start(recipe, training, watch)], Cs[[i]], 0
-        own = scaled_recipe(recipe, float(Cs[i]))
-        attributes = fitted_attributes(own, training, found[i])
+            Cs, tried = Cs[[i]], [recipes[i]]
+            found, i = [next(self._followed(tried, training, watch))], 0
+        attributes = fitted_attributes(tried[i], training, found[i])
         paths = list(zip(*found, strict=True))
         made = [[solution.n_iter for solution in path] for path in paths]
         attributes["n_iter_"] = single(np.sum(made, axis=1))
-        attributes["path_"] = margin_path(Cs[: len(found)], paths)
-        attributes["Cs_"] = self.Cs[:, j]
+        attributes["path_"] = margin_path(Cs, tried, paths)
+        attributes["Cs_"] = all_Cs
         if self.with_p:
             attributes["ps_"] = self.ps
         return attributes
 
+    def _recipe(self, training: Training, i: int, j: int) -> Recipe:
+        """Return the recipe for one C and one p."""
+        (C,) = self.Cs[[i]][:, [j]].amounts()
+        return replace(self.method, C=C, p=float(self.ps[j])).problem(training)
+
     def _solutions(
-        self, recipe: Recipe, training: Training, watch: Watch
-    ) -> Iterator[tuple[tuple[int, int], list[Solution]]]:
-        """Yield which C and which p, and the solutions of all outputs.
+        self, training: Training, watch: Watch
+    ) -> Iterator[tuple[tuple[int, int], Recipe, list[Solution]]]:
+        """Yield which C and which p, their recipe, and the solutions of all outputs.
 
         The largest p comes first: there every kernel has a weight. For every p the
         smallest C starts from that of the next larger p, and each other C from the
@@ -179,39 +143,29 @@ class MarginCandidates:
         starts from the same C and the next larger p take 5: past some C the data are
         separated, and the optimum only changes with p.
         """
-        order = [(i, j) for j in range(self.ps.size)[::-1] for i in range(len(self.Cs))]
-        for place, found in zip(
-            order, self._followed(order, recipe, training, watch), strict=False
+        rows = range(len(self.Cs.values))
+        order = [(i, j) for j in range(self.ps.size)[::-1] for i in rows]
+        recipes = [self._recipe(training, *place) for place in order]
+        for place, recipe, found in zip(
+            order, recipes, self._followed(recipes, training, watch), strict=False
         ):
             if any(solution.status is Status.STOPPED for solution in found):
                 return
-            yield place, found
-
-    def _start(
-        self, recipe: Recipe, training: Training, watch: Watch
-    ) -> list[Solution]:
-        """Return the solutions for the first pair, however far they come."""
-        return next(self._followed([(0, 0)], recipe, training, watch))
+            yield place, recipe, found
 
     def _followed(
-        self,
-        places: Sequence[tuple[int, int]],
-        recipe: Recipe,
-        training: Training,
-        watch: Watch,
+        self, recipes: Sequence[Recipe], training: Training, watch: Watch
     ) -> Iterator[list[Solution]]:
-        """Yield the solutions of all outputs for pairs in turn."""
-        penalties = [
-            SquaredBlockNorm(1.0 / float(self.Cs[i, j]), float(self.ps[j]))
-            for i, j in places
-        ]
-        starts: list[Solution | None] = [None] * len(training.problems(recipe))
+        """Yield the solutions of all outputs for recipes in turn."""
+        starts: list[Solution | None] = [None] * len(training.problems(recipes[0]))
         done = 0
-        while done < len(penalties):
+        while done < len(recipes):
+            left = list(zip(*(r.penalties for r in recipes[done:]), strict=True))
+            problems = training.problems(recipes[0])
             outputs = [
-                follow(recipe.solver, problem, penalties[done:], start, watch)
-                for problem, start in zip(
-                    training.problems(recipe), starts, strict=True
+                follow(recipes[0].solver, problem, penalties, start, watch)
+                for problem, penalties, start in zip(
+                    problems, left, starts, strict=True
                 )
             ]
             for found in zip(*outputs, strict=False):
@@ -222,11 +176,6 @@ class MarginCandidates:
                 done += 1
             else:
                 return
-
-
-def scaled_recipe(recipe: Recipe, C: float) -> Recipe:
-    """Return the recipe whose objective is in the scale of C times the losses."""
-    return replace(recipe, objective_scale=C, dual_scale=C)
 
 
 def margin_search(
@@ -253,29 +202,34 @@ def margin_search(
 
     def candidates(whole: Training) -> MarginCandidates:
         if model.Cs is None:
-            Cs = default_margins(method.loss, whole, exponents)
+            loss = method.problem(whole).losses[0]
+            Cs = Grid(default_margins(loss, whole, exponents))
         else:
-            given = np.unique(np.asarray(model.Cs, dtype=np.float64))
-            Cs = np.repeat(given[:, None], exponents.size, axis=1)
+            Cs = Grid.of(model.Cs)[:, None][:, [0] * exponents.size]
         return MarginCandidates(method, Cs, exponents, with_p)
 
     return Search(model, method, candidates)
 
 
-def margin_path(Cs: Array, paths: Sequence[Sequence[Solution]]) -> RegularizationPath:
+def margin_path(
+    Cs: Array, recipes: Sequence[Recipe], paths: Sequence[Sequence[Solution]]
+) -> RegularizationPath:
     """Return the solutions for all C as a path over the strengths 1 / C.
 
     Parameters
     ----------
     Cs : ndarray of shape (n_Cs,)
         Ascending.
+    recipes : sequence of Recipe
+        Those of all C.
     paths : sequence of sequence of Solution
-        One per output, with one solution per C.
+        One per output, with one solution per C, of the first ones where it was stopped.
 
     Returns
     -------
     path : RegularizationPath
         With objectives in the scale of C times the losses.
     """
-    path = path_arrays(1.0 / Cs, paths, 1.0)
-    return replace(path, objectives=path.objectives * Cs)
+    size = len(paths[0])
+    scales = np.transpose([recipe.objective_scale for recipe in recipes[:size]])
+    return path_arrays(1.0 / Cs[:size], paths, scales)

@@ -8,6 +8,7 @@ from multikernel.estimators.lp.candidates import DEFAULT_PS, margin_search
 from multikernel.estimators.lp.method import LP_CHECKS, lp_method
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -28,10 +29,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels
-    Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        M^(1 - 1/p) times the mean variance of the M kernels; four times as large for
-        "log_loss", which curves less.
+    Cs
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv
@@ -129,7 +127,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: Sequence[Amount] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
         cv: Any = None,
         scoring: Any = None,
@@ -187,10 +185,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     Parameters
     ----------
     kernels
-    Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        M^(1 - 1/p) times the mean variance of the M kernels; for
-        "epsilon_insensitive" in units of the standard deviation of y.
+    Cs
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     cv
@@ -215,6 +210,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
+    epsilon_
     C_
     p_ : float
         Its p.
@@ -294,14 +290,14 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: Sequence[Amount] | None = None,
         ps: Sequence[float] = DEFAULT_PS,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         solver: str = "auto",
         selection: str = "shared",
         normalize: Steps = NORMALIZE,

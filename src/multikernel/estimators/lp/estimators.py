@@ -5,6 +5,7 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -49,6 +50,7 @@ class LpMKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    C_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
         with more than two classes one row per class, as all attributes that say so.
@@ -111,7 +113,7 @@ class LpMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = 1.0,
         p: float = 2.0,
         *,
         loss: str | Loss = "hinge",
@@ -187,6 +189,8 @@ class LpMKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    C_
+    epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
         of several targets with separate selections one row each, as objective, gap
@@ -256,11 +260,11 @@ class LpMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = "scale",
         p: float = 2.0,
         *,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         solver: str = "auto",
         selection: str = "shared",
         normalize: Steps = NORMALIZE,

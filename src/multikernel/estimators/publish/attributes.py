@@ -245,15 +245,15 @@ class Told(Protocol):
         ...
 
 
-def history_array(solutions: Sequence[Told], scale: float) -> NDArray[np.void]:
+def history_array(solutions: Sequence[Told], scale: float | Array) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
     Parameters
     ----------
     solutions : sequence of Solution or HullSolution
         One per output (one-vs-rest has several).
-    scale : float
-        What turns an objective of `Problem` into that of the estimator.
+    scale : float or ndarray of shape (n_solutions,)
+        What turns objectives of problems into those of the estimator.
 
     Returns
     -------
@@ -261,18 +261,19 @@ def history_array(solutions: Sequence[Told], scale: float) -> NDArray[np.void]:
         Fields ``output`` (index of the problem), ``iteration``, ``seconds``,
         ``objective``, ``duality_gap``, ``n_active``, ``passes``, ``inner_steps``.
     """
+    scales = np.broadcast_to(scale, len(solutions))
     lines = [
         (
             output,
             line.iteration,
             line.seconds,
-            line.objective * scale,
+            line.objective * factor,
             line.duality_gap,
             line.n_active,
             line.passes,
             line.inner_steps,
         )
-        for output, solution in enumerate(solutions)
+        for output, (solution, factor) in enumerate(zip(solutions, scales, strict=True))
         for line in solution.history
     ]
     return np.array(lines, dtype=HISTORY_DTYPE)

@@ -120,15 +120,17 @@ def regularization_path(
     if method.why_no_path is not None:
         raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")
     assert isinstance(method, GramMethod)
+    method = method.along_path()
     training = method.source.prepare(read(estimator, method.source, X, y))
     with training.naming_errors():
         recipe = method.problem(training)
         problems = training.problems(recipe)
-        strengths = strength_grid(problems, n_alphas, alpha_min_ratio)
+        shares = strength_grid(problems, n_alphas, alpha_min_ratio)
+        strengths = np.outer(shares, [each.regularizer.alpha for each in problems])
         watch = watching(estimator, recipe.objective_scale, callback)
         paths = solve_strengths(recipe, training, strengths, watch)
     n_solved = min(len(path) for path in paths)
     paths = [path[:n_solved] for path in paths]
-    alphas = strengths[:n_solved] / training.samples.total_weight
+    alphas = strengths[:n_solved].mean(axis=1) / training.samples.total_weight
     path = path_arrays(alphas, paths, recipe.objective_scale)
     return NamedPath(path, training.names())

@@ -69,14 +69,15 @@ def strength_grid(
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
-        In the summed scale of `Problem`, evenly spaced in the logarithm.
+        In units of the strengths that the problems have, evenly spaced in the
+        logarithm.
 
     Raises
     ------
     ValueError
         If no kernel ever enters, or every kernel always does.
     """
-    largest = max(alpha_max(problem) for problem in problems)
+    largest = max(alpha_max(each) / each.regularizer.alpha for each in problems)
     if not np.isfinite(largest):
         raise ValueError(
             "With l1_ratio=0 every kernel stays in at any alpha, so there is no "
@@ -91,7 +92,7 @@ def strength_grid(
 
 
 def path_arrays(
-    alphas: Array, paths: Sequence[Sequence[Solution]], scale: float
+    alphas: Array, paths: Sequence[Sequence[Solution]], scale: float | Array
 ) -> RegularizationPath:
     """Return the paths of all outputs as arrays.
 
@@ -101,8 +102,8 @@ def path_arrays(
         Strengths in the scale of the estimator.
     paths : sequence of sequence of Solution
         One path per output, with one solution per strength.
-    scale : float
-        What turns an objective of `Problem` into that of the estimator.
+    scale : float or ndarray of shape (n_outputs, n_alphas)
+        What turns objectives of problems into those of the estimator.
 
     Returns
     -------

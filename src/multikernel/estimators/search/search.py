@@ -25,6 +25,7 @@ from multikernel.estimators.method import (
     Source,
 )
 from multikernel.estimators.progress import Watch
+from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.folds import Split, make_splits
 from multikernel.estimators.search.scores import (
     FoldScorer,
@@ -51,13 +52,13 @@ class Trial(Generic[D]):
         All samples, as a fit has them.
     candidates : Candidates
         What is chosen among.
-    objective_scale : float
-        What turns an objective of the method's problem into that of the estimator.
+    objective_scale : float or ndarray of shape (n_problems,)
+        What turns objectives of the method's problems into those of the estimator.
     """
 
     whole: D
     candidates: Candidates[D]
-    objective_scale: float
+    objective_scale: float | Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,13 +178,14 @@ class Search(Generic[D, P, S]):
             "n_splits_": len(folds),
         }
         gaps = [fold.gaps for fold in folds]
-        if solution.refit is not None:
-            attributes |= solution.refit(best)
-            path = attributes.get("path_")
-            gaps += [] if path is None else [path.duality_gaps.ravel()]
         attributes |= {
             f"{name}_": value for name, value in results["params"][best].items()
         }
+        if solution.refit is not None:
+            # A multiple of "scale" becomes the number that was used.
+            attributes |= solution.refit(best)
+            path = attributes.get("path_")
+            gaps += [] if path is None else [path.duality_gaps.ravel()]
         self._warn_unsolved(np.concatenate(gaps))
         self._warn_choice(candidates, results, best)
         return attributes
@@ -218,7 +220,7 @@ class Search(Generic[D, P, S]):
             end = _end(results, best, name, grid)
             if end is not None:
                 warnings.warn(
-                    f"{owner} chose {name}={chosen[name]:.3g}, the {end} of those "
+                    f"{owner} chose {_said({name: chosen[name]})}, the {end} of those "
                     f"tried: a wider grid may hold a better one.",
                     SearchWarning,
                     stacklevel=5,
@@ -332,21 +334,26 @@ def _batches(models: Iterator[Solved]) -> Iterator[list[Solved]]:
 
 def _said(params: Mapping[str, Any]) -> str:
     """Return parameters as a message writes them."""
-    return ", ".join(f"{name}={value:.3g}" for name, value in params.items())
+    texts = {
+        name: repr(value) if isinstance(value, str) else f"{value:.3g}"
+        for name, value in params.items()
+    }
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
-def _end(results: Mapping[str, Any], best: int, name: str, grid: Array) -> str | None:
+def _end(results: Mapping[str, Any], best: int, name: str, grid: Grid) -> str | None:
     """Return which end of a grid the choice is at, if it beats its neighbor inside."""
-    value = results["params"][best][name]
-    if grid.size < 3 or value not in (grid[0], grid[-1]):
+    value, labels = results["params"][best][name], grid.labels()
+    if labels.size < 3 or value not in (labels[0], labels[-1]):
         return None
-    inner = grid[1] if value == grid[0] else grid[-2]
+    first = value == labels[0]
     column = results[f"param_{name}"]
-    alike = column == inner
+    alike = column == labels[1 if first else -2]
     for other, wanted in results["params"][best].items():
         if other != name:
             alike &= results[f"param_{other}"] == wanted
     mean = results["mean_test_score"]
     if alike.any() and not mean[best] > np.nanmax(mean[alike]):
         return None
-    return "smallest" if value == grid.min() else "largest"
+    ascending = grid.values[0] < grid.values[-1]
+    return "smallest" if first == ascending else "largest"

@@ -6,11 +6,11 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
     alpha_search,
-    sparse_method,
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -31,9 +31,10 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels
-    alphas : sequence of float, default=None
-        Strengths to try; a grid evenly spaced in the logarithm from the smallest one
-        at which no kernel enters, downwards, when None.
+    alphas : sequence of float or str, default=None
+        Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
+        spaced in the logarithm from the smallest one at which no kernel enters,
+        downwards, when None.
     n_alphas : int, default=50
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
@@ -61,6 +62,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Attributes
     ----------
+    l1_ratio_
     alpha_
     alphas_
     best_params_
@@ -127,7 +129,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[float] | None = None,
+        alphas: Sequence[Amount] | None = None,
         n_alphas: int = 50,
         alpha_min_ratio: float = 1e-2,
         cv: Any = None,
@@ -171,7 +173,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         self.random_state = random_state
 
     def _method(self) -> AnyMethod:
-        return alpha_search(self, sparse_method(self))
+        return alpha_search(self)
 
 
 @documented
@@ -187,9 +189,10 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     Parameters
     ----------
     kernels
-    alphas : sequence of float, default=None
-        Strengths to try; a grid evenly spaced in the logarithm from the smallest one
-        at which no kernel enters, downwards, when None.
+    alphas : sequence of float or str, default=None
+        Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
+        spaced in the logarithm from the smallest one at which no kernel enters,
+        downwards, when None.
     n_alphas : int, default=50
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
@@ -217,6 +220,8 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
+    epsilon_
+    l1_ratio_
     alpha_
     alphas_
     best_params_
@@ -286,7 +291,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        alphas: Sequence[float] | None = None,
+        alphas: Sequence[Amount] | None = None,
         n_alphas: int = 50,
         alpha_min_ratio: float = 1e-2,
         cv: Any = None,
@@ -294,7 +299,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "squared_error",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         l1_ratio: float = 1.0,
         selection: str = "shared",
         normalize: Steps = NORMALIZE,
@@ -330,4 +335,4 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         self.random_state = random_state
 
     def _method(self) -> AnyMethod:
-        return alpha_search(self, sparse_method(self))
+        return alpha_search(self)

@@ -4,6 +4,7 @@ from typing import Any
 
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
     SparseMethod,
@@ -33,10 +34,11 @@ class SpicyMKLClassifier(ClassifierMKL):
     Parameters
     ----------
     kernels
-    alpha : float, default=0.01
+    alpha : float or str, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of unit variance that is at most 1/2 for the logistic loss.
-        The C of [1]_ is n_samples times alpha on the same kernels.
+        The C of [1]_ is n_samples times alpha on the same kernels. "scale" stands for
+        0.01.
     loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -56,6 +58,8 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    alpha_
+    l1_ratio_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
         with more than two classes one row per class, as all attributes that say so.
@@ -114,7 +118,7 @@ class SpicyMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: float = 0.01,
+        alpha: Amount = 0.01,
         *,
         loss: str | Loss = "log_loss",
         l1_ratio: float = 1.0,
@@ -168,10 +172,11 @@ class SpicyMKLRegressor(RegressorMKL):
     Parameters
     ----------
     kernels
-    alpha : float, default=0.01
+    alpha : float or str, default="scale"
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
-        of y or above.
+        of y or above. "scale" stands for 0.02, times that deviation for the squared
+        loss, and "0.1scale" for a tenth of that.
     loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
         Half the squared error, or the absolute error beyond ``epsilon``, by name; or
         a loss object.
@@ -191,6 +196,9 @@ class SpicyMKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    alpha_
+    epsilon_
+    l1_ratio_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
         of several targets with separate selections one row each, as objective, gap
@@ -250,10 +258,10 @@ class SpicyMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        alpha: float = 0.01,
+        alpha: Amount = "scale",
         *,
         loss: str | Loss = "squared_error",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         l1_ratio: float = 1.0,
         selection: str = "shared",
         normalize: Steps = NORMALIZE,

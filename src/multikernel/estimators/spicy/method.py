@@ -1,11 +1,12 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from multikernel._typing import Array
 from multikernel._validation import UNIT_INTERVAL, Check
@@ -21,6 +22,14 @@ from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.scale import (
+    Amount,
+    Grid,
+    Units,
+    multiple_of_scale,
+    sparse_strengths,
+    target_units,
+)
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.search import Search
 from multikernel.problem import Solution, Status
@@ -42,7 +51,7 @@ class SparseMethod(GramMethod):
         As in `SpicyMKLClassifier`.
     """
 
-    alpha: float
+    alpha: Amount
     l1_ratio: float
     tol: float
     max_iter: int
@@ -50,50 +59,74 @@ class SparseMethod(GramMethod):
     def problem(self, data: Training) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         total = data.samples.total_weight
-        penalty: BlockRegularizer = BlockL1(self.alpha * total)
-        if self.l1_ratio != 1.0:
-            penalty = BlockElasticNet(self.alpha * total, self.l1_ratio)
+        units = target_units(self.source.owner, data.samples)
+        losses, numbers = self.loss.on(units)
+        alphas, ratios = self.strengths(units)
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
-        return Recipe(self.loss, penalty, solver, 1.0 / total)
+        numbers["alpha"] = units.published(self.alpha, alphas)
+        if self.l1_ratio != 1.0:
+            numbers["l1_ratio"] = units.published(self.alpha, ratios)
+        penalties = [
+            _penalty(alpha * total, ratio)
+            for alpha, ratio in zip(alphas, ratios, strict=True)
+        ]
+        return Recipe(losses, penalties, solver, 1.0 / total, numbers=numbers)
+
+    def along_path(self) -> "SparseMethod":
+        """Return the method at a strength that is not used, but for l1_ratio."""
+        mixed = self.l1_ratio != 1.0 and multiple_of_scale(self.alpha) is not None
+        return self if mixed else replace(self, alpha=1.0)
+
+    def strengths(self, units: Units) -> tuple[Array, Array]:
+        """Return strength and share of the block l1 norm for every problem."""
+        r, alphas = self.l1_ratio, sparse_strengths(units, self.loss.degree, self.alpha)
+        if r == 1.0 or multiple_of_scale(self.alpha) is None:
+            return alphas, np.full(alphas.size, r)
+        # alpha (r |f| + (1 - r) |f|^2 / 2s), as an elastic net in plain numbers.
+        mixed = r + (1.0 - r) / units.deviations
+        return alphas * mixed, r / mixed
 
 
-def sparse_method(model: Any, alpha: float = 1.0, **source: Any) -> SparseMethod:
-    """Return the method of an estimator, at a strength of one for a search."""
+def _penalty(alpha: float, l1_ratio: float) -> BlockRegularizer:
+    """Return the penalty, which without squares is the block l1 norm."""
+    return BlockL1(alpha) if l1_ratio == 1.0 else BlockElasticNet(alpha, l1_ratio)
+
+
+def sparse_method(model: Any, alpha: Amount, **source: Any) -> SparseMethod:
+    """Return the method of an estimator."""
     return SparseMethod(
         gram_source(model, **source),
         loss_of(model),
-        float(alpha),
+        alpha,
         float(model.l1_ratio),
         float(model.tol),
         model.max_iter,
     )
 
 
-def alpha_search(
-    model: Any, method: GramMethod
-) -> Search[Training, Recipe, list[Solution]]:
+def alpha_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
     """Return the search of an estimator among strengths.
 
     Parameters
     ----------
     model : SearchCV
         Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
-    method : GramMethod
-        Its method, with an alpha of one.
 
     Returns
     -------
     search : Search
     """
+    # Beside numbers l1_ratio is one too, and not free of the unit of targets.
+    multiples = model.l1_ratio != 1.0 and not is_classifier(model)
+    method = sparse_method(model, "scale" if multiples else 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
         if model.alphas is not None:
-            alphas = np.unique(np.asarray(model.alphas, dtype=np.float64))[::-1]
+            alphas = Grid.of(model.alphas)[::-1]
             return AlphaCandidates(method, alphas, open_ends=True)
         problems = whole.problems(method.problem(whole))
-        grid = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
-        alphas = np.asarray(grid / whole.samples.total_weight)
-        return AlphaCandidates(method, alphas, open_ends=False)
+        shares = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
+        return AlphaCandidates(method, Grid(shares, multiples), open_ends=False)
 
     return Search(model, method, candidates)
 
@@ -104,72 +137,81 @@ class AlphaCandidates:
 
     Parameters
     ----------
-    method : GramMethod
-        The method for alpha one.
-    alphas : ndarray of shape (n_alphas,)
+    method : SparseMethod
+        The method, whose alpha does not matter.
+    alphas : Grid
         In the scale of the estimator, descending.
     open_ends : bool
         Whether the grid could go on at both ends, as one that the user gave;
         otherwise it starts where no kernel enters.
     """
 
-    method: GramMethod
-    alphas: Array
+    method: SparseMethod
+    alphas: Grid
     open_ends: bool
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
-        return {"alpha": self.alphas}
+        return {"alpha": self.alphas.labels()}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:
         """Return the grid; none where the choice is at its closed end."""
-        closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
+        closed = not self.open_ends and chosen["alpha"] == self.alphas.labels()[0]
         return {} if closed else {"alpha": self.alphas}
 
     def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
-        recipe = self.method.problem(training)
-        paths = self._paths(recipe, training, self.alphas, watch)
+        recipes = self._recipes(training)
+        paths = solved_recipes(recipes, training, watch)
         for place, found in enumerate(zip(*paths, strict=False)):
             if all(solution.status is not Status.STOPPED for solution in found):
-                yield solved(place, recipe, training, found)
+                yield solved(place, recipes[place], training, found)
 
     def refit(self, training: Training, watch: Watch) -> Refit:
         """Solve for all strengths: the path is published whichever is chosen."""
-        recipe = self.method.problem(training)
+        recipes = self._recipes(training)
         paths: list[list[Solution]] = [[]]
         if not watch.stopped:
-            paths = self._paths(recipe, training, self.alphas, watch)
-        return partial(self._chosen, recipe, training, watch, paths)
+            paths = solved_recipes(recipes, training, watch)
+        return partial(self._chosen, recipes, training, watch, paths)
 
     def _chosen(
         self,
-        recipe: Recipe,
+        recipes: list[Recipe],
         training: Training,
         watch: Watch,
         paths: list[list[Solution]],
         best: int,
     ) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there."""
-        alphas = self.alphas
+        numbers = [recipe.numbers["alpha"] for recipe in recipes]
+        alphas = all_alphas = self.alphas.published(numbers)
+        recipe, place = recipes[best], best
         if min(map(len, paths)) <= best:
             # Stopped before the choice: one iteration is made there.
-            alphas = self.alphas[[best]]
-            paths = self._paths(recipe, training, alphas, watch)
+            alphas, place = alphas[[best]], 0
+            paths = solved_recipes([recipe], training, watch)
         size = min(map(len, paths))
         paths = [path[:size] for path in paths]
-        place = 0 if alphas.size == 1 else best
         found = [path[place] for path in paths]
         attributes = fitted_attributes(recipe, training, found)
         made = [[solution.n_iter for solution in path] for path in paths]
         attributes["n_iter_"] = single(np.sum(made, axis=1))
-        attributes["alphas_"] = self.alphas
+        attributes["alphas_"] = all_alphas
         attributes["path_"] = path_arrays(alphas[:size], paths, recipe.objective_scale)
         return attributes
 
-    def _paths(
-        self, recipe: Recipe, training: Training, alphas: Array, watch: Watch
-    ) -> list[list[Solution]]:
-        """Return the paths of all outputs."""
-        strengths = alphas * training.samples.total_weight
-        return solve_strengths(recipe, training, strengths, watch)
+    def _recipes(self, training: Training) -> list[Recipe]:
+        """Return the recipes of all strengths."""
+        return [
+            replace(self.method, alpha=alpha).problem(training)
+            for alpha in self.alphas.amounts()
+        ]
+
+
+def solved_recipes(
+    recipes: Sequence[Recipe], training: Training, watch: Watch
+) -> list[list[Solution]]:
+    """Return the paths of all problems over recipes that differ in their strengths."""
+    strengths = np.array([[p.alpha for p in recipe.penalties] for recipe in recipes])
+    return solve_strengths(recipes[0], training, strengths, watch)

@@ -10,6 +10,7 @@ from multikernel.estimators.lp.candidates import margin_search
 from multikernel.estimators.lp.method import MARGIN_CHECKS, margin_method
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -30,10 +31,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels
-    Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        M times the mean variance of the M kernels; four times as large for
-        "log_loss", which curves less.
+    Cs
     cv
     scoring
     n_jobs
@@ -53,8 +51,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Attributes
     ----------
-    C_ : float
-        The C that was chosen.
+    C_
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     best_params_
@@ -119,7 +116,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: Sequence[Amount] | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -171,10 +168,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     Parameters
     ----------
     kernels
-    Cs : sequence of float or None, default=None
-        Values of C to try, positive. None stands for 1/32, 1/8, 1/2, 2, ..., 128 over
-        M times the mean variance of the M kernels; for
-        "epsilon_insensitive" in units of the standard deviation of y.
+    Cs
     cv
     scoring
     n_jobs
@@ -194,8 +188,8 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
 
     Attributes
     ----------
-    C_ : float
-        The C that was chosen.
+    epsilon_
+    C_
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     best_params_
@@ -259,13 +253,13 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         self,
         kernels: Any = None,
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: Sequence[Amount] | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

@@ -5,6 +5,7 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, margin_method
 from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -43,6 +44,7 @@ class UniformMKLClassifier(ClassifierMKL):
 
     Attributes
     ----------
+    C_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         One for every kernel whose term is not zero: not for one that is zero on the
         training data, nor, as far as rounding tells, for one that is constant there
@@ -97,7 +99,7 @@ class UniformMKLClassifier(ClassifierMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = 1.0,
         *,
         loss: str | Loss = "hinge",
         normalize: Steps = NORMALIZE,
@@ -161,6 +163,8 @@ class UniformMKLRegressor(RegressorMKL):
 
     Attributes
     ----------
+    C_
+    epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for every kernel whose term is not zero: not for one that is zero on the
         training data, nor, as far as rounding tells, for one that is constant there
@@ -213,10 +217,10 @@ class UniformMKLRegressor(RegressorMKL):
     def __init__(
         self,
         kernels: Any = None,
-        C: float = 1.0,
+        C: Amount = "scale",
         *,
         loss: str | Loss = "epsilon_insensitive",
-        epsilon: float = 0.1,
+        epsilon: Amount = "scale",
         normalize: Steps = NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,

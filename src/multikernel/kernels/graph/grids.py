@@ -32,10 +32,11 @@ class PolynomialGrid(DirectedGrid):
         Factor of the weight of a node per degree.
     root_weight : float, default=0.1
         Weight of the constant.
-    extrapolation : {"continue", "constant"}, default="continue"
+    extrapolation : {"constant", "continue"}, default="constant"
         What holds for inputs beyond those that the grid was bound to: the monomials
-        go on, or stay as they are at the smallest and largest value of every input.
-        Powers of a value that lies far out make a prediction of any size.
+        stay as they are at the smallest and largest value of every input, or go on, as
+        those of the paper do. Powers of a value that lies far out make a prediction of
+        any size.
 
     Examples
     --------
@@ -47,23 +48,25 @@ class PolynomialGrid(DirectedGrid):
     >>> grid.name(((2, 2), (6, 1)))
     'x3^2 * x7'
 
-    Beyond the values that were seen the monomials may stay as they are:
+    Beyond the values that were seen the monomials stay as they are, unless asked:
 
-    >>> seen = np.array([[-1.0], [2.0]])
-    >>> grid = PolynomialGrid(2, extrapolation="constant").bind(seen)
-    >>> grid.features(((0, 2),), np.array([[2.0], [100.0]])).ravel().tolist()
+    >>> seen, new = np.array([[-1.0], [2.0]]), np.array([[2.0], [100.0]])
+    >>> PolynomialGrid(2).bind(seen).features(((0, 2),), new).ravel().tolist()
     [4.0, 4.0]
+    >>> grid = PolynomialGrid(2, extrapolation="continue").bind(seen)
+    >>> grid.features(((0, 2),), new).ravel().tolist()
+    [4.0, 10000.0]
     """
 
     degree: int = 4
-    extrapolation: str = field(default="continue", kw_only=True)
+    extrapolation: str = field(default="constant", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_parameter(
             "PolynomialGrid", "degree", self.degree, Number(1, 20, integer=True)
         )
-        ways = OneOf(("continue", "constant"))
+        ways = OneOf(("constant", "continue"))
         check_parameter("PolynomialGrid", "extrapolation", self.extrapolation, ways)
 
     def _levels(self, x: Array) -> Levels:

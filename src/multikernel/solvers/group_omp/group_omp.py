@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
-from multikernel.certificates import centred, constant_model
+from multikernel.certificates import centred, constant_model, half_range
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
@@ -46,7 +47,8 @@ class GroupOMP:
     improvement. With an intercept, fits of the residual have one too: kernels are
     centred for the selection, and with sample weights both are weighted. For another
     loss r is the dual variable of the refit, minus the functional gradient of the
-    loss, and the refit is the loss's own machine.
+    loss, and the refit is the loss's own machine; of a piecewise linear loss, whose
+    slopes have no unit, alpha in I is times half the range of the targets.
 
     Kernels whose improvements agree to a relative 1e-10 (more where alpha is below
     1e-5 of a trace, as rounding then is larger) are tied, and the first of them in
@@ -310,6 +312,11 @@ class _Growth:
         intercept = constant.intercept - problem.offset
         level = float(intercept[0]) if problem.y.ndim == 1 else intercept
         f = np.zeros_like(problem.y) + level
+        # Slopes of a piecewise linear loss have no unit, and its alpha has one over
+        # that of the targets: the ridge beside slopes is for a quadratic that bends
+        # within the targets' range.
+        unit = half_range(problem.y) if is_polyhedral(problem.loss) else 1.0
+        self.shift = unit * problem.regularizer.alpha
         self.coefs = [constant.dual / problem.regularizer.alpha]
         self.intercepts = [intercept]
         self.objectives = [float(problem.loss.value(problem.y, f).sum())]
@@ -365,7 +372,7 @@ def _query(growing: list[_Growth], subsample: _Subsample) -> Query:
     return Query(
         rows=np.concatenate(rows),
         starts=np.cumsum(sizes) - sizes,
-        shifts=np.array([path.problem.regularizer.alpha for path in growing]),
+        shifts=np.array([path.shift for path in growing]),
         candidates=np.stack([subsample.candidates(path.order) for path in growing]),
     )
 

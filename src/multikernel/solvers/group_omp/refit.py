@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array
-from multikernel.certificates import relative_gap
+from multikernel.certificates import half_range, relative_gap
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -95,6 +95,9 @@ class MachineRefit:
     """
 
     def __init__(self, problem: Problem, machine: KernelMachine) -> None:
+        if isinstance(machine, SMO):
+            # Its tolerance is one of decision values, which have the unit of targets.
+            machine = replace(machine, tol=machine.tol * half_range(problem.y))
         self.problem, self.machine = problem, machine
         self.loss = _scaled(problem.loss, 1.0 / problem.regularizer.alpha, problem.y)
         self.weights = np.zeros(problem.gram.shape[0])

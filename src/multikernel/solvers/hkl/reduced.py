@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from multikernel._typing import Array
-from multikernel.certificates import relative_gap
+from multikernel.certificates import half_range, relative_gap
 from multikernel.losses.base import is_polyhedral
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
@@ -133,7 +133,8 @@ class _Level:
             bends = self.risk.curvature(point.f) / total
             cross, own = features @ bends, float(bends.sum())
             # Where no sample bends, as on the far side of a hinge, a unit does.
-            own = own if own > 1e-12 else 1.0
+            unit = 1.0 / half_range(problem.y)
+            own = own if own > 1e-12 * unit else unit
             # Products of centred rows: of the plain ones, less those of the means, an
             # outlier of 1e4 to the fourth power leaves nothing but rounding.
             centre = cross / own if problem.fit_intercept else np.zeros_like(cross)
@@ -196,7 +197,7 @@ def solve_reduced(
     while True:
         scale = _scale(problem, active, beta, f)
         epsilon = share * scale / (active.weights * len(active))
-        level = _Level(problem, active, epsilon, share)
+        level = _Level(problem, active, epsilon, share * half_range(problem.y))
         start = level.at(beta, intercept, f)
         found, point, taken = _newton(
             level, start, tol, share, SETTINGS.max_steps - steps

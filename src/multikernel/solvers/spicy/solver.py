@@ -8,7 +8,12 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import centred, constant_model, project_dual
+from multikernel.certificates import (
+    centred,
+    constant_model,
+    half_range,
+    project_dual,
+)
 from multikernel.gram.base import GramStack
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import (
@@ -359,7 +364,9 @@ class WorkingSet:
             self.side = dual_side(problem.loss, problem.y, rho, absolute)
         # New kernels may be violated by much: the penalty must suit the gap of the
         # whole problem, not the one that the last working set was solved to.
-        suited = max(1.0, SETTINGS.suited / gap) / problem.regularizer.alpha
+        # It turns slopes into functions, which have the size of the targets.
+        unit = 1.0 if is_coupled(problem.loss) else half_range(problem.y)
+        suited = max(1.0, SETTINGS.suited / gap) * unit / problem.regularizer.alpha
         small = replace(problem, gram=self._part(kernels))
         return AugmentedLagrangian(
             small,
