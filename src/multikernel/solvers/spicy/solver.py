@@ -364,9 +364,12 @@ class WorkingSet:
             self.side = dual_side(problem.loss, problem.y, rho, absolute)
         # New kernels may be violated by much: the penalty must suit the gap of the
         # whole problem, not the one that the last working set was solved to.
-        # It turns slopes into functions, which have the size of the targets.
+        # It turns slopes into functions, which have the size of the targets; what is
+        # not in front of norms is in front of their squares.
         unit = 1.0 if is_coupled(problem.loss) else half_range(problem.y)
-        suited = max(1.0, SETTINGS.suited / gap) * unit / problem.regularizer.alpha
+        alpha, level = problem.regularizer.alpha, self._regularizer.threshold
+        strength = level + (alpha - level) * unit
+        suited = max(1.0, SETTINGS.suited / gap) * unit / strength
         small = replace(problem, gram=self._part(kernels))
         return AugmentedLagrangian(
             small,
