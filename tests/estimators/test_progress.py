@@ -82,7 +82,7 @@ def test_a_terminal_gets_one_line():
 
 
 @pytest.mark.filterwarnings("ignore:.*the smallest of those tried")
-@pytest.mark.filterwarnings("ignore:.*stopped above tol")
+@pytest.mark.filterwarnings("ignore:.*stopped above")
 def test_a_search_ends_at_the_whole():
     """The last line is shown however soon it comes; a search that is stopped ends
     where it was."""

@@ -128,6 +128,9 @@ cv_results_ : dict of ndarray of shape (n_candidates,)
     parameter, ``split0_test_score`` and so on, ``mean_test_score``,
     ``std_test_score``, ``rank_test_score``; and ``mean_n_active``, the mean number
     of kernels in use.
+cv_tol_ : float
+    Relative duality gap that folds and the path before the choice are solved to, ten
+    times ``tol``: a score needs less than the model that is published.
 n_splits_ : int
     Number of folds.
 standardize : bool, default=True

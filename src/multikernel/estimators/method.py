@@ -4,7 +4,7 @@ An estimator makes its method from its parameters; `estimators.fit` calls the pa
 a method in order. A search is a method too, made of another one.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -30,6 +30,11 @@ class Data(Protocol):
     @property
     def names(self) -> KernelNames:
         """Return the names of all kernels."""
+        ...
+
+    @property
+    def n_bytes(self) -> float:
+        """Return what it holds in memory."""
         ...
 
     @property
@@ -238,6 +243,9 @@ class Solved:
         Relative duality gaps; none for a greedy method.
     attributes : callable
         Returns the fitted attributes.
+    chain : sequence of int, default=()
+        The candidates that are solved for one after another, ever less simple, of which
+        this is one. What is left of them may be left out.
     """
 
     places: Sequence[int]
@@ -246,6 +254,7 @@ class Solved:
     n_bytes: int
     gaps: Array
     attributes: Callable[[], dict[str, Any]]
+    chain: Sequence[int] = ()
 
 
 Refit = Callable[[int], dict[str, Any]]
@@ -256,6 +265,10 @@ D_contra = TypeVar("D_contra", bound=Data, contravariant=True)
 
 class Candidates(Protocol[D_contra]):
     """What a search chooses among, the simplest first."""
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        ...
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the parameters that candidates differ in, one value for each.
@@ -272,8 +285,13 @@ class Candidates(Protocol[D_contra]):
         """
         ...
 
-    def solve(self, data: D_contra, watch: Watch) -> Iterator[Solved]:
-        """Yield the models of all candidates on one fold, in any order."""
+    def solve(
+        self, data: D_contra, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
+        """Yield the models of all candidates on one fold, in any order.
+
+        Where True is sent, what is left of a chain is left out.
+        """
         ...
 
     def refit(self, data: D_contra, watch: Watch) -> Refit:

@@ -1,9 +1,9 @@
 """The best single kernel by cross-validation, the simplest baseline."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -57,6 +57,10 @@ class KernelCandidates:
     method: MarginMethod
     n_kernels: int
 
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        return replace(self, method=self.method.with_tol(tol))
+
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of every kernel."""
         numbers: Any = np.arange(self.n_kernels)
@@ -72,7 +76,9 @@ class KernelCandidates:
         solver = FixedWeights(rule, self.method.solver)
         return replace(self.method.problem(training), solver=solver)
 
-    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
         """Yield the models of all kernels."""
         for m in range(self.n_kernels):
             if watch.stopped:
@@ -149,6 +155,7 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         One for the kernel that was chosen, zero for the others.
@@ -280,6 +287,7 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for the kernel that was chosen, zero for the others.

@@ -20,7 +20,12 @@ from multikernel.gram.dense import (
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.memory import byte_limit, readable_bytes, stack_bytes
+from multikernel.gram.memory import (
+    MODEST_BYTES,
+    byte_limit,
+    readable_bytes,
+    stack_bytes,
+)
 from multikernel.gram.normalization import (
     BuiltStack,
     Normalization,
@@ -32,7 +37,7 @@ from multikernel.linalg.threads import run_blocks
 
 LOOPS = "multikernel.gram.dense_loops"
 
-COPIED_BYTES = 2**26
+COPIED_BYTES = 2**28
 """Parts of a stack are copied where all that is held stays below: BLAS is faster there.
 
 Their products do not depend on what they were cut from, to the last digit.
@@ -311,8 +316,9 @@ def build_part(
         if samples.size < n_all:
             shape = n_kernels, samples.size, samples.size
             needed = n_copies * stack_bytes(shape, whole.array.itemsize)
-            limit = COPIED_BYTES if max_bytes is None else min(COPIED_BYTES, max_bytes)
-            small = whole.array.nbytes + needed <= limit
+            both = whole.array.nbytes + needed
+            modest = max_bytes is None and both <= MODEST_BYTES
+            small = modest or both <= min(COPIED_BYTES, byte_limit(max_bytes))
             everything = np.arange(n_kernels)
             part = (
                 whole.copied(everything, samples, samples)

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -30,7 +30,7 @@ from multikernel.estimators.publish.attributes import (
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Solution, Status
-from multikernel.solvers.path import solve_path
+from multikernel.solvers.path import follow, solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,10 @@ class GramMethod(ABC):
 
 
 def solve_outputs(
-    recipe: Recipe, training: Training, watch: Watch | None
+    recipe: Recipe,
+    training: Training,
+    watch: Watch | None,
+    starts: Sequence[Solution | None] = (),
 ) -> list[Solution]:
     """Return the solutions of all problems.
 
@@ -84,6 +87,8 @@ def solve_outputs(
         The data; its matrices are refined where the tolerance asks for it.
     watch : Watch or None
         The callback.
+    starts : sequence of Solution or None, default=()
+        Warm starts; those of `training` where there are none.
 
     Returns
     -------
@@ -95,8 +100,8 @@ def solve_outputs(
     def solve() -> list[list[Solution]]:
         problems = training.problems(recipe)
         known.extend([None] * (len(problems) - len(known)))
-        starts = [k or s for k, s in zip_longest(known, training.starts)]
-        pairs = list(zip(problems, starts, strict=True))
+        given = zip_longest(known, starts or training.starts)
+        pairs = list(zip(problems, [k or s for k, s in given], strict=True))
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
         found = [continued(*pair) for pair in zip(known, found, strict=True)]
         known[:] = found
@@ -133,6 +138,47 @@ def solve_strengths(
         ]
 
     return on_finest(training.grams, solve)
+
+
+def follow_outputs(
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch | None,
+    starts: Sequence[Solution | None] = (),
+) -> Iterator[list[Solution]]:
+    """Yield the solutions of all problems for recipes in turn, as they are asked for.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe
+        They differ in their penalties; each solve starts from the one before.
+    training, watch
+        As in `solve_outputs`.
+    starts : sequence of Solution or None, default=()
+        Warm starts for the first.
+
+    Yields
+    ------
+    solutions : list of Solution
+        One per output, over the matrices that `training` holds now.
+    """
+    starts = starts or [None] * len(training.problems(recipes[0]))
+    done = 0
+    while done < len(recipes):
+        left = list(zip(*(r.penalties for r in recipes[done:]), strict=True))
+        problems = training.problems(recipes[0])
+        outputs = [
+            follow(recipes[0].solver, problem, penalties, start, watch)
+            for problem, penalties, start in zip(problems, left, starts, strict=True)
+        ]
+        for found in zip(*outputs, strict=False):
+            starts = list(found)
+            if training.grams.refine(found):
+                break  # and begin here again, on the finer matrices
+            yield list(found)
+            done += 1
+        else:
+            return
 
 
 def on_finest(

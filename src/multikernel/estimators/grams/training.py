@@ -94,6 +94,11 @@ class Training:
         return self.grams.names
 
     @property
+    def n_bytes(self) -> float:
+        """Return what the matrices take in memory."""
+        return 8.0 * float(self.stack.held_numbers().sum())
+
+    @property
     def precomputed(self) -> bool:
         """Return whether matrices were given in place of samples."""
         return self.grams.dictionary is None

@@ -1,11 +1,11 @@
 """Selection of kernels one after the other; every prefix of it is a model."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -181,6 +181,10 @@ class PrefixCandidates:
     most: int
     open_end: bool
 
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates as they are: a greedy path has no gap."""
+        return self
+
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of kernels and the strength of every pair."""
         counts = np.arange((self.most if most is None else most) + 1)
@@ -196,7 +200,9 @@ class PrefixCandidates:
             edges["max_kernels"] = Grid(np.arange(self.most + 1.0))
         return edges
 
-    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
         """Yield the models of all prefixes; a path's last stands for larger ones."""
         recipes = self._recipes(training)
         for a, path in enumerate(self._paths(recipes, training, watch)):

@@ -1,10 +1,10 @@
 """Choosing the alpha of HKL along warm-started paths, by the one search."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.scale import Grid
-from multikernel.estimators.search.search import Search
+from multikernel.estimators.search.search import LOOSER, Search
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
 FIRST_ALPHA = f"{100.0 / STANDARD_ALPHA!r}scale"
@@ -152,6 +152,10 @@ class HullCandidates:
     method: HullMethod
     alphas: Grid
 
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        return replace(self, method=self.method.with_tol(tol))
+
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
         return {"alpha": self.alphas.labels()}
@@ -160,13 +164,16 @@ class HullCandidates:
         """Return the grid."""
         return {"alpha": self.alphas}
 
-    def solve(self, data: HullData, watch: Watch) -> Iterator[Solved]:
+    def solve(
+        self, data: HullData, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
         for place, found in enumerate(self._steps(tasks, watch)):
             if any(s.status is HullStatus.STOPPED for s in found):
                 return
-            yield self._solved(place, tasks[place], data, found)
+            if (yield self._solved(place, tasks[place], data, found)):
+                return
 
     def _solved(
         self, place: int, task: HullTask, data: HullData, found: Sequence[HullSolution]
@@ -178,7 +185,8 @@ class HullCandidates:
         certify = self.method.solver.certify
         gaps = [s.duality_gap if certify else s.reduced_gap for s in found]
         attributes = partial(hull_attributes, task, data, found)
-        return Solved([place], model, model.active.size, 0, np.array(gaps), attributes)
+        size, chain = model.active.size, range(self.alphas.values.size)
+        return Solved([place], model, size, 0, np.array(gaps), attributes, chain)
 
     def _tasks(self, data: HullData) -> list[HullTask]:
         """Return the problems at all strengths."""
@@ -188,11 +196,14 @@ class HullCandidates:
         ]
 
     def _steps(
-        self, tasks: Sequence[HullTask], watch: Watch
+        self,
+        tasks: Sequence[HullTask],
+        watch: Watch,
+        tols: Sequence[float] | None = None,
     ) -> Iterator[tuple[HullSolution, ...]]:
         """Yield the solutions of all outputs, strength by strength."""
         paths = [
-            self.method.solver.path(each[0], [p.alpha for p in each], watch)
+            self.method.solver.path(each[0], [p.alpha for p in each], watch, tols)
             for each in zip(*(task.problems for task in tasks), strict=True)
         ]
         for found in zip_longest(*paths):
@@ -201,33 +212,29 @@ class HullCandidates:
             yield found
 
     def refit(self, data: HullData, watch: Watch) -> Refit:
-        """Solve for all strengths: the path is published whichever is chosen."""
-        tasks = self._tasks(data)
-        found: list[tuple[HullSolution, ...]] = []
-        if not watch.stopped:
-            found = list(self._steps(tasks, watch))
-        return partial(self._chosen, tasks, data, watch, found)
+        """Solve nothing yet: a path ends at the choice."""
+        return partial(self._chosen, data, watch)
 
-    def _chosen(
-        self,
-        tasks: list[HullTask],
-        data: HullData,
-        watch: Watch,
-        found: list[tuple[HullSolution, ...]],
-        best: int,
-    ) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path that leads there."""
-        alphas = all_alphas = self.alphas.published([t.numbers["alpha"] for t in tasks])
-        task, place = tasks[best], best
+    def _chosen(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the attributes at one strength, and the path that leads there.
+
+        The way there is solved as exactly as the folds are.
+        """
+        tasks, tol = self._tasks(data), self.method.solver.tol
+        all_alphas = self.alphas.published([t.numbers["alpha"] for t in tasks])
+        tasks, alphas = tasks[: best + 1], all_alphas[: best + 1]
+        task, found = tasks[-1], list[tuple[HullSolution, ...]]()
+        if not watch.stopped:
+            found = list(self._steps(tasks, watch, [*[LOOSER * tol] * best, tol]))
         if len(found) <= best:
             # Stopped before the choice: one round is made there.
-            alphas, place = alphas[[best]], 0
+            alphas = alphas[-1:]
             found = list(self._steps([task], watch))
-        chosen = found[place]
+        chosen = found[-1]
         paths = list(zip(*found, strict=True))
         attributes = self.method.publish(task, data, chosen)
         warn_unproven(self.method.source.owner, self.method.solver, chosen)
         attributes["n_iter_"] = single([sum(s.n_iter for s in path) for path in paths])
         attributes["alphas_"] = all_alphas
-        attributes["hull_path_"] = hull_path(alphas[: len(found)], paths, data)
+        attributes["hull_path_"] = hull_path(alphas, paths, data)
         return attributes

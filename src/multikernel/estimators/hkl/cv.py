@@ -63,8 +63,10 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     hull_path_ : HullPath
-        Norms, objectives and gaps along the path on all samples.
+        Norms, objectives and gaps along the path on all samples, which ends at the
+        choice.
     n_splits_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
@@ -231,8 +233,10 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     hull_path_ : HullPath
-        Norms, objectives and gaps along the path on all samples.
+        Norms, objectives and gaps along the path on all samples, which ends at the
+        choice.
     n_splits_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors.

@@ -126,6 +126,11 @@ class HullData:
     stored: ClassVar[Mapping[str, str]] = {}
 
     @property
+    def n_bytes(self) -> float:
+        """Return what products over the graph take in memory."""
+        return 16.0 * len(self.samples.rows) ** 2
+
+    @property
     def columns(self) -> tuple[str, ...] | None:
         """Return the names of the columns, where they have some."""
         return self.samples.table.feature_names

@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -141,6 +141,10 @@ class HullMethod:
         if reason is not None:
             raise UnsupportedProblemError(reason)
         return HullTask(problems, 1.0 / samples.total_weight, numbers)
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method with another relative duality gap to stop at."""
+        return replace(self, solver=replace(self.solver, tol=tol))
 
     def solve(
         self, problem: HullTask, data: HullData, watch: Watch

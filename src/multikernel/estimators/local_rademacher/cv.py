@@ -80,6 +80,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
         strengths are 1 / C, and its gaps of "dc" those of the convex problems.
@@ -263,6 +264,7 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
         strengths are 1 / C, and its gaps of "dc" those of the convex problems.

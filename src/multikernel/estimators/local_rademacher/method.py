@@ -1,10 +1,10 @@
 """Local Rademacher complexity: lp-norm weights, bounded by what the spectra leave."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -101,6 +101,13 @@ class TailMethod(MarginMethod):
         known = replace(solver, theta=theta, tails=sums.bounded(theta))
         own = MarginMethod.problem(self, data)
         return TailRecipe(**(vars(own) | {"solver": known}), sums=sums)
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method with another relative duality gap to stop at."""
+        outer: Any = self.solver
+        inner = {"solver": replace(outer.solver, tol=tol)}
+        own = {"tol": tol} if isinstance(outer, TailDC) else {}
+        return replace(self, solver=replace(outer, **inner, **own))
 
     def solve(self, problem: Recipe, data: Training, watch: Watch) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
@@ -236,6 +243,10 @@ class TailCandidates:
     thetas: Indices
     p: float
 
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        return replace(self, method=self.method.with_tol(tol))
+
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
         return {
@@ -247,7 +258,9 @@ class TailCandidates:
         """Return the values of C; theta may well be zero."""
         return {"C": self.Cs}
 
-    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
         sums = self._sums(training)
         starts: Sequence[Solution] = ()
@@ -278,6 +291,8 @@ class TailCandidates:
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
             found, i = [next(_followed(recipes, training, watch, ()))], 0
+        if not watch.stopped:
+            warn_unfinished(self.method.source.owner, training, certified(found[i]))
         attributes = fitted_attributes(recipes[i], training, found[i])
         attributes |= method_attributes(recipes[i], found[i])
         paths = list(zip(*map(certified, found), strict=True))

@@ -1,14 +1,20 @@
 """Choosing C, or C and p together: a grid of warm-started solves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import takewhile
+from typing import Any, Self
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.grams.method import fitted_attributes, solved
+from multikernel.estimators.grams.method import (
+    fitted_attributes,
+    follow_outputs,
+    solved,
+    warn_unfinished,
+)
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Refit, Solved
@@ -19,7 +25,6 @@ from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search
 from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.problem import Solution, Status
-from multikernel.solvers import follow
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
 """Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222
@@ -78,6 +83,10 @@ class MarginCandidates:
     ps: Array
     with_p: bool
 
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        return replace(self, method=self.method.with_tol(tol))
+
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C of every pair, and p."""
         columns = {"C": self.Cs.labels()}
@@ -90,10 +99,24 @@ class MarginCandidates:
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
-    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
-        for (i, j), recipe, found in self._solutions(training, watch):
-            yield solved(i * self.ps.size + j, recipe, training, found)
+        size = self.ps.size
+        starts: Sequence[Solution | None] = ()
+        for j in range(size)[::-1]:
+            recipes = self._recipes(training, j)
+            chain = range(j, size * len(recipes), size)
+            path = follow_outputs(recipes, training, watch, starts)
+            for i, found in enumerate(path):
+                if not _unstopped(found):
+                    return
+                # The next p starts from the smallest C of this one.
+                starts = found if i == 0 else starts
+                model = solved(chain[i], recipes[i], training, found)
+                if (yield replace(model, chain=chain)):
+                    break
 
     def refit(self, training: Training, watch: Watch) -> Refit:
         """Solve nothing yet: everything depends on the choice."""
@@ -102,21 +125,22 @@ class MarginCandidates:
     def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of all C for its p."""
         i, j = divmod(best, self.ps.size)
-        column = replace(self, Cs=self.Cs[:, [j]], ps=self.ps[[j]])
+        recipes = self._recipes(training, j)
         found: list[list[Solution]] = []
         built = None
         # Solutions before matrices were refined are of the coarser ones.
         while built is not training.grams.built:
             built = training.grams.built
-            found = [each for _, _, each in column._solutions(training, watch)]
-        rows = range(len(self.Cs.values))
-        recipes = [column._recipe(training, row, 0) for row in rows]
+            path = follow_outputs(recipes, training, watch)
+            found = list(takewhile(_unstopped, path))
         all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])
         Cs, tried = all_Cs, recipes
         if len(found) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
             Cs, tried = Cs[[i]], [recipes[i]]
-            found, i = [next(self._followed(tried, training, watch))], 0
+            found, i = [next(follow_outputs(tried, training, watch))], 0
+        if not watch.stopped:
+            warn_unfinished(self.method.source.owner, training, found[i])
         attributes = fitted_attributes(tried[i], training, found[i])
         paths = list(zip(*found, strict=True))
         made = [[solution.n_iter for solution in path] for path in paths]
@@ -127,15 +151,8 @@ class MarginCandidates:
             attributes["ps_"] = self.ps
         return attributes
 
-    def _recipe(self, training: Training, i: int, j: int) -> Recipe:
-        """Return the recipe for one C and one p."""
-        (C,) = self.Cs[[i]][:, [j]].amounts()
-        return replace(self.method, C=C, p=float(self.ps[j])).problem(training)
-
-    def _solutions(
-        self, training: Training, watch: Watch
-    ) -> Iterator[tuple[tuple[int, int], Recipe, list[Solution]]]:
-        """Yield which C and which p, their recipe, and the solutions of all outputs.
+    def _recipes(self, training: Training, j: int) -> list[Recipe]:
+        """Return the recipes of one p, C rising.
 
         The largest p comes first: there every kernel has a weight. For every p the
         smallest C starts from that of the next larger p, and each other C from the
@@ -143,39 +160,13 @@ class MarginCandidates:
         starts from the same C and the next larger p take 5: past some C the data are
         separated, and the optimum only changes with p.
         """
-        rows = range(len(self.Cs.values))
-        order = [(i, j) for j in range(self.ps.size)[::-1] for i in rows]
-        recipes = [self._recipe(training, *place) for place in order]
-        for place, recipe, found in zip(
-            order, recipes, self._followed(recipes, training, watch), strict=False
-        ):
-            if any(solution.status is Status.STOPPED for solution in found):
-                return
-            yield place, recipe, found
+        method = replace(self.method, p=float(self.ps[j]))
+        return [replace(method, C=C).problem(training) for C in self.Cs[:, j].amounts()]
 
-    def _followed(
-        self, recipes: Sequence[Recipe], training: Training, watch: Watch
-    ) -> Iterator[list[Solution]]:
-        """Yield the solutions of all outputs for recipes in turn."""
-        starts: list[Solution | None] = [None] * len(training.problems(recipes[0]))
-        done = 0
-        while done < len(recipes):
-            left = list(zip(*(r.penalties for r in recipes[done:]), strict=True))
-            problems = training.problems(recipes[0])
-            outputs = [
-                follow(recipes[0].solver, problem, penalties, start, watch)
-                for problem, penalties, start in zip(
-                    problems, left, starts, strict=True
-                )
-            ]
-            for found in zip(*outputs, strict=False):
-                starts = list(found)
-                if training.grams.refine(found):
-                    break  # and begin here again, on the finer matrices
-                yield list(found)
-                done += 1
-            else:
-                return
+
+def _unstopped(found: Sequence[Solution]) -> bool:
+    """Return whether no solution was stopped by a callback."""
+    return all(solution.status is not Status.STOPPED for solution in found)
 
 
 def margin_search(

@@ -65,6 +65,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
@@ -222,6 +223,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.

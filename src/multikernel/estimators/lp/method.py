@@ -1,8 +1,8 @@
 """lp-norm learning: C times the sum of losses plus half a squared norm."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -63,6 +63,11 @@ class MarginMethod(GramMethod):
     def spread(self) -> float:
         """Return the norm in which weights of the kernels are one."""
         return self.p
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method with another relative duality gap to stop at."""
+        solver: Any = self.solver
+        return replace(self, solver=replace(solver, tol=tol))
 
     def problem(self, data: Training) -> Recipe:
         """Return the recipe.

@@ -221,7 +221,8 @@ def cv_results(
 
 def _moments(scores: Array, n_active: Array, done: Array) -> tuple[Array, Array, Array]:
     """Return mean and deviation of the scores, and the mean number of kernels."""
-    finished = done.all(axis=1)
+    # What no fold was solved for was left out.
+    finished = done[:, done.any(axis=0)].all(axis=1)
     if finished.any():
         scores, n_active, done = scores[finished], n_active[finished], done[finished]
     # A score that is nan though its candidate was solved for remains so.

@@ -2,9 +2,8 @@
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
@@ -37,6 +36,18 @@ from multikernel.estimators.search.scores import (
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback
+
+LOOSER = 10.0
+"""How many times the tolerance of the model folds are solved to. Scores on a hundred
+samples differ by more than models at gaps of a hundredth and of a thousandth do."""
+
+PATIENCE = 0.3
+"""Share of a chain of candidates that the score may go down for before the rest is left
+out: of the default grids a factor of four in alpha, and of sixteen in C."""
+
+TOGETHER_BYTES = 2**31
+"""Folds are solved side by side, so that a path may end where their mean score has gone
+down, where kernels for all of them take no more than that; else one after another."""
 
 BATCH_BYTES = 2**26
 """Bytes of the coefficients that wait until the kernels are read for all of them."""
@@ -101,6 +112,11 @@ class Search(Generic[D, P, S]):
     )
 
     @property
+    def cv_tol(self) -> float:
+        """Return the relative duality gap that folds are solved to."""
+        return LOOSER * float(self.model.tol)
+
+    @property
     def source(self) -> Source[D]:
         """Return what prepares data that folds are cut from."""
         return self.method.source.for_parts()
@@ -119,50 +135,40 @@ class Search(Generic[D, P, S]):
         n_outputs = len(data.samples.targets)
         watch.expect(size * (len(splits) + bool(model.refit)), n_outputs)
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
-        scores: dict[int, FoldScores] = {}
-        refits: list[Refit] = []
+        together = len(splits) * data.n_bytes <= TOGETHER_BYTES
+        n_copies = len(splits) if together else jobs
+        candidates = problem.candidates.with_tol(self.cv_tol)
+        runs: dict[int, FoldRun[D]] = {}
 
-        def score(fold: int) -> None:
-            scores[fold] = self._score_fold(problem, data, splits[fold], watch, jobs)
+        def begin(number: int) -> None:
+            runs[number] = FoldRun(model, data, splits[number], candidates, watch)
+            runs[number].begin(n_copies)
 
-        def refit() -> None:
-            refits.append(problem.candidates.refit(problem.whole, watch))
+        def finish(number: int) -> None:
+            begin(number)
+            while not runs[number].ended:
+                runs[number].step(leave=False)
 
-        tasks: list[Callable[[], None]] = [
-            partial(score, fold) for fold in range(len(splits))
-        ]
-        last: list[Callable[[], None]] = [refit] if model.refit else []
-        if jobs > 1:
-            # They share the cores; each gets one for BLAS. An interrupt stops them all.
-            # What takes longest comes first, so that nothing is left to run alone.
-            run_blocks(lambda task: task(), [*last, *tasks], jobs, watch.stop)
+        def each(work: Callable[[int], None]) -> None:
+            if jobs > 1:
+                # They share the cores; each gets one for BLAS. An interrupt stops all.
+                run_blocks(work, range(len(splits)), jobs, watch.stop)
+            else:
+                for number in range(len(splits)):
+                    work(number)
+
+        if together:
+            each(begin)
+            while not all(run.ended for run in runs.values()):
+                leave = gone_down(list(runs.values()))
+                each(lambda number: runs[number].step(leave))  # noqa: B023
         else:
-            for task in [*tasks, *last]:
-                task()
-        folds = [scores[fold] for fold in range(len(splits))]
-        return Outcome(folds, refits[0] if refits else None)
-
-    def _score_fold(
-        self, problem: Trial[D], data: D, split: Split, watch: Watch, jobs: int
-    ) -> FoldScores:
-        """Solve for all candidates on one side of a split, and score on the other."""
-        candidates = problem.candidates
-        size = len(next(iter(candidates.columns().values())))
-        scores, n_active = np.full(size, np.nan), np.zeros(size)
-        done, gaps = np.zeros(size, dtype=bool), [np.empty(0)]
-        if not watch.stopped:
-            fold = data.fold(*split, jobs)
-            score = FoldScorer(self.model, self.model.scoring, fold)
-            solved = _counted(candidates.solve(fold.training, watch), watch)
-            for batch in _batches(solved):
-                values = fold.decision_values([found.model for found in batch])
-                for found, f in zip(batch, values, strict=True):
-                    places = np.asarray(found.places, dtype=np.intp)
-                    scores[places] = score(found.attributes, f)
-                    n_active[places] = found.n_active
-                    done[places] = True
-                    gaps.append(found.gaps)
-        return FoldScores(scores, n_active, done, np.concatenate(gaps))
+            each(finish)
+        folds = [runs[number].scores() for number in range(len(splits))]
+        refit = None
+        if model.refit:
+            refit = problem.candidates.refit(problem.whole, watch)
+        return Outcome(folds, refit)
 
     def publish(self, problem: Trial[D], data: D, solution: Outcome) -> dict[str, Any]:
         """Choose a candidate, and return its model on all samples with the scores."""
@@ -177,6 +183,8 @@ class Search(Generic[D, P, S]):
             "best_score_": float(results["mean_test_score"][best]),
             "n_splits_": len(folds),
         }
+        if candidates.with_tol(self.cv_tol) is not candidates:
+            attributes["cv_tol_"] = self.cv_tol
         gaps = [fold.gaps for fold in folds]
         attributes |= {
             f"{name}_": value for name, value in results["params"][best].items()
@@ -191,12 +199,12 @@ class Search(Generic[D, P, S]):
         return attributes
 
     def _warn_unsolved(self, gaps: Array) -> None:
-        """Say how many solves of the folds ended above the tolerance, if any did."""
-        unsolved = int(np.count_nonzero(~(gaps <= self.model.tol)))
+        """Say how many solves ended above the tolerance of folds, if any did."""
+        unsolved = int(np.count_nonzero(~(gaps <= self.cv_tol)))
         if unsolved:
             warnings.warn(
                 f"{unsolved} of {gaps.size} solves along the paths of "
-                f"{self.source.owner} stopped above tol={self.model.tol:g}; the "
+                f"{self.source.owner} stopped above cv_tol_={self.cv_tol:g}; the "
                 f"largest relative duality gap is {gaps.max():.2e}. Raise max_iter or "
                 "loosen tol.",
                 ConvergenceWarning,
@@ -225,6 +233,111 @@ class Search(Generic[D, P, S]):
                     SearchWarning,
                     stacklevel=5,
                 )
+
+
+class FoldRun(Generic[D]):
+    """One side of a split that is solved on, candidate by candidate, and scored.
+
+    Parameters
+    ----------
+    model : SearchCV
+        The estimator.
+    data : Data
+        What folds are cut from.
+    split : Split
+        Samples to learn from, and to score on.
+    candidates : Candidates
+        What is solved for.
+    watch : Watch
+        Called once per iteration.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: D,
+        split: Split,
+        candidates: Candidates[D],
+        watch: Watch,
+    ) -> None:
+        self.model, self.data, self.split = model, data, split
+        self.candidates, self.watch = candidates, watch
+        size = len(next(iter(candidates.columns().values())))
+        self.score, self.n_active = np.full(size, np.nan), np.zeros(size)
+        self.done = np.zeros(size, dtype=bool)
+        self.chain: Sequence[int] = ()
+        self.ended = watch.stopped
+        self._gaps = [np.empty(0)]
+
+    def begin(self, n_copies: int) -> None:
+        """Cut the fold; so many are held at a time."""
+        if not self.ended:
+            self._fold = self.data.fold(*self.split, n_copies)
+            self._scorer = FoldScorer(self.model, self.model.scoring, self._fold)
+            self._solved = self.candidates.solve(self._fold.training, self.watch)
+
+    def step(self, leave: bool) -> None:
+        """Solve for a candidate, or for several that are had at once, and score.
+
+        Parameters
+        ----------
+        leave : bool
+            Whether what is left of the chain of the last one is left out.
+        """
+        batch: list[Solved] = []
+        self.ended |= self.watch.stopped
+        while not self.ended:
+            try:
+                found = self._solved.send(True) if leave else next(self._solved)
+            except StopIteration:
+                self.ended = True
+                break
+            leave = False
+            self.watch.advance(len(found.places))
+            batch.append(found)
+            if found.chain or sum(each.n_bytes for each in batch) > BATCH_BYTES:
+                break
+        if not batch:
+            return
+        values = self._fold.decision_values([found.model for found in batch])
+        for found, f in zip(batch, values, strict=True):
+            places = np.asarray(found.places, dtype=np.intp)
+            self.score[places] = self._scorer(found.attributes, f)
+            self.n_active[places] = found.n_active
+            self.done[places] = True
+            self._gaps.append(found.gaps)
+        self.chain = batch[-1].chain
+
+    def scores(self) -> FoldScores:
+        """Return what the fold says of every candidate."""
+        gaps = np.concatenate(self._gaps)
+        return FoldScores(self.score, self.n_active, self.done, gaps)
+
+
+def gone_down(runs: Sequence[FoldRun[Any]]) -> bool:
+    """Return whether the mean score of a chain has gone down for long.
+
+    Parameters
+    ----------
+    runs : sequence of FoldRun
+        All folds, after as many candidates.
+
+    Returns
+    -------
+    down : bool
+        Whether the best is `PATIENCE` of the chain ago and better than both the first
+        and the last one. At its beginning models are constant, and scores all the same.
+    """
+    chain = np.asarray(runs[0].chain, dtype=np.intp)
+    known = chain[[all(run.done[place] for run in runs) for place in chain]]
+    if known.size < 3:
+        return False
+    mean = np.mean([run.score[known] for run in runs], axis=0)
+    if not np.isfinite(mean).all():
+        return False
+    best = int(np.argmax(mean))
+    waited = mean.size - 1 - best >= max(2, round(PATIENCE * chain.size))
+    return bool(waited and mean[best] > max(mean[0], mean[-1]))
 
 
 def scoring_choice(value: Any) -> str | None:
@@ -309,27 +422,6 @@ class SearchCV(BaseMKL):
         attributes = fitted(self, self._method(), X, y, sample_weight, callback, groups)
         publish(self, attributes)
         return self
-
-
-def _counted(models: Iterator[Solved], watch: Watch) -> Iterator[Solved]:
-    """Yield models, and tell the watch of the candidates that are done."""
-    for model in models:
-        watch.advance(len(model.places))
-        yield model
-
-
-def _batches(models: Iterator[Solved]) -> Iterator[list[Solved]]:
-    """Yield models in lists whose coefficients fill a limited memory."""
-    batch: list[Solved] = []
-    held = 0
-    for model in models:
-        held += model.n_bytes
-        batch.append(model)
-        if held > BATCH_BYTES:
-            yield batch
-            batch, held = [], 0
-    if batch:
-        yield batch
 
 
 def _said(params: Mapping[str, Any]) -> str:

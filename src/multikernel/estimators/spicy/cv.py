@@ -35,7 +35,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
         spaced in the logarithm from the smallest one at which no kernel enters,
         downwards, when None.
-    n_alphas : int, default=50
+    n_alphas : int, default=20
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
         Its last strength over the first, in (0, 1].
@@ -69,8 +69,10 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples.
+        Norms, weights, objectives and gaps along the path on all samples, which ends
+        at the choice.
     n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
@@ -130,7 +132,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         kernels: Any = None,
         *,
         alphas: Sequence[Amount] | None = None,
-        n_alphas: int = 50,
+        n_alphas: int = 20,
         alpha_min_ratio: float = 1e-2,
         cv: Any = None,
         scoring: Any = None,
@@ -193,7 +195,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
         spaced in the logarithm from the smallest one at which no kernel enters,
         downwards, when None.
-    n_alphas : int, default=50
+    n_alphas : int, default=20
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
         Its last strength over the first, in (0, 1].
@@ -228,8 +230,10 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples.
+        Norms, weights, objectives and gaps along the path on all samples, which ends
+        at the choice.
     n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
@@ -292,7 +296,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         kernels: Any = None,
         *,
         alphas: Sequence[Amount] | None = None,
-        n_alphas: int = 50,
+        n_alphas: int = 20,
         alpha_min_ratio: float = 1e-2,
         cv: Any = None,
         scoring: Any = None,

@@ -1,9 +1,9 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -13,8 +13,11 @@ from multikernel._validation import UNIT_INTERVAL, Check
 from multikernel.estimators.grams.method import (
     GramMethod,
     fitted_attributes,
+    follow_outputs,
+    solve_outputs,
     solve_strengths,
     solved,
+    warn_unfinished,
 )
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
@@ -31,7 +34,7 @@ from multikernel.estimators.scale import (
     target_units,
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import Search
+from multikernel.estimators.search.search import LOOSER, Search
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -71,6 +74,10 @@ class SparseMethod(GramMethod):
             for alpha, ratio in zip(alphas, ratios, strict=True)
         ]
         return Recipe(losses, penalties, solver, 1.0 / total, numbers=numbers)
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the method with another relative duality gap to stop at."""
+        return replace(self, tol=tol)
 
     def along_path(self) -> "SparseMethod":
         """Return the method at a strength that is not used, but for l1_ratio."""
@@ -150,6 +157,10 @@ class AlphaCandidates:
     alphas: Grid
     open_ends: bool
 
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates, solved for to another relative duality gap."""
+        return replace(self, method=self.method.with_tol(tol))
+
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
         return {"alpha": self.alphas.labels()}
@@ -159,46 +170,55 @@ class AlphaCandidates:
         closed = not self.open_ends and chosen["alpha"] == self.alphas.labels()[0]
         return {} if closed else {"alpha": self.alphas}
 
-    def solve(self, training: Training, watch: Watch) -> Iterator[Solved]:
+    def solve(
+        self, training: Training, watch: Watch
+    ) -> Generator[Solved, bool | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
-        recipes = self._recipes(training)
-        paths = solved_recipes(recipes, training, watch)
-        for place, found in enumerate(zip(*paths, strict=False)):
-            if all(solution.status is not Status.STOPPED for solution in found):
-                yield solved(place, recipes[place], training, found)
+        recipes, chain = self._recipes(training), range(self.alphas.values.size)
+        for place, found in enumerate(follow_outputs(recipes, training, watch)):
+            if any(solution.status is Status.STOPPED for solution in found):
+                return
+            model = solved(place, recipes[place], training, found)
+            if (yield replace(model, chain=chain)):
+                return
 
     def refit(self, training: Training, watch: Watch) -> Refit:
-        """Solve for all strengths: the path is published whichever is chosen."""
-        recipes = self._recipes(training)
-        paths: list[list[Solution]] = [[]]
-        if not watch.stopped:
-            paths = solved_recipes(recipes, training, watch)
-        return partial(self._chosen, recipes, training, watch, paths)
+        """Solve nothing yet: a path ends at the choice."""
+        return partial(self._chosen, training, watch)
 
-    def _chosen(
-        self,
-        recipes: list[Recipe],
-        training: Training,
-        watch: Watch,
-        paths: list[list[Solution]],
-        best: int,
-    ) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path that leads there."""
+    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the attributes at one strength, and the path that leads there.
+
+        The way there is solved as exactly as the folds are.
+        """
+        recipes = self._recipes(training)
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
-        alphas = all_alphas = self.alphas.published(numbers)
-        recipe, place = recipes[best], best
-        if min(map(len, paths)) <= best:
-            # Stopped before the choice: one iteration is made there.
-            alphas, place = alphas[[best]], 0
-            paths = solved_recipes([recipe], training, watch)
-        size = min(map(len, paths))
-        paths = [path[:size] for path in paths]
-        found = [path[place] for path in paths]
-        attributes = fitted_attributes(recipe, training, found)
+        all_alphas = self.alphas.published(numbers)
+        recipe, alphas = recipes[best], all_alphas[: best + 1]
+        loose = self.with_tol(LOOSER * self.method.tol)
+        way = loose._recipes(training)[: best + 1]
+        found: list[list[Solution]] = []
+        built = None
+        # Solutions before matrices were refined are of the coarser ones.
+        while built is not training.grams.built and not watch.stopped:
+            built = training.grams.built
+            found = list(follow_outputs(way, training, watch))
+        starts: Sequence[Solution | None] = ()
+        if len(found) == len(way):
+            starts = found.pop()
+        else:
+            # Once stopped, no path leads to the choice: one iteration is made there.
+            found, alphas = [], alphas[-1:]
+        last = solve_outputs(recipe, training, watch, starts)
+        found.append(last)
+        if not watch.stopped:
+            warn_unfinished(self.method.source.owner, training, last)
+        attributes = fitted_attributes(recipe, training, last)
+        paths = list(zip(*found, strict=True))
         made = [[solution.n_iter for solution in path] for path in paths]
         attributes["n_iter_"] = single(np.sum(made, axis=1))
         attributes["alphas_"] = all_alphas
-        attributes["path_"] = path_arrays(alphas[:size], paths, recipe.objective_scale)
+        attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:

@@ -58,6 +58,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
     n_splits_
@@ -196,6 +197,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     best_index_
     best_score_
     cv_results_
+    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
     n_splits_

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from time import perf_counter
 from typing import Any
 
@@ -125,12 +126,14 @@ class HullSearch:
         problem: HullProblem,
         alphas: Sequence[float],
         callback: Callback | None = None,
+        tols: Sequence[float] | None = None,
     ) -> Iterator[HullSolution]:
         """Yield the solutions along a path of falling strengths, one for each.
 
         Each is started from the one before; where the first strength is small, searches
         at larger ones lead to it. The ``alpha`` of the problem is not used. The
-        callback is called with a `Progress` once per round; True ends the path.
+        callback is called with a `Progress` once per round; True ends the path. With
+        `tols` every strength has its own tolerance in place of `tol`.
 
         Raises
         ------
@@ -147,7 +150,8 @@ class HullSearch:
         while alpha > alphas[0] and not run.stopped:
             run.solve(replace(problem, alpha=alpha))
             alpha /= SETTINGS.step
-        for alpha in alphas:
+        for alpha, tol in zip_longest(alphas, tols or [], fillvalue=self.tol):
+            run.settings = replace(self, tol=tol)
             yield run.solve(replace(problem, alpha=alpha))
             if run.stopped:
                 return
