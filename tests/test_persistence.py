@@ -406,7 +406,7 @@ def test_damaged_files_are_one_sentence_that_names_the_file(path, damage):
 
 
 def test_files_of_a_later_format_say_what_to_do(path, monkeypatch):
-    monkeypatch.setattr(persistence.archive, "FORMAT", 3)
+    monkeypatch.setattr(persistence.archive, "FORMAT", persistence.archive.FORMAT + 1)
     save(BlockL1(1.0), path)
     monkeypatch.undo()
     with pytest.raises(ValueError, match=r"Cannot load .* update multikernel"):
@@ -414,7 +414,7 @@ def test_files_of_a_later_format_say_what_to_do(path, monkeypatch):
 
 
 def test_files_of_an_earlier_format_say_which_version_wrote_them(path, monkeypatch):
-    monkeypatch.setattr(persistence.archive, "FORMAT", 1)
+    monkeypatch.setattr(persistence.archive, "FORMAT", persistence.archive.FORMAT - 1)
     monkeypatch.setattr(persistence.archive, "own_version", lambda: "0.0.9")
     save(BlockL1(1.0), path)
     monkeypatch.undo()
@@ -426,7 +426,10 @@ def test_files_hold_the_versions(path):
     save(BlockL1(1.0), path)
     with zipfile.ZipFile(path) as file:
         version = json.loads(file.read("multikernel.json"))
-    assert version == {"format": 2, "version": multikernel.__version__}
+    assert version == {
+        "format": persistence.archive.FORMAT,
+        "version": multikernel.__version__,
+    }
 
 
 def test_files_are_compressed(path):

@@ -36,7 +36,7 @@ def instances():
             del short["alphas"]
         if "HKL" in estimator.__name__:
             short |= SMALL_GRAPH
-            short |= {"alpha_min_ratio": 1e-3} if "cv" in has else {"alpha": 1e-2}
+            short |= {"alpha_min_ratio": 1e-5} if "cv" in has else {"alpha": 1e-2}
             yield estimator(**short)
         else:
             yield estimator(**short) if "cv" in has else estimator()

@@ -102,7 +102,7 @@ def exponents(
     """Return the power of a size that median seconds grow with, from `low` upwards.
 
     A straight line through the logarithms; a range that begins with small sizes is
-    mostly overhead, and flatters.
+    mostly overhead, and flatters. What has one size has no power.
     """
     found = {}
     for key, part in groups(rows, *keys).items():
@@ -111,7 +111,8 @@ def exponents(
             for (n,), mine in groups(part, size).items()
             if isinstance(n, int) and n >= low
         }
-        places = np.log(list(medians))
-        heights = np.log(list(medians.values()))
-        found[key] = float(np.polyfit(places, heights, 1)[0])
+        if len(medians) > 1:
+            places = np.log(list(medians))
+            heights = np.log(list(medians.values()))
+            found[key] = float(np.polyfit(places, heights, 1)[0])
     return found

@@ -196,7 +196,7 @@ def _growth(rows: Rows, key: str, things: str) -> str:
     Small sizes are mostly overhead, so the power over all of them flatters.
     """
     sizes = sorted(names(rows, key))
-    middle = sizes[len(sizes) // 2]
+    middle = sizes[min(len(sizes) // 2, len(sizes) - 2)]  # a power takes two sizes
     upper, whole = (
         exponents(rows, key, low, "data", "loss", "C").values()
         for low in (middle, sizes[0])
