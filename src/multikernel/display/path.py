@@ -172,8 +172,8 @@ class RegularizationPathDisplay:
         path = getattr(model, "path_", None)
         kept = None if path is None else NamedPath(path, model.kernel_names_)
         display = cls(
-            alphas[rows] if kept is None else kept.path.alphas,
-            None if kept is None else kept.norms(),
+            alphas[rows],
+            None if kept is None else _at(alphas[rows], kept),
             () if kept is None else kept.kernel_names,
             value_name=BLOCK_NORM if kept is None else _norm_name(kept),
             scores=found.folds[rows],
@@ -248,7 +248,7 @@ class RegularizationPathDisplay:
     ) -> None:
         """Draw the most important kernels in color over the others in grey."""
         alphas, values = self.alphas[order], self.values[order]
-        peaks = values.max(axis=0)
+        peaks = np.nanmax(values, axis=0)
         ranked = np.argsort(-peaks, kind="stable")
         ranked = ranked[peaks[ranked] > 0]
         values = _without_idle_stretches(values)
@@ -279,6 +279,14 @@ def _norm_name(found: NamedPath) -> str:
     if n_outputs == 1:
         return BLOCK_NORM
     return f"{BLOCK_NORM},\nroot of the sum of squares over {n_outputs} classes"
+
+
+def _at(alphas: Array, found: NamedPath) -> Array:
+    """Return the norms at some strengths, nan where the path has none of them."""
+    places = [int(np.abs(alphas - alpha).argmin()) for alpha in found.path.alphas]
+    values = np.full((alphas.size, len(found.kernel_names)), np.nan)
+    values[places] = found.norms()
+    return values
 
 
 def _without_idle_stretches(values: Array) -> Array:

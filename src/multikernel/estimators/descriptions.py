@@ -130,7 +130,8 @@ cv_results_ : dict of ndarray of shape (n_candidates,)
     of kernels in use.
 cv_tol_ : float
     Relative duality gap that folds and the path before the choice are solved to, ten
-    times ``tol``: a score needs less than the model that is published.
+    times ``tol`` up to a hundredth: a score needs less than the model that is
+    published.
 n_splits_ : int
     Number of folds.
 standardize : bool, default=True

@@ -22,7 +22,7 @@ from multikernel.estimators.method import Refit, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.scale import Grid
-from multikernel.estimators.search.search import LOOSER, Search
+from multikernel.estimators.search.search import Search, loosened
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
 FIRST_ALPHA = f"{100.0 / STANDARD_ALPHA!r}scale"
@@ -225,7 +225,7 @@ class HullCandidates:
         tasks, alphas = tasks[: best + 1], all_alphas[: best + 1]
         task, found = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
-            found = list(self._steps(tasks, watch, [*[LOOSER * tol] * best, tol]))
+            found = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
         if len(found) <= best:
             # Stopped before the choice: one round is made there.
             alphas = alphas[-1:]

@@ -37,9 +37,10 @@ from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback
 
-LOOSER = 10.0
-"""How many times the tolerance of the model folds are solved to. Scores on a hundred
-samples differ by more than models at gaps of a hundredth and of a thousandth do."""
+LOOSER, LOOSEST = 10.0, 1e-2
+"""How many times the tolerance of the model folds are solved to, up to this gap where
+that is not the tolerance itself. Scores on a hundred samples differ by more than models
+at gaps of a hundredth and of a thousandth do."""
 
 PATIENCE = 0.3
 """Share of a chain of candidates that the score may go down for before the rest is left
@@ -114,7 +115,7 @@ class Search(Generic[D, P, S]):
     @property
     def cv_tol(self) -> float:
         """Return the relative duality gap that folds are solved to."""
-        return LOOSER * float(self.model.tol)
+        return loosened(float(self.model.tol))
 
     @property
     def source(self) -> Source[D]:
@@ -312,6 +313,17 @@ class FoldRun(Generic[D]):
         """Return what the fold says of every candidate."""
         gaps = np.concatenate(self._gaps)
         return FoldScores(self.score, self.n_active, self.done, gaps)
+
+
+def loosened(tol: float) -> float:
+    """Return what folds are solved to, and the way to the choice, by the tolerance.
+
+    Examples
+    --------
+    >>> loosened(1e-6) == 1e-5, loosened(5e-3), loosened(0.1)
+    (True, 0.01, 0.1)
+    """
+    return max(tol, min(LOOSER * tol, LOOSEST))
 
 
 def gone_down(runs: Sequence[FoldRun[Any]]) -> bool:

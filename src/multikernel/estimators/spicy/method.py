@@ -34,7 +34,7 @@ from multikernel.estimators.scale import (
     target_units,
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import LOOSER, Search
+from multikernel.estimators.search.search import Search, loosened
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -195,7 +195,7 @@ class AlphaCandidates:
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
         all_alphas = self.alphas.published(numbers)
         recipe, alphas = recipes[best], all_alphas[: best + 1]
-        loose = self.with_tol(LOOSER * self.method.tol)
+        loose = self.with_tol(loosened(self.method.tol))
         way = loose._recipes(training)[: best + 1]
         found: list[list[Solution]] = []
         built = None
