@@ -284,7 +284,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     >>> X = rng.standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 1]) + 0.1 * rng.standard_normal(60)
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = SpicyMKLRegressorCV(kernels, n_alphas=8, cv=3).fit(X, y)
+    >>> model = SpicyMKLRegressorCV(kernels, alpha_min_ratio=1e-3, cv=3).fit(X, y)
     >>> bool(model.best_score_ > 0.9)
     True
     """
