@@ -48,7 +48,8 @@ class GroupOMP:
     centred for the selection, and with sample weights both are weighted. For another
     loss r is the dual variable of the refit, minus the functional gradient of the
     loss, and the refit is the loss's own machine; of a piecewise linear loss, whose
-    slopes have no unit, alpha in I is times half the range of the targets.
+    slopes have no unit, alpha in I is times half the range of the targets, as far as
+    rounding lets kernels be told apart.
 
     Kernels whose improvements agree to a relative 1e-10 (more where alpha is below
     1e-5 of a trace, as rounding then is larger) are tied, and the first of them in
@@ -232,7 +233,14 @@ class GroupOMP:
         # What is read once for all paths is booked in equal parts.
         share = selector.prepared / max(len(alphas), 1)
         all_paths = [
-            _Growth(self, with_alpha(problem, float(alpha)), geometry, callback, share)
+            _Growth(
+                self,
+                with_alpha(problem, float(alpha)),
+                geometry,
+                callback,
+                share,
+                selector.least_shift,
+            )
             for alpha in alphas
         ]
         for step in range(self._limit(problem)):
@@ -296,6 +304,7 @@ class _Growth:
         geometry: Whitening,
         callback: Callback | None,
         passes: float,
+        least_shift: float,
     ) -> None:
         self.problem, self.geometry = problem, geometry
         watched, self.recorder = metered(problem, callback)
@@ -314,10 +323,13 @@ class _Growth:
         f = np.zeros_like(problem.y) + level
         # Slopes of a piecewise linear loss have no unit, and its alpha has one over
         # that of the targets: the ridge beside slopes is for a quadratic that bends
-        # within the targets' range.
-        unit = half_range(problem.y) if is_polyhedral(problem.loss) else 1.0
-        self.shift = unit * problem.regularizer.alpha
-        self.coefs = [constant.dual / problem.regularizer.alpha]
+        # within the targets' range. Where rounding would drown that, it is as small as
+        # rounding lets it be; an alpha that is below this itself is refused.
+        alpha = self.shift = problem.regularizer.alpha
+        if is_polyhedral(problem.loss):
+            least = min(alpha, least_shift)
+            self.shift = max(half_range(problem.y) * alpha, least)
+        self.coefs = [constant.dual / alpha]
         self.intercepts = [intercept]
         self.objectives = [float(problem.loss.value(problem.y, f).sum())]
         self.least = solver.tol * 0.5 * float(np.sum(self.rows() ** 2))

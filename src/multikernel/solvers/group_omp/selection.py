@@ -108,6 +108,11 @@ class Selector(Protocol):
         """Return the passes that were made before the first query."""
         ...
 
+    @property
+    def least_shift(self) -> float:
+        """Return the smallest ridge that rounding does not drown."""
+        ...
+
     def best(self, query: Query) -> Choice:
         """Return the best candidate of every group."""
         ...
@@ -153,7 +158,8 @@ class FactorSelector:
     """
 
     def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
-        self.stack, self.whitening, self.prepared = stack, whitening, 0.0
+        self.stack, self.whitening = stack, whitening
+        self.prepared = self.least_shift = 0.0
         self.lengths = np.empty(stack.factors.shape[1])
         self.rotations: list[tuple[Indices, Array]] = []
         for rank in np.unique(stack.ranks):
@@ -207,6 +213,7 @@ class BoundSelector:
     def __init__(self, stack: GramStack, whitening: Whitening) -> None:
         self.stack, self.whitening = stack, whitening
         self.traces = _traces(stack, whitening)
+        self.least_shift = 1e-12 * float(self.traces.whitened.max())
         self.order = np.arange(stack.shape[0])
         self.prepared = 0.0 if whitening.direction is None else 1.0
 
@@ -230,7 +237,7 @@ class BoundSelector:
         traces = self.traces.whitened
         widest = int(np.argmax(traces))
         least = float(query.shifts.min())
-        if least < 1e-12 * traces[widest]:
+        if least < self.least_shift:
             raise UnsupportedProblemError(
                 f"alpha = {least:.3g} (on the summed loss) is below the rounding error "
                 f"of Gram matrix {widest}, whose trace is {traces[widest]:.3g}: "
