@@ -16,7 +16,7 @@ def test_sums_of_every_matrix(dtype):
     census = take_census(stack, weights, np.random.RandomState(3))
     np.testing.assert_array_equal(stack.diagonals(), np.einsum("mii->mi", array))
     assert stack.diagonals() is stack.diagonals()
-    u, v = np.random.RandomState(3).choice([-1.0, 1.0], size=(2, 9))
+    u, v = np.random.RandomState(3).uniform(-1.0, 1.0, size=(2, 9))
     exact = array.astype(np.float64)
     np.testing.assert_allclose(census.asymmetry, exact @ v @ u - exact @ u @ v)
     np.testing.assert_allclose(census.forms, exact @ weights @ weights)
@@ -29,3 +29,11 @@ def test_an_entry_that_is_not_finite_shows(value, place):
     array[17][place] = value
     census = take_census(DenseStack(array), np.ones(6), np.random.RandomState(0))
     np.testing.assert_array_equal(np.flatnonzero(~np.isfinite(census.asymmetry)), [17])
+
+
+def test_every_pair_that_differs_is_seen():
+    rows, columns = np.triu_indices(6, 1)
+    array = np.zeros((rows.size, 6, 6))
+    array[np.arange(rows.size), rows, columns] = 1.0
+    census = take_census(DenseStack(array), np.ones(6), np.random.RandomState(0))
+    assert np.abs(census.asymmetry).min() > 1e-3

@@ -156,7 +156,7 @@ class Census:
     Parameters
     ----------
     asymmetry : ndarray of shape (n_kernels,)
-        u^T K v - v^T K u for two vectors of random signs: about the Frobenius norm of
+        u^T K v - v^T K u for two random vectors: of the size of the Frobenius norm of
         K - K^T, so that a single pair of entries that differ is found. Not finite
         where an entry is not.
     forms : ndarray of shape (n_kernels,)
@@ -179,7 +179,7 @@ def take_census(
     weights : ndarray of shape (n_samples,)
         The vector of `Census.forms`.
     random : RandomState
-        Draws the signs.
+        Draws the vectors.
 
     Returns
     -------
@@ -187,8 +187,9 @@ def take_census(
     """
     from multikernel.gram.dense_loops import add_census
 
-    signs = random.choice([-1.0, 1.0], size=(2, stack.shape[1]))
-    vectors = np.vstack([signs, weights])
+    # No signs: for half of all pairs of samples, those would hide what differs there.
+    directions = random.uniform(-1.0, 1.0, size=(2, stack.shape[1]))
+    vectors = np.vstack([directions, weights])
     sums, diagonals = np.zeros((stack.shape[0], 3)), np.empty(stack.shape[:2])
     step = max(1, ENTRIES_PER_TASK // max(1, stack.shape[1] ** 2))
 
