@@ -133,6 +133,9 @@ NEGLIGIBLE = 1e-40
 """A sample weight below this share of the largest one counts as zero. Double precision
 has 16 digits."""
 
+LARGEST_VALUE = 1e100
+"""Largest value of data, targets and strengths: products of a few are numbers still."""
+
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""
 

@@ -410,7 +410,7 @@ def mutate_array(random, array):
 def made_odd(mutation, array):
     """What a mutation makes of an array, or the array where it can do nothing."""
     try:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return mutation(array)
     except (ValueError, TypeError, AttributeError, IndexError, OverflowError):
         return array

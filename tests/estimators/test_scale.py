@@ -281,3 +281,20 @@ def test_constant_targets_are_learnt_as_such(halves):
         name = "alpha_" if hasattr(fitted, "alpha_") else "C_"
         unit = clone(model).fit(X, X[:, 2] / X[:, 2].std())
         assert getattr(fitted, name) == pytest.approx(getattr(unit, name))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "scale", "said"),
+    [
+        ({"alpha": 1e101}, 1.0, r"alpha is 1e\+101, and at most 1e\+100 is possible"),
+        ({"alpha": "1e308scale"}, 1e50, "alpha is '1e308scale', here inf, and at most"),
+        ({"alpha": "1e-200scale"}, 1e-150, "'1e-200scale', which is too small"),
+        ({"epsilon": "1e99scale"}, 1e50, r"epsilon is '1e99scale', here .*e\+1.*, and"),
+    ],
+)
+def test_what_cannot_be_computed_with_is_refused(halves, parameters, scale, said):
+    X, y, *_ = halves
+    loss = "epsilon_insensitive" if "epsilon" in parameters else "squared_error"
+    model = SpicyMKLRegressor(KERNELS, loss=loss, **parameters)
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, scale * y)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import Check
+from multikernel._validation import LARGEST_VALUE, Check
 
 Amount = float | str
 """A number, or "scale", or a multiple of that such as "0.1scale"."""
@@ -152,20 +152,45 @@ class Units:
         Raises
         ------
         ValueError
-            If the parameter is a multiple of "scale" and the power is not known.
+            If the parameter is a multiple of "scale" and the power is not known, or if
+            a number is too large or too small to compute with.
         """
         multiple = multiple_of_scale(value)
         if multiple is None:
-            return np.full(self.deviations.size, float(value))
+            return self._checked(name, value, np.full(self.deviations.size, value))
+        # What is beyond all numbers is refused.
+        with np.errstate(over="ignore"):
+            unit = standard * self._powers(name, value, power)
+            numbers = multiple * unit
+        if multiple > 0.0 and not numbers.all():
+            raise ValueError(
+                f"{self.owner}: {name} is {value!r}, which is too small for a "
+                "floating-point number in units of these targets. Choose a larger one."
+            )
+        return self._checked(name, value, numbers)
+
+    def _powers(self, name: str, value: Amount, power: int | None) -> Array:
+        """Return the power of the deviations that a parameter is in units of."""
         if self.classes:
-            return np.full(self.deviations.size, multiple * standard)
+            return np.ones(self.deviations.size)
         if power is None:
             raise ValueError(
                 f"{self.owner}: {name} is {value!r}, which takes a loss that declares "
                 "its degree, by which power of the targets it grows (degree = 2 in "
                 "its class, as for squares), and this one does not: give a number."
             )
-        return np.asarray(multiple * standard * self.deviations**power)
+        return np.asarray(self.deviations**power)
+
+    def _checked(self, name: str, value: Amount, numbers: Array) -> Array:
+        """Return numbers, or raise for one whose products leave all numbers."""
+        largest = float(numbers.max())
+        if largest <= LARGEST_VALUE:
+            return numbers.astype(np.float64)
+        stands = f", here {largest:.3g}" if isinstance(value, str) else ""
+        raise ValueError(
+            f"{self.owner}: {name} is {value!r}{stands}, and at most {LARGEST_VALUE:g} "
+            "is possible. Choose a smaller one."
+        )
 
     def published(self, value: Amount, numbers: Array) -> float | Array:
         """Return numbers as an attribute: one where it is the same for all by itself.

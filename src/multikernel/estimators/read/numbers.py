@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
-from multikernel._validation import listed
+from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import Layout
 from multikernel.linalg.tables import is_dask
 
 IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
-LARGEST_VALUE = 1e100
 LEAVE_OUT = "Correct these values, or leave the samples out."
 
 
@@ -168,6 +167,8 @@ def _in_words(name: str, text: str) -> str:
         return f"{name} must be a table of numbers: its rows have different lengths."
     if text.startswith(("could not convert", "float() argument")):
         return f"{name} must be a table of numbers: {text}."
+    if text.startswith("setting an array element"):
+        return f"{name} must be a table of numbers: it holds an array in place of one."
     return text
 
 

@@ -9,8 +9,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
+from multikernel._validation import LARGEST_VALUE
 from multikernel.estimators.read.numbers import (
-    LARGEST_VALUE,
     LEAVE_OUT,
     all_finite,
     first_not_finite,

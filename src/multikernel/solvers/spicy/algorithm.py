@@ -208,15 +208,16 @@ class AugmentedLagrangian:
         """
         gamma = self.gamma
         constant = self._sizes**2
-        linear = gamma * self._spaces.inner(self._v_images, step, step_images)
-        square = gamma * gamma * np.maximum(forms, 0.0)
+        # Over gamma, which may be too small for a division where targets are small.
+        linear = self._spaces.inner(self._v_images, step, step_images)
+        square = gamma * np.maximum(forms, 0.0)
         offset = float(np.sum(self.b * step.sum(axis=0)))
 
         def slope(length: float) -> float:
-            forms = constant + length * (2.0 * linear + length * square)
+            forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)
-            kernels = shrunk / (gamma * sizes) @ (linear + length * square)
+            kernels = shrunk / sizes @ (linear + length * square)
             return self.side.slope(length) + float(kernels) + offset
 
         length = find_length(slope, self.side.aim(step))
