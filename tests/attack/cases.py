@@ -86,6 +86,11 @@ class Case:
         return kind.removesuffix("Classifier").removesuffix("Regressor")
 
     @property
+    def regresses(self):
+        """Whether targets are numbers, in a search too."""
+        return self.kind.removesuffix("CV").endswith("Regressor")
+
+    @property
     def kept(self):
         """Rows of non-zero weight."""
         n = len(self.y)

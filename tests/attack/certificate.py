@@ -235,7 +235,7 @@ def recompute(case, model):
     else:
         c = WIDE(case.settings["C"]) * c
         strength = scale = WIDE(1.0)
-    targets = signs(case, model) if case.kind.endswith("Classifier") else rows(case)
+    targets = rows(case) if case.regresses else signs(case, model)
     targets, offsets = about(case, targets.astype(WIDE), c)
     duals = np.atleast_2d(np.asarray(model.dual_coef_)).astype(WIDE)
     square = grams[:, kept[:, None], kept]
@@ -293,7 +293,7 @@ def rows(case):
 
 def parts(case, n_outputs):
     """The outputs of each problem: all of them where they share a selection."""
-    if case.settings.get("selection") == "shared" and case.kind.endswith("Regressor"):
+    if case.settings.get("selection") == "shared" and case.regresses:
         return [np.arange(n_outputs)]
     return list(np.arange(n_outputs)[:, None])
 
@@ -304,7 +304,7 @@ def about(case, targets, c):
     What differs by rounding only is constant (`Constant targets` of the reference).
     """
     offsets = np.zeros(len(targets), dtype=WIDE)
-    if not (case.settings["fit_intercept"] and case.kind.endswith("Regressor")):
+    if not (case.settings["fit_intercept"] and case.regresses):
         return targets, offsets
     shares = c / c.sum()
     for k, y in enumerate(targets):
