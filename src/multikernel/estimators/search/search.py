@@ -320,8 +320,8 @@ def loosened(tol: float) -> float:
 
     Examples
     --------
-    >>> loosened(1e-6) == 1e-5, loosened(5e-3), loosened(0.1)
-    (True, 0.01, 0.1)
+    >>> loosened(5e-4), loosened(5e-3), loosened(0.1)
+    (0.005, 0.01, 0.1)
     """
     return max(tol, min(LOOSER * tol, LOOSEST))
 

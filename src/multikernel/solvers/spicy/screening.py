@@ -86,7 +86,8 @@ class Span:
     def bounds(self, v: Array) -> Array:
         """Return upper bounds on the quadratic forms, exact inside the span."""
         c, rest = self.split(v)
-        forms = float(rest @ rest) * self.spare
+        with np.errstate(over="ignore"):  # an infinite bound excludes no kernel
+            forms = float(rest @ rest) * self.spare
         if c.size:
             forms += np.einsum("mjk,j,k->m", self._inner[:, : c.size, : c.size], c, c)
             forms += 2.0 * (c @ (self._images[: c.size] @ rest))
