@@ -6,8 +6,10 @@ estimator is asked. What is accepted is the fit in memory of what the collection
 compute to; what is refused is refused in words. In some trials a worker is lost.
 """
 
+import traceback
 import warnings
 from functools import cache
+from pathlib import Path
 
 import dask
 import dask.array as da
@@ -24,6 +26,8 @@ from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import LowRank, MemoryMapped
 from multikernel.gram.factors.workers import active_client
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+
+PACKAGE = str(Path(estimators.__file__).parents[1])
 
 KERNELS = [LinearKernel(), GaussianKernel(2.0), ColumnKernel(GaussianKernel(1.0), 1)]
 ROWS, COLUMNS = 40, 3
@@ -222,9 +226,13 @@ def cluster():
 
 
 def lose_a_worker(progress):
-    """Take a worker away in the middle of a fit, with all that it holds."""
-    if progress.iteration == 1:
-        here = cluster()
+    """Take a worker away in the middle of a fit, with all that it holds.
+
+    Never the last one, as every output of a fit has a first iteration: without workers
+    Dask waits until some come.
+    """
+    here = cluster()
+    if progress.iteration == 1 and len(here.scheduler.workers) > 1:
         address = next(iter(here.scheduler.workers))
         here.sync(here.scheduler.remove_worker, address, stimulus_id="an attack")
 
@@ -289,8 +297,10 @@ def attempt(random, found, callback=None):
 
 
 def judged(error):
-    """A sentence, or the error of the user's own task."""
-    if isinstance(error, TaskError):
+    """A sentence, or the error of the user's own task, in which nothing is ours."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    ours = any(name.startswith(PACKAGE) for name in files)
+    if isinstance(error, TaskError) or ("/dask/" in files[-1] and not ours):
         return []
     if not isinstance(error, DOCUMENTED):
         return [("exceptions", described(error))]
