@@ -53,9 +53,11 @@ def matrices(X, Y=None):
 def test_results_equal_those_in_memory(estimator, tmp_path):
     X, y, new = problem()
     expected = estimator.set_params(storage="dense").fit(X, y).decision_function(new)
+    # Gaps of 1e-10 leave models apart by a share of up to its root, 1e-5.
+    close = 1e-7 * np.abs(expected).max()
     for storage in ("memmap", MemoryMapped(tmp_path), MemoryMapped(tmp_path)):
         found = estimator.set_params(storage=storage).fit(X, y).decision_function(new)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=close)
         assert estimator.storage_ == "memmap"
 
 
