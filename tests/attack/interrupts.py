@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import multikernel as mk
-from multikernel.estimators.lp.solvers import SPARSE_ONLY
+from multikernel.estimators.lp.method import SPARSE_ONLY
 from multikernel.kernels import GaussianKernel
 from multikernel.solvers import LP_SOLVERS
 

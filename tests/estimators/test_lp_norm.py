@@ -30,7 +30,7 @@ from multikernel.estimators import (
     regularization_path,
     stack_grams,
 )
-from multikernel.estimators.lp.solvers import SPARSE_ONLY
+from multikernel.estimators.lp.method import SPARSE_ONLY
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import build_stack
 from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel

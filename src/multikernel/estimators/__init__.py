@@ -32,8 +32,11 @@ from multikernel.estimators.own import MKLClassifier, MKLRegressor
 from multikernel.estimators.progress import ProgressBar
 from multikernel.estimators.publish.attributes import variance_shares
 from multikernel.estimators.read.precomputed import map_grams, stack_grams
-from multikernel.estimators.search.alpha_path import NamedPath, regularization_path
-from multikernel.estimators.search.path import RegularizationPath
+from multikernel.estimators.search.path import (
+    NamedPath,
+    RegularizationPath,
+    regularization_path,
+)
 from multikernel.estimators.single_kernel import (
     SingleKernelClassifierCV,
     SingleKernelRegressorCV,

@@ -16,7 +16,7 @@ from multikernel.estimators.fit import fitted, publish
 from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.lp.solvers import exponent
+from multikernel.estimators.lp.method import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.batches import spool

@@ -6,9 +6,12 @@ from typing import Any
 
 from multikernel._validation import Check, OneOf
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.heuristic.method import RuleMethod, rule_method
 from multikernel.estimators.heuristic.rules import Method as AlignmentRule
-from multikernel.estimators.heuristic.rules import alignment_weights
+from multikernel.estimators.heuristic.rules import (
+    RuleMethod,
+    alignment_weights,
+    rule_method,
+)
 from multikernel.estimators.lp.method import MARGIN_CHECKS
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount

@@ -6,8 +6,11 @@ from typing import Any, ClassVar
 
 from multikernel._validation import Check, Number
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.heuristic.method import RuleMethod, rule_method
-from multikernel.estimators.heuristic.rules import easy_weights
+from multikernel.estimators.heuristic.rules import (
+    RuleMethod,
+    easy_weights,
+    rule_method,
+)
 from multikernel.estimators.lp.method import MARGIN_CHECKS
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount

@@ -1,4 +1,6 @@
-r"""Rules for kernel weights: centred alignment, and the margin of EasyMKL.
+r"""Weights by a rule, centred alignment or the margin of EasyMKL, and their machine.
+
+Nothing is proved of such weights, only of the machine on the weighted sum of kernels.
 
 Sample weights s count as copies. With :math:`K^c` the kernel centred in feature space,
 :math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and :math:`\tilde y_i =
@@ -13,14 +15,20 @@ References
    Neurocomputing 169, 215-224.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.svm import SVC
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.grams.source import gram_source
+from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.lp.method import UnitSumMethod, lp_solver
+from multikernel.estimators.parameters import loss_of
 from multikernel.gram.base import GramStack
+from multikernel.problem import Solution
+from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
 
 BLOCK_BYTES = 2**27
 """Bytes of the kernels' columns that are held at a time: their inner products are one
@@ -30,6 +38,30 @@ NEGLIGIBLE = 1e-10
 """Of the largest: eigenvalues of the kernels' correlations below it are rounding."""
 
 Method = Literal["independent", "joint", "greedy"]
+
+
+class RuleMethod(UnitSumMethod):
+    """A machine on a sum of kernels whose weights a rule has chosen."""
+
+    def publish(
+        self, problem: Recipe, data: Training, solution: list[Solution]
+    ) -> dict[str, Any]:
+        """Return the attributes, and call the gap what it is: that of the machine."""
+        attributes = super().publish(problem, data, solution)
+        gap = attributes["duality_gap_"]
+        attributes["machine_gap_"] = gap
+        attributes["duality_gap_"] = np.nan if np.ndim(gap) == 0 else gap * np.nan
+        return attributes
+
+
+def rule_method(model: Any, rule: WeightRule) -> RuleMethod:
+    """Return the method of an estimator whose weights a rule chooses.
+
+    A rule reads whole kernels, and is not asked again on finer factors.
+    """
+    solver = FixedWeights(rule, lp_solver("auto", model.tol, model.max_iter))
+    source = gram_source(model, refines=False)
+    return RuleMethod(source, loss_of(model), model.C, np.inf, solver)
 
 
 def alignment_weights(

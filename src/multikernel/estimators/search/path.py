@@ -1,14 +1,19 @@
-"""A regularisation path as arrays, over the kernels that ever enter."""
+"""Regularisation paths: as arrays, and of an estimator without folds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_shapes
+from multikernel._validation import Number, check_parameter, check_shapes
 from multikernel.certificates import alpha_max
-from multikernel.problem import Problem, Solution
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.fit import CALLBACK, read
+from multikernel.estimators.grams.method import GramMethod, solve_strengths
+from multikernel.estimators.progress import watching
+from multikernel.problem import Callback, Problem, Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +124,120 @@ def path_arrays(
         scale * np.array([[s.objective for s in path] for path in paths]),
         np.array([[s.duality_gap for s in path] for path in paths]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class NamedPath:
+    """A path, and what its kernels are called.
+
+    Parameters
+    ----------
+    path : RegularizationPath
+        The solutions for all strengths.
+    kernel_names : list of str
+        Names of all kernels of the dictionary.
+    """
+
+    path: RegularizationPath
+    kernel_names: list[str]
+
+    def norms(self) -> Array:
+        """Return the block norms of all kernels, shape (n_alphas, n_kernels).
+
+        Where there are several outputs, each is the root of their sum of squares.
+        """
+        entered = np.sqrt((self.path.norms**2).sum(axis=0))
+        full = np.zeros((len(self.path.alphas), len(self.kernel_names)))
+        full[:, self.path.kernels] = entered
+        return full
+
+
+def regularization_path(
+    estimator: BaseMKL,
+    X: Any,
+    y: Any,
+    *,
+    n_alphas: int = 50,
+    alpha_min_ratio: float = 1e-2,
+    callback: Callback | None = None,
+) -> NamedPath:
+    """Solve an estimator's problem for strengths from ``alpha_max`` downwards.
+
+    The Gram matrices are computed once, and every solve starts from the one before.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A multiple kernel model with a parameter ``alpha``, which is not used; neither
+        fitted nor changed.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Training data, as in ``fit``.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, as in ``fit``.
+    n_alphas : int, default=50
+        Number of strengths, at least 2.
+    alpha_min_ratio : float, default=1e-2
+        The last strength over the first, in (0, 1).
+    callback : callable, default=None
+        Called with a `Progress` once per outer iteration of every solve. Where it
+        returns True, the path ends.
+
+    Returns
+    -------
+    path : NamedPath
+
+    Raises
+    ------
+    ValueError
+        If a parameter or the data are wrong, or no kernel could ever enter.
+
+    See Also
+    --------
+    SpicyMKLClassifierCV : Chooses among the strengths by cross-validation.
+
+    Examples
+    --------
+    >>> from multikernel.datasets import make_additive_regression
+    >>> from multikernel.estimators import SpicyMKLRegressor, regularization_path
+    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> X, y = make_additive_regression(60, random_state=0)
+    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
+    >>> found = regularization_path(SpicyMKLRegressor(kernels), X, y, n_alphas=5)
+    >>> found.norms().shape
+    (5, 10)
+    >>> (found.norms() > 0).sum(axis=1)[0]
+    np.int64(0)
+    """
+    check_parameter(
+        "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
+    )
+    check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, Number())
+    if not 0.0 < alpha_min_ratio < 1.0:
+        raise ValueError(
+            f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
+        )
+    if not isinstance(estimator, BaseMKL):
+        raise TypeError(
+            "regularization_path takes a multiple kernel model of this library, got "
+            f"{type(estimator).__name__}."
+        )
+    check_parameter("regularization_path", "callback", callback, CALLBACK)
+    estimator._check_parameters()
+    method = estimator._method()
+    if method.why_no_path is not None:
+        raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")
+    assert isinstance(method, GramMethod)
+    method = method.along_path()
+    training = method.source.prepare(read(estimator, method.source, X, y))
+    with training.naming_errors():
+        recipe = method.problem(training)
+        problems = training.problems(recipe)
+        shares = strength_grid(problems, n_alphas, alpha_min_ratio)
+        strengths = np.outer(shares, [each.regularizer.alpha for each in problems])
+        watch = watching(estimator, recipe.objective_scale, callback)
+        paths = solve_strengths(recipe, training, strengths, watch)
+    n_solved = min(len(path) for path in paths)
+    paths = [path[:n_solved] for path in paths]
+    alphas = strengths[:n_solved].mean(axis=1) / training.samples.total_weight
+    path = path_arrays(alphas, paths, recipe.objective_scale)
+    return NamedPath(path, training.names())

@@ -25,12 +25,13 @@ from multikernel.estimators.method import (
 )
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Grid
-from multikernel.estimators.search.folds import Split, make_splits
-from multikernel.estimators.search.scores import (
+from multikernel.estimators.search.folds import (
     FoldScorer,
     FoldScores,
+    Split,
     best_candidate,
     cv_results,
+    make_splits,
     takes,
 )
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
