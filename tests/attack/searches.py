@@ -21,7 +21,7 @@ from multikernel.solvers import (
     SpicyMKL,
     SquaredForm,
 )
-from multikernel.solvers.path import solve_path, with_alpha
+from multikernel.solvers.base import solve_path, with_alpha
 
 SLACK = 1e-9
 SCORES = 1e-3

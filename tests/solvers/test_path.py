@@ -11,7 +11,7 @@ from multikernel.gram import DenseStack
 from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Status
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.path import alpha_grid, solve_path, with_alpha
+from multikernel.solvers.base import alpha_grid, solve_path, with_alpha
 from multikernel.testing import check_solution
 
 SOLVER = SpicyMKL(tol=1e-6)

@@ -26,14 +26,15 @@ from multikernel.certificates.forms import (
     dual_norms,
     factor_norms,
 )
-from multikernel.certificates.full_kernels import FullProof, prove_over_full_kernels
 from multikernel.certificates.gap import (
     DualCertificate,
+    FullProof,
     certify,
     check_gap,
     decision_values,
     primal_value,
     project_dual,
+    prove_over_full_kernels,
     relative_gap,
     scaled_dual_value,
 )

@@ -26,7 +26,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates.centring import centred
 from multikernel.certificates.forms import TINY, check_forms, factor_norms
-from multikernel.certificates.full_kernels import prove_over_full_kernels
 from multikernel.certificates.gap import (
     DualCertificate,
     DualDomain,
@@ -34,6 +33,7 @@ from multikernel.certificates.gap import (
     check_gap,
     primal_value,
     project_dual,
+    prove_over_full_kernels,
     relative_gap,
     scaled_dual_value,
 )

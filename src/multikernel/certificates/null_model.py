@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from multikernel._typing import Array
 from multikernel.certificates.centring import centred
-from multikernel.certificates.full_kernels import largest_dual_norm
+from multikernel.certificates.gap import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.losses.coupled import is_coupled, project_coupled

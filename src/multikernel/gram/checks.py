@@ -13,8 +13,7 @@ from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import COLUMN_NUMBERS
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
-from multikernel.linalg.interrupts import compiled
-from multikernel.linalg.threads import run_blocks
+from multikernel.linalg.threads import compiled, run_blocks
 
 REPAIRS = ("clip", "shift", "flip")
 

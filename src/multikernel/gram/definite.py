@@ -15,9 +15,8 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
-from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.spectra import lowest_direction
-from multikernel.linalg.threads import run_blocks, with_one_blas_thread
+from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
 CHOICES = ("auto", "active", "all", "none")
 """Values of ``check_psd``."""

@@ -12,10 +12,9 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import IMAGE_BYTES, GramStack, Products, products_of_arrays
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import address, read_ahead
-from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.tables import backing
-from multikernel.linalg.threads import run_blocks, with_one_blas_thread
+from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 

@@ -32,8 +32,7 @@ from multikernel.gram.normalization import (
     Steps,
     empty_normalization,
 )
-from multikernel.linalg.interrupts import compiled
-from multikernel.linalg.threads import run_blocks
+from multikernel.linalg.threads import compiled, run_blocks
 
 LOOPS = "multikernel.gram.dense_loops"
 

@@ -21,9 +21,8 @@ from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.steps import Moments, ScaleStep, Step
-from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
-from multikernel.linalg.threads import run_blocks, with_one_blas_thread
+from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
 LOOPS = "multikernel.linalg.loops"
 

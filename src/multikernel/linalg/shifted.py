@@ -9,8 +9,7 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dposv, dpotrf
 
 from multikernel._typing import Array
-from multikernel.linalg.interrupts import compiled
-from multikernel.linalg.threads import with_one_blas_thread
+from multikernel.linalg.threads import compiled, with_one_blas_thread
 
 LOOPS = "multikernel.linalg.loops"
 

@@ -1,6 +1,6 @@
 """Algorithms; to add one, write a file and a line here."""
 
-from multikernel.solvers.base import PathSolver, Solver
+from multikernel.solvers.base import PathSolver, Solver, alpha_grid, follow, solve_path
 from multikernel.solvers.comparison import (
     UFOMKL,
     HessianMKL,
@@ -18,7 +18,6 @@ from multikernel.solvers.lp import (
     SquaredForm,
 )
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, choose_lp_solver
-from multikernel.solvers.path import alpha_grid, follow, solve_path
 from multikernel.solvers.spicy import SpicyMKL
 
 __all__ = [

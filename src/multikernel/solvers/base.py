@@ -1,11 +1,18 @@
-"""What a solver is: frozen settings with one pure method."""
+"""What a solver is: frozen settings with one pure method; paths of many strengths."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import alpha_max
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
+from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 
 @runtime_checkable
@@ -56,3 +63,108 @@ class PathSolver(Solver, Protocol):
         regulariser is asked for when the solution before it is known.
         """
         ...
+
+
+def alpha_grid(
+    problem: Problem, n_alphas: int = 50, alpha_min_ratio: float = 1e-2
+) -> Array:
+    """Return strengths from `alpha_max` downwards, evenly spaced in the logarithm.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its regulariser's strength is not used.
+    n_alphas : int, default=50
+        Number of strengths.
+    alpha_min_ratio : float, default=1e-2
+        The last strength over the first.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,)
+        Descending, in the summed scale of `Problem`.
+    """
+    largest = alpha_max(problem)
+    return np.asarray(largest * np.geomspace(1.0, alpha_min_ratio, n_alphas))
+
+
+def with_alpha(problem: Problem, alpha: float) -> Problem:
+    """Return the problem with another strength of its regulariser."""
+    return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
+
+
+def follow(
+    solver: Solver,
+    problem: Problem,
+    regularizers: Iterable[BlockRegularizer],
+    init: Solution | None = None,
+    callback: Callback | None = None,
+) -> Iterator[Solution]:
+    """Yield the solutions for regularisers in turn; one that was stopped is the last.
+
+    A `PathSolver` does so itself. With any other each solve starts from the solution
+    before it; the first one with another p from the first one with the p before it.
+
+    Parameters
+    ----------
+    solver : Solver
+        The algorithm.
+    problem : Problem
+        Its regulariser is not used.
+    regularizers : iterable of BlockRegularizer
+        Best by falling strength, all of one p in a row.
+    init : Solution, optional
+        A warm start for the first of them.
+    callback : callable, optional
+        Handed to every solve.
+
+    Yields
+    ------
+    solution : Solution
+    """
+    if isinstance(solver, PathSolver):
+        yield from solver.follow(problem, regularizers, init, callback)
+        return
+    for _, group in groupby(regularizers, _exponent):
+        start = init
+        for place, regularizer in enumerate(group):
+            step = replace(problem, regularizer=regularizer)
+            start = solver.solve(step, start, callback)
+            init = start if place == 0 else init
+            yield start
+            if start.status is Status.STOPPED:
+                return
+
+
+def _exponent(regularizer: BlockRegularizer) -> float:
+    """Return p, or 1 for a penalty that has none."""
+    return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+
+
+def solve_path(
+    problem: Problem,
+    solver: Solver,
+    alphas: Sequence[float] | Array,
+    callback: Callback | None = None,
+) -> list[Solution]:
+    """Solve for every strength in turn, each from the solution before it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its regulariser's strength is not used.
+    solver : Solver
+        The algorithm.
+    alphas : sequence of float
+        Strengths in the summed scale of `Problem`, best in descending order.
+    callback : callable, optional
+        Handed to every solve. Where it stops one, the path ends there.
+
+    Returns
+    -------
+    solutions : list of Solution
+        One per strength that was solved.
+    """
+    regularizer = problem.regularizer
+    penalties = [regularizer.with_alpha(float(alpha)) for alpha in alphas]
+    return list(follow(solver, problem, penalties, callback=callback))

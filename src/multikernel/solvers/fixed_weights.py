@@ -1,4 +1,8 @@
-"""Kernel weights by a rule, and a machine on the sum that they give."""
+"""Kernel weights by a rule, and problems over kernels that are divided by sizes.
+
+Weights by a rule, conv and dc solve lp-norm problems with the kernels K_m / v_m.
+Published are weights of the kernels K_m themselves: theta_m / v_m.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,14 +12,11 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
+from multikernel.gram.scaled import ScaledStack
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution
+from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.solvers.base import Solver, check_supported
-from multikernel.solvers.scaled import (
-    from_scaled,
-    scaled_problem,
-    to_scaled,
-)
 
 WeightRule = Callable[[GramStack, Array, Array], Array]
 """From the kernels, the targets, and the sample weights to the kernel weights."""
@@ -91,3 +92,48 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
     return replace(
         solution, active=used[solution.active], norms=norms, kernel_weights=weights
     )
+
+
+def inverse_sizes(sizes: Array) -> Array:
+    """Return one over the sizes of kernels, zero for a kernel that has none."""
+    positive = sizes > 0.0
+    return np.where(positive, 1.0 / np.where(positive, sizes, 1.0), 0.0)
+
+
+def scaled_problem(problem: Problem, scales: Array) -> Problem:
+    """Return the problem with the kernels scales[m] K_m."""
+    return replace(problem, gram=ScaledStack(problem.gram, scales))
+
+
+def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
+    """Return a solution as one over the kernels scales[m] K_m, the same functions.
+
+    A function in the space of a kernel that has no size is left out.
+    """
+    inverse = inverse_sizes(scales)
+    kept = scales[solution.active] > 0.0
+    active = solution.active[kept]
+    weights = solution.kernel_weights * inverse
+    size = p_norm(weights, p)
+    return replace(
+        solution,
+        active=active,
+        coefs=_times(inverse[active], solution.coefs[kept]),
+        norms=solution.norms * np.sqrt(inverse),
+        kernel_weights=weights / size if size > 0.0 else weights,
+    )
+
+
+def from_scaled(solution: Solution, scales: Array) -> Solution:
+    """Return a solution over the kernels scales[m] K_m as one over the K_m."""
+    return replace(
+        solution,
+        coefs=_times(scales[solution.active], solution.coefs),
+        norms=solution.norms * np.sqrt(scales),
+        kernel_weights=solution.kernel_weights * scales,
+    )
+
+
+def _times(factors: Array, coefs: Array) -> Array:
+    """Multiply the coefficients of each kernel by its factor."""
+    return np.asarray(coefs * factors.reshape((-1,) + (1,) * (coefs.ndim - 1)))

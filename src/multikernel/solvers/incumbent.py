@@ -20,9 +20,8 @@ from multikernel.certificates import (
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, is_variational
 from multikernel.solvers.base import Solver, check_supported
-from multikernel.solvers.best import Best, Expansion, Model, evaluated, expand
+from multikernel.solvers.best import Best, Expansion, Model, Proof, evaluated, expand
 from multikernel.solvers.progress import Patience, Recorder, metered
-from multikernel.solvers.proof import Proof
 
 
 @dataclass

@@ -9,22 +9,25 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.certificates import centred
-from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum, tail_sums
+from multikernel.gram.spectra import (
+    VANISHES,
+    equal_shares,
+    frame_tails,
+    leading_spectrum,
+    tail_sums,
+)
+from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.base import Solver, check_supported
-from multikernel.solvers.path import follow
-from multikernel.solvers.progress import Recorder, metered
-from multikernel.solvers.scaled import (
-    exponent_of,
+from multikernel.solvers.base import Solver, check_supported, follow
+from multikernel.solvers.fixed_weights import (
     from_scaled,
     inverse_sizes,
-    reason_against,
     scaled_problem,
-    shares_of,
     to_scaled,
 )
+from multikernel.solvers.progress import Recorder, metered
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,3 +333,24 @@ def _leads_to(found: DCSolution, known: DCSolution) -> bool:
     )
     near = bool(np.abs(shares - others).max() <= NEAR)
     return near and found.objective >= known.objective
+
+
+def reason_against(problem: Problem, name: str) -> str | None:
+    """Return why a problem is none for tail constraints, or None if it is one."""
+    if isinstance(problem.regularizer, SquaredBlockNorm):
+        return None
+    found = type(problem.regularizer).__name__
+    return f"{name} needs the penalty SquaredBlockNorm, got {found}."
+
+
+def exponent_of(problem: Problem) -> float:
+    """Return p of the problem's penalty."""
+    assert isinstance(problem.regularizer, SquaredBlockNorm)
+    return problem.regularizer.p
+
+
+def shares_of(problem: Problem) -> Array:
+    """Return the sample weights of a problem's loss, scaled to a sum of one."""
+    loss = problem.loss
+    weights = loss.weights if isinstance(loss, WeightedLoss) else None
+    return equal_shares(problem.gram.shape[1], weights)

@@ -33,13 +33,13 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.machines import SMO
-from multikernel.machines.box_cost import BoxCost
+from multikernel.machines.base import BoxCost
 from multikernel.problem import Callback, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
 from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
-from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
+from multikernel.solvers.lp.oracle import FIRST_GAP, SMALLEST_GAP
 from multikernel.solvers.progress import Recorder
 
 STEPS = 2000

@@ -20,7 +20,7 @@ from multikernel.exceptions import (
     UnsupportedProblemError,
 )
 from multikernel.gram import DenseMatrix, GramMatrix
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
     HingeLoss,

@@ -12,7 +12,7 @@ from multikernel.losses import LogisticLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.path import solve_path
+from multikernel.solvers.base import solve_path
 from multikernel.solvers.spicy.sides import SmoothSide
 from multikernel.testing import check_loss, check_solution, check_solver
 

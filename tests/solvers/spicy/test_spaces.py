@@ -16,7 +16,7 @@ from multikernel.losses import LOSSES, HingeLoss, LogisticLoss, SquaredLoss, wei
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.path import alpha_grid
+from multikernel.solvers.base import alpha_grid
 from multikernel.solvers.spicy import solver
 from multikernel.solvers.spicy.kernels import kernel_spaces
 from multikernel.testing import check_solution

@@ -30,7 +30,7 @@ from multikernel.estimators.publish.attributes import (
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Solution, Status
-from multikernel.solvers.path import follow, solve_path
+from multikernel.solvers.base import follow, solve_path
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.gaussian import radial_form
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
 

@@ -20,8 +20,7 @@ from multikernel.gram.lazy.plan import Plan, RadialPlan
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.built_in import is_built_in
-from multikernel.linalg.interrupts import compiled
-from multikernel.linalg.threads import available_threads, run_blocks
+from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
 BLOCK_NUMBERS = 2**17
 """Numbers of a block, one megabyte."""

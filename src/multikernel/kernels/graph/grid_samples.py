@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.kernels.graph.levels import TOLERANCE, landmark_factor
-from multikernel.linalg.interrupts import compiled
-from multikernel.linalg.threads import run_blocks
+from multikernel.linalg.threads import compiled, run_blocks
 
 if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import FittedGrid, GridNode

@@ -21,7 +21,7 @@ from multikernel.kernels.sequence.letters import (
     find_alphabet,
     read_sequences,
 )
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.kernels.sequence.loops"
 

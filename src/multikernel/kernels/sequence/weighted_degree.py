@@ -20,7 +20,7 @@ from multikernel.kernels.sequence.letters import (
     find_alphabet,
 )
 from multikernel.kernels.sequence.spectrum import LOOPS
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 
 ADVICE = (
     "cut windows of one length (WindowKernel), or choose align='start' or align='end'"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from multikernel._typing import Array, Mask
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 from multikernel.losses.base import CoupledLoss
 
 PROJECT = "multikernel.linalg.loops", "project_simplex"

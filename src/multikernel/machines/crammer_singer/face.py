@@ -15,9 +15,9 @@ projection on them does: all masses that vanish on the way do so at once.
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.linalg.interrupts import compiled
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem
+from multikernel.linalg.threads import compiled
 
 SHIFT = 1e-12
 """This share of the trace is added to diagonals, which is above the rounding of their

@@ -23,7 +23,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.matrix import GramMatrix
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled
 from multikernel.losses.weighted import WeightedLoss

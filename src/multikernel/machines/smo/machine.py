@@ -24,7 +24,7 @@ from multikernel.exceptions import (
     UnsupportedProblemError,
 )
 from multikernel.gram.matrix import GramMatrix
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.machines.base import (
     NOT_A_KERNEL,
@@ -58,8 +58,8 @@ from multikernel.machines.smo.state import (
     set_slopes,
 )
 
-PAIRS = "multikernel.machines.smo.pairs", "solve_pairs"
-SINGLES = "multikernel.machines.smo.singles", "solve_free"
+PAIRS = "multikernel.machines.smo.loops", "solve_pairs"
+SINGLES = "multikernel.machines.smo.loops", "solve_free"
 """The compiled loops with and without an intercept."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
-from multikernel.machines.box_cost import BoxCost
+from multikernel.machines.base import BoxCost
 from multikernel.problem import Solution, Status
 from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle

@@ -9,14 +9,18 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.problem import Solution, Status
 from multikernel.solvers.best import Expansion
-from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
+from multikernel.solvers.lp.oracle import (
+    FIRST_GAP,
+    SMALLEST_GAP,
+    OraclePoint,
+    WeightOracle,
+)
 from multikernel.solvers.lp.weight_solver import (
     Step,
     WeightSolver,
     first_weights,
     moved_weights,
 )
-from multikernel.solvers.lp.weighted_machine import FIRST_GAP, SMALLEST_GAP
 
 
 @dataclass(frozen=True)

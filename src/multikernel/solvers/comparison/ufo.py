@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms, project_dual
-from multikernel.linalg.interrupts import compiled
+from multikernel.linalg.threads import compiled
 from multikernel.losses import CrammerSingerLoss, HingeLoss, Loss
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution

@@ -15,16 +15,15 @@ from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
+from multikernel.solvers.base import with_alpha
 from multikernel.solvers.group_omp.path import GreedyPath
-from multikernel.solvers.group_omp.refit import refit_for
+from multikernel.solvers.group_omp.refit import Whitening, refit_for, whitening
 from multikernel.solvers.group_omp.selection import (
     BoundSelector,
     FactorSelector,
     Query,
     Selector,
 )
-from multikernel.solvers.group_omp.whitening import Whitening, whitening
-from multikernel.solvers.path import with_alpha
 from multikernel.solvers.progress import metered
 
 

@@ -23,7 +23,7 @@ from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
-from multikernel.solvers.group_omp.whitening import Whitening
+from multikernel.solvers.group_omp.refit import Whitening
 
 
 @dataclass(frozen=True)

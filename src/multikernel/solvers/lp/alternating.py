@@ -7,9 +7,8 @@ import numpy as np
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
 from multikernel.solvers.best import Expansion
-from multikernel.solvers.lp.oracle import WeightOracle
+from multikernel.solvers.lp.oracle import FIRST_GAP, WeightOracle, reason_against_loss
 from multikernel.solvers.lp.weight_solver import Step, WeightSolver
-from multikernel.solvers.lp.weighted_machine import FIRST_GAP, reason_against_loss
 
 SHARPENING = 0.3
 """The machine's share of the gap is multiplied by this after an iteration in vain."""

@@ -16,15 +16,15 @@ from multikernel.solvers.best import Expansion, expand
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.alternating import LEFT
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
-from multikernel.solvers.lp.oracle import WeightOracle
-from multikernel.solvers.lp.thinning import thin
-from multikernel.solvers.lp.weight_solver import Step, WeightSolver
-from multikernel.solvers.lp.weighted_machine import (
+from multikernel.solvers.lp.oracle import (
     FIRST_GAP,
+    WeightOracle,
     feasible,
     fit_machine,
     machine_within,
 )
+from multikernel.solvers.lp.thinning import thin
+from multikernel.solvers.lp.weight_solver import Step, WeightSolver
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.best import Expansion
 from multikernel.solvers.incumbent import incumbents
-from multikernel.solvers.lp.oracle import WeightOracle
-from multikernel.solvers.lp.weighted_machine import CACHE_BYTES, reason_against
+from multikernel.solvers.lp.oracle import CACHE_BYTES, WeightOracle, reason_against
 from multikernel.solvers.progress import Patience
 
 Step = Callable[[], Status | None]

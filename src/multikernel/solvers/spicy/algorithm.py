@@ -42,7 +42,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates import TINY, check_forms, scaled_dual_value
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
-from multikernel.solvers.proof import EPS
+from multikernel.solvers.best import EPS
 from multikernel.solvers.spicy.kernels import (
     KernelSpaces,
     QuadraticModel,
