@@ -23,6 +23,7 @@ def mixed(tmp_path):
     table["site"] = rng.choice(["lung", "skin"], 60)
     table["patient"] = np.arange(60) // 3
     table["note"] = "text"
+    table["day"] = [f"2024-05-{1 + day % 20:02}" for day in range(60)]
     effect = np.sin(2 * table["expr_0"]) + (table["site"] == "lung")
     table["outcome"] = np.where(effect > 0.5, "ill", "well")
     path = tmp_path / "mixed.csv"
@@ -45,7 +46,7 @@ def test_views_by_patterns(run, mixed, kernels):
     assert {kernel["view"] for kernel in report["kernels"]} <= {"expression", "clinic"}
     names = [kernel["name"] for kernel in report["kernels"]]
     assert any(name.startswith("category()[clinic") for name in names)
-    assert "Ignored columns in no view: patient, note" in result.stderr
+    assert "Ignored columns in no view: patient, note, day" in result.stderr
 
 
 def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_path):
@@ -66,7 +67,7 @@ def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_
     table = pd.read_csv(mixed).assign(extra=1, more="words")
     table.to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", path, tmp_path / "new.csv", "-t", "outcome", "--json")
-    assert "model does not know: patient, note, extra, more" in result.stderr
+    assert "model does not know: patient, note, day, extra, more" in result.stderr
     labels = answer(result)["prediction"]
     assert labels == load(path).predict(table).tolist()
     table.drop(columns="expr_1").to_csv(tmp_path / "less.csv", index=False)
@@ -76,14 +77,16 @@ def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_
 
 
 def test_categories_without_views(run, mixed):
-    drop = ("--drop", "note", "--drop", "patient", "--category", "site")
+    drop = ("--drop", "note", "--drop", "patient", "--drop", "day")
+    drop += ("--category", "site")
     report = answer(
         run("fit", mixed, "-t", "outcome", *drop, "--alpha", 0.01, "--json")
     )
     assert "category()[site]" in {kernel["name"] for kernel in report["kernels"]}
     assert report["views"] is None
     path = answer(run("path", mixed, "-t", "outcome", *drop, "--json"))
-    assert path["n_kernels"] == 5
+    # Linear, three widths on all numbers, one on each of three, and the categories.
+    assert path["n_kernels"] == 8
 
 
 @pytest.mark.parametrize(
@@ -94,6 +97,7 @@ def test_categories_without_views(run, mixed):
         (("--view", "a=age", "--view", "a=site"), "--view takes name=column, a name o"),
         (("--group", "patient"), "--group is for --cv"),
         ((), "with --category, name those of sequences with --sequence"),
+        (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note'."),
         ((*VIEWS, "--method", "hkl"), "--view and --category are not for --method hkl"),
         (
             (*VIEWS, "-C", 1),

@@ -430,10 +430,12 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (["MARRIED", "FEMALE"] * 30, "fewer than 20 letters"),
+        ([f"NAME {k}" for k in range(60)], "fewer than 20 letters"),
         ([site.replace("AC", "AN") for site in splice_sites(60)[0]], "capitals"),
-        (["A" * 30, "C" * 30, "G" * 30] * 20, "half of them differ"),
+        (["A" * 30, "C" * 30, "G" * 30] * 20, "as long as sequences"),
         ([None] + ["ACGT" * 6] * 59, "no text"),
+        (["3.5", "?", "2"] * 20, "'2' reads as a number"),
+        (["2024-05-01", "2024-06-01"] * 30, "'2024-05-01' reads as a number or a date"),
     ],
 )
 def test_text_that_may_be_categories_gets_no_default(text, reason):
@@ -472,8 +474,29 @@ def test_text_that_may_be_categories_gets_no_default(text, reason):
 )
 def test_categories_of_frames_are_never_sequences(data):
     X, y = splice_sites(60)
-    with pytest.raises(ValueError, match=r"column 'place' the values are categories"):
-        LpMKLClassifier().fit(data(X), y)
+    model = LpMKLClassifier().fit(data(X), y)
+    assert model.kernel_names_[0] == "category()[place]"
+    assert model.sequence_features_.tolist() == [0]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_default_kernels_of_categories_beside_numbers(frame):
+    rng = np.random.default_rng(0)
+    numbers = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
+    job = rng.choice(["MARRIED", "FEMALE"], 60)
+    y = (numbers["a"] + (job == "FEMALE") > 0.5).astype(int)
+    data = frame({"a": numbers["a"], "job": job, "b": numbers["b"], "one": ["x"] * 60})
+    model = LpMKLClassifier(p=2).fit(data, y)
+    alone = LpMKLClassifier(p=2).fit(frame(numbers), y).kernel_names_
+    ours = [name.replace("[all numbers]", "") for name in model.kernel_names_]
+    assert ours == [*alone, "category()[job]"]
+    # The kernels of numbers do not see the codes of the categories.
+    other = frame({**{c: data[c] for c in data.columns}, "job": job[::-1].copy()})
+    terms = model.contributions(other) - model.contributions(data)
+    moved = [model.kernel_names_[m] for m in model.active_kernels_[terms.any(axis=0)]]
+    assert moved == ["category()[job]"]
+    with pytest.raises(ValueError, match="No column of X differs"):
+        LpMKLClassifier().fit(frame({"one": ["x"] * 60}), y)
 
 
 def test_columns_of_one_name_are_no_sequences():

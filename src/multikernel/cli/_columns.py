@@ -14,10 +14,10 @@ from multikernel.display.fitted import final_estimator
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
 from multikernel.kernels.sequence import (
     Alphabet,
-    SequenceKernel,
     SpectrumKernel,
     dna_dictionary,
     motif_dictionary,
+    sequence_dictionary,
 )
 from multikernel.kernels.sequence.letters import KNOWN
 
@@ -129,36 +129,31 @@ NAME = "name"
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
 """Words of the longest spectrum: some thousand of them, as many as memory allows."""
 
-CHOICES = ("spectrum", "dna", "protein")
+CHOICES = ("default", "spectrum", "dna", "protein")
 
 
 @dataclass(frozen=True)
 class SequenceChoice:
     """What the command line says about sequences; no alphabet: the first that fits."""
 
-    kernels: str = "spectrum"
+    kernels: str = "default"
     alphabet: str | None = None
     skip_letters: bool = False
     ignore_case: bool = False
 
-    def find(self, frame: pd.DataFrame, columns: tuple[str, ...]) -> list[Kernel]:
-        """Return the kernels for columns of sequences; refuse a choice that is none."""
+    def find(self, frame: pd.DataFrame, column: str) -> list[Kernel]:
+        """Return the kernels for a column of sequences; a choice must be one."""
         check_choice("--sequence-kernels", self.kernels, CHOICES)
-        return [
-            ColumnKernel(kernel, column)
-            for column in columns
-            for kernel in self._kernels(self._alphabet(frame, column))
-        ]
-
-    def _kernels(self, name: str) -> list[SequenceKernel]:
-        """Return the kernels of one column."""
+        name = self._alphabet(frame, column)
         alphabet = Alphabet(
             name,
             unknown="skip" if self.skip_letters else "error",
             lower="upper" if self.ignore_case else "error",
         )
         chosen: Any = []
-        if self.kernels == "dna":
+        if self.kernels == "default":
+            chosen = sequence_dictionary(frame[column], alphabet)
+        elif self.kernels == "dna":
             chosen = dna_dictionary(alphabet=alphabet)
         elif self.kernels == "protein":
             chosen = motif_dictionary(alphabet=alphabet)

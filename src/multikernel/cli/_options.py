@@ -111,7 +111,8 @@ ViewColumns = Annotated[
 CategoryColumns = Annotated[
     list[str] | None,
     typer.Option(
-        "--category", help="Column to compare as categories; may be repeated."
+        "--category",
+        help="Column to compare as categories, numbers as well; may be repeated.",
     ),
 ]
 GroupColumn = Annotated[
@@ -129,7 +130,8 @@ SequenceColumns = Annotated[
 SequenceKernels = Annotated[
     str,
     typer.Option(
-        help="Kernels on sequences: spectrum (words of one to six letters, three for "
+        help="Kernels on sequences: default (words of three letters, and those in "
+        "place for one length), spectrum (words of one to six letters, three for "
         "proteins), dna (weighted degree, spectra and properties of DNA, for one "
         "length) or protein (64 motif kernels).",
     ),

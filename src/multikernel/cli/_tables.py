@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from multikernel.cli._columns import (
 )
 from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.estimators import stack_grams
+from multikernel.estimators.read.mixed import default_texts
+from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 from multikernel.persistence import write_whole
 
 FORMATS = (".csv", ".parquet", ".npz")
@@ -36,6 +39,7 @@ HEADERS = (
     "class in '>name class=promoter'."
 )
 WORDS = (str, bool, int, float)
+EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +97,8 @@ def read_table(
     In an npz file ``X`` holds the features (and ``feature_names`` their names) or ``K``
     the Gram matrices, of shape (n_kernels, n_rows, n_samples). Of `sequences`, columns
     of strings to keep, the letters of a FASTA file are always one; columns of text in a
-    view are categories. `only` are the features where they are known: others are left
-    out, with a note.
+    view are categories, other text is what estimators take it for. `only` are the
+    features where they are known: others are left out, with a note.
     """
     _require_format(path, "read", READABLE)
     if path.suffix == ".npz":
@@ -116,13 +120,31 @@ def read_table(
         features = features[
             list(dict.fromkeys(c for own in views.values() for c in own))
         ]
-    strings = tuple(name for name in sequences if name in features)
+    strings = [name for name in sequences if name in features]
     words = [name for name in choice.categories if name in features]
+    texts = [str(c) for c in features if features[c].dtype.kind not in NUMBERS]
+    texts = [name for name in texts if name not in (*strings, *words)]
+    doubts: Mapping[str, str] = {}
     if views:
-        texts = [str(c) for c in features if features[c].dtype.kind not in NUMBERS]
-        words += [name for name in texts if name not in (*strings, *words)]
-    X = features_of(path, features, (*strings, *words))
-    return Table(X, y, None, strings, tuple(words), views, groups)
+        words += texts
+    elif only is None:
+        found, doubts = _kinds_of_text(features[texts])
+        strings += [name for name in texts if found.get(name) == SEQUENCES]
+        words += [name for name in texts if found.get(name) == CATEGORIES]
+    X = features_of(path, features, (*strings, *words), doubts)
+    # The type by which estimators know categories, numbers among them.
+    X = X.astype({name: "category" for name in choice.categories if name in X})
+    return Table(X, y, None, tuple(strings), tuple(words), views, groups)
+
+
+def _kinds_of_text(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what estimators take columns of text for, and why not the others."""
+    kinds, doubts = default_texts(frame)
+    names = [str(name) for name in frame]
+    return (
+        {names[place]: kind for place, kind in kinds.items()},
+        {names[place]: doubt for place, doubt in doubts.items()},
+    )
 
 
 def known_part(
@@ -203,9 +225,15 @@ def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
 
 
 def features_of(
-    path: Path, frame: pd.DataFrame, sequences: Sequence[str] = ()
+    path: Path,
+    frame: pd.DataFrame,
+    sequences: Sequence[str] = (),
+    doubts: Mapping[str, str] = EMPTY,
 ) -> pd.DataFrame:
-    """Return the features as numbers, apart from columns of text."""
+    """Return the features as numbers, apart from columns of text.
+
+    `doubts` say why a column of text is of no kind for sure.
+    """
     if not len(frame):
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
@@ -214,8 +242,10 @@ def features_of(
     wrong = [name for name in numbers if frame[name].dtype.kind not in NUMBERS]
     if wrong:
         options = " ".join(f"--drop '{name}'" for name in wrong)
+        first = doubts.get(str(wrong[0]))
+        why = "" if first is None else f" ({wrong[0]} holds for sure {first})"
         raise ValueError(
-            f"{path} has columns without numbers: {', '.join(map(str, wrong))}. "
+            f"{path} has columns without numbers: {', '.join(map(str, wrong))}{why}. "
             f"Compare them as categories with --category, name those of sequences with "
             f"--sequence, or leave them out with {options}."
         )

@@ -27,6 +27,7 @@ from multikernel.cli._methods import (
     parse_settings,
 )
 from multikernel.cli._tables import Table
+from multikernel.estimators.read.mixed import default_texts
 from multikernel.gram import LowRank, MemoryMapped, Storage
 from multikernel.kernels import (
     CategoryKernel,
@@ -41,14 +42,13 @@ from multikernel.kernels.graph import (
     KernelGraph,
     PolynomialGrid,
 )
+from multikernel.kernels.sequence.tables import SEQUENCES
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Parameters of some methods that have an option of their own."""
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
-# Where the default dictionary has no place, beside columns of text.
-MIXED: KernelSet = (LinearKernel(), *GaussianKernel.grid(3, 0.5, 2.0)), False
 # Kernels, and whether each column gets its own; None is the estimators' own choice.
 KERNELS: Mapping[str, KernelSet | None] = {
     "default": None,
@@ -147,23 +147,47 @@ def find_kernels(
     if table.precomputed:
         return "precomputed"
     if graphs:
-        if table.views or table.categories:
-            raise ValueError("--view and --category are not for --method hkl.")
+        texts = [*table.sequences, *table.categories]
+        if table.views or texts:
+            left = " ".join(f"--drop '{name}'" for name in texts)
+            raise ValueError(
+                "--view and --category are not for --method hkl, nor is text"
+                f"{': leave it out with ' * bool(left)}{left}."
+            )
         return GRAPHS[name]
     chosen = KERNELS[name]
     if table.views:
         if table.sequences:
             raise ValueError("--view takes no columns of --sequence.")
         return view_kernels(table.views, table.categories, chosen)
-    if table.sequences or table.categories:
-        found = sequences.find(table.X, table.sequences)
-        found += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
-        return found + kernels_on(table.numbers, chosen or MIXED)
     if chosen is None:
-        return None
+        return _default_kernels(table, sequences)
+    if table.sequences or table.categories:
+        found = [k for c in table.sequences for k in sequences.find(table.X, c)]
+        found += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
+        return found + kernels_on(table.numbers, chosen)
     kernels, per_column = chosen
     columns = range(table.X.shape[1]) if per_column else [slice(None)]
     return ParameterGrid(kernels, columns)
+
+
+def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
+    """Return what the estimators choose by themselves, None, wherever they can.
+
+    Where they have to be told about sequences, every column of these is a view, and all
+    other columns together are one, with the kernels that it has by default.
+    """
+    if not table.sequences:
+        return None
+    kinds, _ = default_texts(table.X)
+    sure = {table.X.columns[c] for c, kind in kinds.items() if kind == SEQUENCES}
+    if sequences == SPECTRA and sure == {*table.sequences}:
+        return None
+    found = {c: sequences.find(table.X, c) for c in table.sequences}
+    if not (others := table.numbers + list(table.categories)):
+        return [ColumnKernel(kernel, c) for c in found for kernel in found[c]]
+    views: dict[str, Any] = {c: (c, kernels) for c, kernels in found.items()}
+    return {"other columns": others} | views
 
 
 def check_strength(kind: type, task: str, strength: Mapping[str, Any]) -> None:

@@ -73,7 +73,7 @@ def fit(
     category: options.CategoryColumns = None,
     group: options.GroupColumn = None,
     sequence: options.SequenceColumns = None,
-    sequence_kernels: options.SequenceKernels = "spectrum",
+    sequence_kernels: options.SequenceKernels = "default",
     alphabet: options.AlphabetName = None,
     skip_letters: options.SkipLetters = False,
     ignore_case: options.IgnoreCase = False,

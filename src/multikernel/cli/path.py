@@ -46,7 +46,7 @@ def path(
     view: options.ViewColumns = None,
     category: options.CategoryColumns = None,
     sequence: options.SequenceColumns = None,
-    sequence_kernels: options.SequenceKernels = "spectrum",
+    sequence_kernels: options.SequenceKernels = "default",
     alphabet: options.AlphabetName = None,
     skip_letters: options.SkipLetters = False,
     ignore_case: options.IgnoreCase = False,

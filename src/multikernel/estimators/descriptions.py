@@ -20,7 +20,8 @@ kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=N
     The candidates. None stands for `median_dictionary`: a linear kernel, and
     Gaussians of a few widths, which the samples decide, on all columns together and
     on each alone; it expects standardised columns; on strings for
-    `sequence_dictionary`. A mapping from names of views to columns, or to (columns,
+    `sequence_dictionary`, and on categories in a data frame for a `CategoryKernel`
+    each. A mapping from names of views to columns, or to (columns,
     kernels), gives each view kernels of its own, see `multikernel.kernels.Views`.
     Kernels may be functions, and names of `sklearn.metrics.pairwise`, see
     `multikernel.kernels.FunctionKernel`. For "precomputed" see `stack_grams`.

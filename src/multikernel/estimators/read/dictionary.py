@@ -12,6 +12,7 @@ from multikernel.estimators.read.mixed import features_of
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import is_precomputed
 from multikernel.kernels import (
+    CategoryKernel,
     ColumnKernel,
     GaussianKernel,
     Kernel,
@@ -28,7 +29,7 @@ from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.median import learnt_dictionary
 from multikernel.kernels.sequence import sequence_dictionary
-from multikernel.kernels.sequence.tables import Layout
+from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import ViewDictionary, present_rows
 from multikernel.linalg.tables import backing, evenly_spaced
 
@@ -179,22 +180,30 @@ def choose_dictionary(samples: Samples) -> KernelDictionary | None:
 def _default_kernels(
     layout: Layout | None, X: Array, weights: Array | None
 ) -> KernelDictionary:
-    """Return the default kernels of numbers, and of every column of sequences."""
+    """Return the default kernels of numbers, and of every column of text."""
     if layout is None:
         return default_dictionary(X, weights)
-    numeric, sequences = layout.numeric, layout.sequences
+    place = {column: at for at, column in enumerate(layout.numeric)}
+    numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
-    if numeric:
-        for kernel in default_dictionary(X[:, : len(numeric)], weights).kernels:
+    if numbers:
+        among_numbers = Features(len(numbers))
+        own = X[:, [place[c] for c in numbers]]
+        for kernel in default_dictionary(own, weights).kernels:
             if isinstance(kernel, ColumnKernel):
-                among = resolve_indices(kernel.columns, Features(len(numeric)))
-                kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in among])
+                among = resolve_indices(kernel.columns, among_numbers)
+                kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])
             kernels.append(kernel)
-    for place, column in enumerate(sequences):
-        words = X[:, len(numeric) + place :: len(sequences)]
+    # As of numbers, a column that is the same for all samples tells nothing.
+    varying = [c for c in layout.categories if np.ptp(X[:, place[c]]) > 0.0]
+    kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
+    for at, column in enumerate(sequences):
+        words = X[:, len(layout.numeric) + at :: len(sequences)]
         for kernel in sequence_dictionary(words).kernels:
             alone = layout.features.number == 1
             kernels.append(kernel if alone else ColumnKernel(kernel, column))
+    if not kernels:
+        raise ValueError("No column of X differs between samples.")
     return ListDictionary(kernels)
 
 

@@ -1,6 +1,7 @@
 """Tables with columns of text: sequences, or categories with their numbers."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.utils.validation import validate_data
 from multikernel._typing import Array
 from multikernel.estimators.read.numbers import is_frame, is_text
 from multikernel.kernels.columns import Features
-from multikernel.kernels.sequence.builders import why_no_sequences
+from multikernel.kernels.sequence.builders import LEAST_LETTERS, why_no_sequences
 from multikernel.kernels.sequence.letters import from_texts
-from multikernel.kernels.sequence.tables import Layout
+from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, Layout
 
 UNKNOWN = -1.0
 """Stands for a category that was not met in the fit."""
@@ -45,8 +46,8 @@ def text_columns(X: Any) -> tuple[int, ...]:
     )
 
 
-def default_sequences(X: Any) -> tuple[int, ...]:
-    """Return the columns of text that ``kernels=None`` reads as sequences.
+def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
+    """Return what ``kernels=None`` takes columns of text for.
 
     Parameters
     ----------
@@ -55,13 +56,11 @@ def default_sequences(X: Any) -> tuple[int, ...]:
 
     Returns
     -------
-    columns : tuple of int
-        By position; none where no column of text is surely one of sequences.
-
-    Raises
-    ------
-    ValueError
-        If some columns of text are, and others may be categories.
+    kinds : dict from int to str
+        For columns, by position, "sequences" or "categories"; the latter in data
+        frames only, as arrays of text hold numbers as well.
+    doubts : dict from int to str
+        For all other columns of text why neither is sure.
     """
     if is_frame(X):
         names = list(X.columns)
@@ -71,20 +70,53 @@ def default_sequences(X: Any) -> tuple[int, ...]:
     else:
         texts = text_columns(X)
         table = _as_table(X) if texts else np.empty((0, 0))
-        names = list(range(table.shape[1]))
         columns = [table[:, c] for c in texts]
-    reasons = dict(zip(texts, map(_why_no_sequences, columns), strict=True))
-    others = [c for c in texts if reasons[c] is not None]
-    if others and len(others) < len(texts):
-        wrong, right = (names[c] for c in (others[0], min({*texts} - {*others})))
-        raise ValueError(
-            f"kernels=None reads text as sequences, as that of column {right!r}, only "
-            f"where it is sure to be nothing else; of column {wrong!r} "
-            f"{reasons[others[0]]}. Name the kernels: CategoryKernel for text that is "
-            "equal or not, or kernels of multikernel.kernels.sequence, each as "
-            f"ColumnKernel(kernel, {wrong!r})."
-        )
-    return () if others else texts
+    kinds, doubts = {}, {}
+    for place, column in zip(texts, columns, strict=True):
+        no_sequences = _why_no_sequences(column)
+        no_categories = _why_no_categories(column) if is_frame(X) else "X is an array"
+        if no_sequences is None:
+            kinds[place] = SEQUENCES
+        elif no_categories is None:
+            kinds[place] = CATEGORIES
+        else:
+            doubts[place] = (
+                f"no sequences, as {no_sequences}, and no categories, as "
+                f"{no_categories}"
+            )
+    return kinds, doubts
+
+
+def settled_texts(X: Any) -> dict[int, str]:
+    """Return what ``kernels=None`` takes columns of text for, all of them.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n_samples, n_features)
+        Data; a list, array or series of strings is one column.
+
+    Returns
+    -------
+    kinds : dict from int to str
+        As `default_texts` does; nothing for an array that is none of sequences.
+
+    Raises
+    ------
+    ValueError
+        If a column is neither surely one of sequences nor of categories.
+    """
+    kinds, doubts = default_texts(X)
+    if not doubts or not (kinds or is_frame(X)):
+        return kinds
+    place, doubt = next(iter(doubts.items()))
+    name = list(X.columns)[place] if is_frame(X) else place
+    raise ValueError(
+        "kernels=None takes text for sequences or for categories only where it is "
+        f"sure; column {name!r} holds for sure {doubt}. Name its kernels: a "
+        "CategoryKernel, or views, which compare text as categories, kernels of "
+        f"multikernel.kernels.sequence, each as ColumnKernel(kernel, {name!r}); or "
+        "leave it out."
+    )
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -105,6 +137,36 @@ def _why_no_sequences(column: Any) -> str | None:
         return why_no_sequences(from_texts(values))
     except ValueError:  # letters beyond Latin-1
         return "not all letters are capitals of DNA, RNA or proteins"
+
+
+def _why_no_categories(column: Any) -> str | None:
+    """Return why a column of text is not surely one of categories, or None."""
+    if type(column.dtype).__name__.startswith(("Categorical", "Enum")):
+        return None
+    values = [v for v in np.asarray(column, dtype=object) if not _is_missing(v)]
+    if not all(isinstance(value, str) for value in values):
+        return "some values are no text"
+    different = set(values)
+    if 2 * len(different) > len(values):
+        return "more than half of the values differ"
+    if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in different):
+        return "all values are as long as sequences"
+    quantity = next(filter(_reads_as_quantity, sorted(different)), None)
+    if quantity is not None:
+        return f"{quantity!r} reads as a number or a date"
+    return None
+
+
+def _reads_as_quantity(text: str) -> bool:
+    """Return whether a text can be read as a number, or as a date (ISO 8601)."""
+    for read in (float, datetime.fromisoformat):
+        try:
+            read(text)
+        except ValueError:
+            continue
+        # These are words for what is not there.
+        return text.strip().lower() not in ("nan", "inf", "infinity")
+    return False
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:

@@ -109,7 +109,8 @@ def is_text(X: Any) -> bool:
 
 BY_DEFAULT = (
     f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
-    "letters of DNA, RNA or proteins at least, and more than half of it differs.)"
+    "letters of DNA, RNA or proteins at least, and more than half of it differs; in a "
+    "data frame other text of which at least half is repeated is taken for categories.)"
 )
 
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_consistent_length
 from multikernel._typing import Array
 from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.mixed import (
-    default_sequences,
     features_of,
     known,
     read_mixed,
+    settled_texts,
     text_columns,
 )
 from multikernel.estimators.read.numbers import (
@@ -183,23 +183,26 @@ def settled_kernels(kernels: Any) -> Any:
     return kernels
 
 
-def _read_as_text(kernels: Any, X: Any) -> tuple[int, ...]:
-    """Return the columns of text that kernels may see as text."""
+def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
+    """Return the columns of text that kernels may see as text.
+
+    For each what it is taken for, None where the kernels say that.
+    """
     if kernels is None:
         numbers = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        return () if numbers else default_sequences(X)
+        return {} if numbers else dict(settled_texts(X))
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
         sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
     ):
-        return ()
+        return {}
     texts = text_columns(X)
     if sequences and not texts:
         raise ValueError(
             "A kernel takes sequences, but X has no strings: give a list of strings, "
             "or a data frame with a column of them."
         )
-    return texts
+    return dict.fromkeys(texts)
 
 
 def _find_views(
@@ -213,7 +216,7 @@ def _find_views(
 
 
 def _category_columns(
-    kernels: Any, views: Sequence[View], texts: Sequence[int], X: Any
+    kernels: Any, views: Sequence[View], texts: Mapping[int, str | None], X: Any
 ) -> set[int]:
     """Return which columns of text hold categories, as kernels take them."""
     if isinstance(kernels, Views):
@@ -221,7 +224,7 @@ def _category_columns(
         found = [kernel for view in views for kernel in view.kernels or ()]
         return set(texts) - columns_of(found, SEQUENCES)
     if kernels is None:
-        return set()
+        return {column for column, kind in texts.items() if kind == CATEGORIES}
     if not any_kernel_takes(kernels, SEQUENCES):
         return set(texts)
     found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]

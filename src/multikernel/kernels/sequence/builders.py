@@ -152,7 +152,9 @@ others: spectrum alone 0.937 and 0.686; with a weighted degree of 5 0.949 and 0.
 0.981. Longer words lower the first two: of 3 to 6 letters 0.934 and 0.650."""
 
 
-def sequence_dictionary(sequences: Any) -> ListDictionary:
+def sequence_dictionary(
+    sequences: Any, alphabet: str | Alphabet | None = None
+) -> ListDictionary:
     """Return the dictionary that ``kernels=None`` stands for on sequences.
 
     A spectrum kernel of words of three letters, and where all sequences have one
@@ -166,6 +168,8 @@ def sequence_dictionary(sequences: Any) -> ListDictionary:
         sequences of less than 20 letters, for "proteins" more than half of whose
         letters are bases or N, and where no more than half of the sequences differ:
         these may be DNA with gaps, or categories.
+    alphabet : str or Alphabet, optional
+        The letters where they are known: then the texts are surely sequences.
 
     Raises
     ------
@@ -180,11 +184,14 @@ def sequence_dictionary(sequences: Any) -> ListDictionary:
     ['spectrum(k=3)', 'weighted_degree(degree=5, shift=2)']
     """
     found = read_sequences(sequences)
-    reason = why_no_sequences(found)
-    if reason is not None:
-        raise ValueError(f"There are no default kernels for these sequences: {reason}.")
-    alphabet = _alphabet(found)
-    assert alphabet is not None
+    if alphabet is None:
+        reason = why_no_sequences(found)
+        if reason is not None:
+            raise ValueError(
+                f"There are no default kernels for these sequences: {reason}."
+            )
+        alphabet = _alphabet(found)
+        assert alphabet is not None
     kernels: list[SequenceKernel] = [SpectrumKernel(WORD, alphabet)]
     if np.unique(found.lengths).size == 1:
         kernels.append(WeightedDegreeKernel(DEGREE, SHIFT, alphabet))
