@@ -28,12 +28,17 @@ class IndefiniteKernelError(ValueError):
     message : str
         What was met, and what can be done.
     kernel : int or None, default=None
-        Which of the matrices, where that is known.
+        Which of the matrices, the first of several, where that is known.
+    kernels : tuple of int, default=()
+        All of them, where several are known; ``(kernel,)`` otherwise.
     """
 
-    def __init__(self, message: str, kernel: int | None = None) -> None:
+    def __init__(
+        self, message: str, kernel: int | None = None, kernels: tuple[int, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.kernel = kernel
+        self.kernels = kernels or (() if kernel is None else (kernel,))
 
 
 class StackTooLargeError(MemoryError):

@@ -1,7 +1,7 @@
 """scikit-learn estimators; to add one, write a file and a line here."""
 
-from sklearn.base import BaseEstimator
-
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.gram_repair import GramRepair
 from multikernel.estimators.group_omp.cv import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
@@ -31,6 +31,7 @@ from multikernel.estimators.one_class import OneClassMKL
 from multikernel.estimators.own import MKLClassifier, MKLRegressor
 from multikernel.estimators.progress import ProgressBar
 from multikernel.estimators.publish.attributes import variance_shares
+from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.estimators.read.precomputed import map_grams, stack_grams
 from multikernel.estimators.search.path import (
     NamedPath,
@@ -60,6 +61,7 @@ __all__ = [
     "AlignmentMKLClassifier",
     "AlignmentMKLRegressor",
     "EasyMKLClassifier",
+    "GramRepair",
     "GroupOMPClassifier",
     "GroupOMPClassifierCV",
     "GroupOMPRegressor",
@@ -78,6 +80,7 @@ __all__ = [
     "LpMKLRegressorCV",
     "MKLClassifier",
     "MKLRegressor",
+    "NamedGrams",
     "NamedPath",
     "OneClassMKL",
     "ProgressBar",
@@ -98,9 +101,9 @@ __all__ = [
     "variance_shares",
 ]
 
-ESTIMATORS: tuple[type[BaseEstimator], ...] = tuple(
+ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(
     found
     for found in (globals()[name] for name in __all__ if name != "ESTIMATORS")
-    if isinstance(found, type) and issubclass(found, BaseEstimator)
+    if isinstance(found, type) and issubclass(found, BaseMKL)
 )
-"""Every estimator, read by the conformance tests."""
+"""Every multiple kernel model, read by the conformance tests."""

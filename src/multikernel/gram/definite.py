@@ -125,7 +125,8 @@ def check_definite(
     Raises
     ------
     IndefiniteKernelError
-        Naming the first such kernel, its lowest eigenvalue, and what can be done.
+        Naming all such kernels among those that are looked at, their lowest
+        eigenvalues, and what can be done.
 
     Examples
     --------
@@ -169,12 +170,10 @@ def _is_cheap(shape: tuple[int, ...], n_unknown: int) -> bool:
 
 
 def _search(held: GramStack, kernels: list[int], exact: bool = False) -> None:
-    """Raise if one of some matrices has an eigenvalue clearly below zero."""
+    """Raise if some of the matrices have an eigenvalue clearly below zero."""
     found: dict[int, tuple[float, float]] = {}
 
     def look(m: int) -> None:
-        if any(other < m for other in found):
-            return
         K = held.take(np.array([m])).combine(np.ones(1))
         trace = float(K.diagonal().sum())
         if exact and K.array is not None:
@@ -184,20 +183,34 @@ def _search(held: GramStack, kernels: list[int], exact: bool = False) -> None:
         else:
             lowest = lowest_eigenvalue(K)
         if lowest < -ROUNDING * abs(trace):
+            if K.array is not None and K.shape[0] <= FACTORISED:
+                lowest = float(np.linalg.eigvalsh(K.array)[0])
             found[m] = lowest, trace
 
     # Other storage computes a matrix on all threads.
     run_blocks(look, kernels, None if held.in_memory else 1)
-    for m in sorted(found):
-        lowest, trace = found[m]
-        raise IndefiniteKernelError(
-            f"Gram matrix {m} is not positive semidefinite: it has an eigenvalue "
-            f"of {lowest:.3g}, where its trace is {trace:.3g}. So it is no kernel, "
-            "and the duality gap proves nothing. Repair it with repair_gram(K, "
-            "'clip'), 'shift' or 'flip', leave it out, or pass check_psd='none' to "
-            "do without the proof.",
-            kernel=m,
-        )
+    if found:
+        raise _indefinite(dict(sorted(found.items())))
+
+
+def _indefinite(found: dict[int, tuple[float, float]]) -> IndefiniteKernelError:
+    """Return what says of matrices their lowest eigenvalues, beside their traces."""
+    first, *others = found
+    lowest, trace = found[first]
+    message = (
+        f"Gram matrix {first} is not positive semidefinite: it has an eigenvalue "
+        f"of {lowest:.3g}, where its trace is {trace:.3g}. "
+    )
+    if others:
+        each = (f"{m} ({found[m][0]:.3g} of {found[m][1]:.3g})" for m in others)
+        also = ", ".join(each)
+        message += f"Nor are Gram matrices {also}. "
+    message += (
+        "So it is no kernel, and the duality gap proves nothing. Repair it with "
+        "repair_gram(K, 'clip'), 'shift' or 'flip', within folds with GramRepair, "
+        "leave it out, or pass check_psd='none' to do without the proof."
+    )
+    return IndefiniteKernelError(message, first, tuple(found))
 
 
 def _suspects(held: GramStack, kernels: list[int]) -> list[int]:

@@ -91,6 +91,8 @@ class Grams:
         The kernels, their columns given by indices; None for precomputed ones.
     options : GramOptions
         How `built` was built.
+    given_names : tuple of str or None, default=None
+        What precomputed matrices are called, where they have names.
     """
 
     built: BuiltStack
@@ -98,6 +100,7 @@ class Grams:
     rows: Indices
     dictionary: KernelDictionary | None
     options: GramOptions
+    given_names: tuple[str, ...] | None = None
 
     @property
     def stack(self) -> GramStack:
@@ -107,7 +110,7 @@ class Grams:
     @property
     def names(self) -> KernelNames:
         """Return the names of all kernels."""
-        return KernelNames(self.dictionary, self.stack.shape[0])
+        return KernelNames(self.dictionary, self.stack.shape[0], self.given_names)
 
     def anew(self, chosen: Indices, weights: Array | None) -> "Grams":
         """Return the Gram matrices on some of the samples, computed without the others.
@@ -130,7 +133,7 @@ class Grams:
         every = np.array_equal(chosen, np.arange(self.rows.size))
         X = self.X if every or self.dictionary is None else self.X[chosen]
         built = _build(self.dictionary, X, self.options, weights)
-        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+        return replace(self, built=built, X=X, rows=self.rows[chosen])
 
     def part(
         self, chosen: Indices, weights: Array | None, n_copies: int = 1
@@ -165,7 +168,7 @@ class Grams:
         if built is None:
             return self.anew(chosen, weights)
         X = self.X if self.dictionary is None else self.X[chosen]
-        return Grams(built, X, self.rows[chosen], self.dictionary, self.options)
+        return replace(self, built=built, X=X, rows=self.rows[chosen])
 
     def refine(self, solutions: Sequence[Solution]) -> bool:
         """Bring the matrices nearer to their kernels where these keep a gap open.
@@ -384,7 +387,8 @@ def build_grams(
     grams : Grams
     """
     built = _build(dictionary, samples.X, options, samples.weights)
-    return Grams(built, samples.X, samples.rows, dictionary, options)
+    names = samples.table.gram_names
+    return Grams(built, samples.X, samples.rows, dictionary, options, names)
 
 
 def build_raw_grams(
@@ -410,7 +414,8 @@ def build_raw_grams(
         # Parts have files of their own, so that nothing has to be held for all.
         plain = replace(plain, storage="lazy")
     built = _build(dictionary, samples.X, plain, samples.weights)
-    return Grams(built, samples.X, samples.rows, dictionary, options)
+    names = samples.table.gram_names
+    return Grams(built, samples.X, samples.rows, dictionary, options, names)
 
 
 def _build(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from multikernel.estimators.grams.grams import GramOptions, build_grams, build_raw_grams
-from multikernel.estimators.grams.training import Training
+from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import choose_dictionary
 from multikernel.estimators.read.samples import Samples
-from multikernel.exceptions import LongFitWarning
+from multikernel.exceptions import IndefiniteKernelError, LongFitWarning
 from multikernel.gram import LowRank
 from multikernel.gram.choice import LONG, choose_storage, readable_seconds
 from multikernel.gram.factors.engine import SampledRows
@@ -77,10 +77,15 @@ class GramSource:
         )
         if not self.refines:
             options = options.with_all_landmarks()
-        if self.parts:
-            grams = build_raw_grams(dictionary, samples, options)
-        else:
-            grams = build_grams(dictionary, samples, options)
+        build = build_raw_grams if self.parts else build_grams
+        try:
+            grams = build(dictionary, samples, options)
+        except IndefiniteKernelError as error:
+            names = samples.table.gram_names
+            if names is None or error.kernel is None:
+                raise
+            raise by_name(error, [names[m] for m in error.kernels]) from error
+        if not self.parts:
             warn_degenerate(self.owner, grams)
         warn_dictionary(self.owner, grams, samples, self.kernels is None)
         return Training(

@@ -9,6 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.read.mixed import features_of
+from multikernel.estimators.read.named_grams import check_gram_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import is_precomputed
 from multikernel.kernels import (
@@ -54,13 +55,16 @@ class KernelNames:
     Parameters
     ----------
     dictionary : KernelDictionary or None
-        The kernels; precomputed matrices, which None stands for, have numbers.
+        The kernels; None for precomputed matrices.
     n_kernels : int
         How many there are.
+    given : tuple of str or None, default=None
+        What precomputed matrices are called; None for their numbers.
     """
 
     dictionary: KernelDictionary | None
     n_kernels: int
+    given: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         dictionary = self.dictionary
@@ -69,12 +73,16 @@ class KernelNames:
                 f"Names of kernels: {self.n_kernels} kernels have names, and the "
                 f"dictionary has {len(dictionary)}."
             )
+        if self.given is not None:
+            check_gram_names(self.given, self.n_kernels)
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the chosen kernels, of all by default."""
         if self.dictionary is not None:
             return kernel_names(self.dictionary, indices)
         chosen = range(self.n_kernels) if indices is None else indices
+        if self.given is not None:
+            return [self.given[index] for index in chosen]
         return [f"gram {index}" for index in chosen]
 
     @property

@@ -1,7 +1,7 @@
 """Precomputed Gram matrices: given with the samples first, checked, as a stack."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import ASYMMETRY, shown
+from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.estimators.read.numbers import (
     LEAVE_OUT,
     all_finite,
@@ -29,7 +30,7 @@ from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
 
 
-def stack_grams(grams: Any) -> Array:
+def stack_grams(grams: Any) -> Any:
     """Return Gram matrices as one X for ``kernels="precomputed"``.
 
     The samples come first, so that scikit-learn slices X as it slices any pairwise
@@ -38,31 +39,34 @@ def stack_grams(grams: Any) -> Array:
     Parameters
     ----------
     grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), path, or sequence \
-            of array-like of shape (n_samples, n_fit_samples) or paths
+            of array-like of shape (n_samples, n_fit_samples) or paths, or mapping \
+            from names to these
         The matrices: square for the training data, new samples in the rows for
-        prediction. A path is that of a file of NumPy's format (.npy), or of a folder
-        that `map_grams` or storage "memmap" has written.
+        prediction. The names of a mapping are ``kernel_names_`` of what is fitted, and
+        new samples come under the same ones. A path is that of a file of NumPy's
+        format (.npy), or of a folder that `map_grams` or storage "memmap" has written.
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        Of an array a view, without a copy; of a path a view of the file, of which no
-        more is read than is asked for. Of a list a view of the one array that it is
-        copied into: a temporary file where a path or a memory map is among them.
-        `fit` uses that layout without a further copy where kernels are at most scaled
-        ("trace", "variance").
+    X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
+        With names where these were given. Of an array a view, without a copy; of a
+        path a view of the file, of which no more is read than is asked for. Of a list a
+        view of the one array that it is copied into: a temporary file where a path or
+        a memory map is among them. `fit` uses that layout without a further copy where
+        kernels are at most scaled ("trace", "variance").
 
     Raises
     ------
     ValueError
-        If there is no matrix, if their shapes differ, or if a file was not written
-        to its end.
+        If there is no matrix, if their shapes differ, if a name is no text, or if a
+        file was not written to its end.
 
     See Also
     --------
+    GramRepair : Makes kernels of similarities, within the folds of a search.
     map_grams : Writes matrices to a file, one by one.
     multikernel.kernels.PrecomputedKernel : Shares one copy across folds and clones,
-        and gives kernels names.
+        also of arrays of samples and of other kernels.
 
     Examples
     --------
@@ -70,7 +74,11 @@ def stack_grams(grams: Any) -> Array:
     >>> from multikernel.estimators import stack_grams
     >>> stack_grams([np.eye(4), np.ones((4, 4))]).shape
     (4, 4, 2)
+    >>> stack_grams({"tanimoto": np.eye(4), "pathways": np.ones((4, 4))}).names
+    ('tanimoto', 'pathways')
     """
+    if isinstance(grams, Mapping):
+        return NamedGrams(stack_grams(list(grams.values())), tuple(grams))
     if isinstance(grams, str | os.PathLike):
         return np.moveaxis(open_stack(grams)[0], 0, -1)
     if isinstance(grams, np.ndarray) and grams.ndim == 3:
@@ -144,13 +152,15 @@ def _matrices(grams: Any) -> list[Array]:
 
 
 def opened(X: Any) -> Any:
-    """Return precomputed kernels that are given as paths as the array they stand for.
+    """Return precomputed kernels given as paths, or with names, as their array.
 
     Parameters
     ----------
-    X : path, list of paths, or anything else
+    X : path, list of paths, NamedGrams, or anything else
         Anything else is returned as it is.
     """
+    if isinstance(X, NamedGrams):
+        return X.array
     paths = X if isinstance(X, list | tuple) else [X]
     named = [isinstance(path, str | os.PathLike) for path in paths]
     return stack_grams(X) if named and all(named) else X

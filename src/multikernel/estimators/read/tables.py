@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
+from multikernel._validation import listed
 from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.mixed import (
     features_of,
@@ -17,6 +18,7 @@ from multikernel.estimators.read.mixed import (
     settled_texts,
     text_columns,
 )
+from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.estimators.read.numbers import (
     Spooled,
     check_finite_table,
@@ -65,6 +67,8 @@ class Table:
         What a data frame calls the targets.
     feature_names : tuple of str or None, default=None
         What it calls the columns.
+    gram_names : tuple of str or None, default=None
+        What precomputed matrices are called, where they have names.
     """
 
     X: Array
@@ -76,6 +80,7 @@ class Table:
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
+    gram_names: tuple[str, ...] | None = None
 
 
 class Columns(BaseEstimator):
@@ -118,6 +123,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
         With a sentence that says what is wrong.
     """
     names = None
+    gram_names = X.names if isinstance(X, NamedGrams) else None
     if is_stream(X):
         spooled = spool(X, y)
         X, y, names = spooled.X, spooled.y, spooled.names
@@ -148,7 +154,16 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     given = X if hasattr(X, "__getitem__") else checked
     called = target_names(y, targets)
     return Table(
-        checked, targets, columns, given, layout, kernels, views, called, columns.names
+        checked,
+        targets,
+        columns,
+        given,
+        layout,
+        kernels,
+        views,
+        called,
+        columns.names,
+        gram_names if is_precomputed(kernels) else None,
     )
 
 
@@ -276,7 +291,20 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
             f"{expected[1]} kernels: X must have shape (n_samples, {expected[0]}, "
             f"{expected[1]})."
         )
+    _check_gram_names(estimator, owner, X)
     return checked
+
+
+def _check_gram_names(estimator: BaseEstimator, owner: str, X: Any) -> None:
+    """Raise where named matrices are not those of the fit, in their order."""
+    known = estimator._state.names.given
+    if known is None or not isinstance(X, NamedGrams) or X.names == known:
+        return
+    raise ValueError(
+        f"X holds the Gram matrices {listed(X.names)}, but {owner} was fitted on "
+        f"{listed(known)}: give the same ones in the same order, for example "
+        "stack_grams({name: grams[name] for name in model.kernel_names_})."
+    )
 
 
 def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Array:

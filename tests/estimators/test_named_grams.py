@@ -1,0 +1,181 @@
+"""Names of Gram matrices stay through folds, files and errors; repairs are by fold."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from multikernel import (
+    GramRepair,
+    LpMKLRegressor,
+    SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    load,
+    save,
+    stack_grams,
+)
+from multikernel.display import KernelWeightsDisplay
+from multikernel.estimators import NamedGrams
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram import repair_gram
+from multikernel.inspection import bootstrap, stability_selection
+from multikernel.kernels import GaussianKernel, LinearKernel
+
+NAMES = ["narrow", "wide", "linear"]
+
+
+def data(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+def named(X, Y=None):
+    kernels = [GaussianKernel(0.7), GaussianKernel(3.0), LinearKernel()]
+    return {n: k(X, X if Y is None else Y) for n, k in zip(NAMES, kernels, strict=True)}
+
+
+def similarities(n=30, seed=0):
+    """Return raw similarities with clearly negative eigenvalues, and targets."""
+    rng = np.random.default_rng(seed)
+    noise = rng.uniform(-0.4, 0.4, size=(2, n, n))
+    y = rng.standard_normal(n)
+    bent = 0.3 * np.outer(y, y) + 0.5 * (noise + noise.swapaxes(1, 2))
+    bent[:, np.arange(n), np.arange(n)] = 1.0
+    return bent, y
+
+
+def test_slices_of_samples_keep_names_and_others_do_not():
+    X, _ = data()
+    K = stack_grams(named(X))
+    train, test = np.arange(30), np.arange(30, 40)
+    part = K[np.ix_(test, train)]
+    assert isinstance(part, NamedGrams)
+    assert part.names == tuple(NAMES)
+    np.testing.assert_array_equal(part, np.asarray(K)[np.ix_(test, train)])
+    assert K[train].shape == K[train, ...].shape == (30, 40, 3)
+    for plain in (K[0], K[:, :, 0], K[:, :, ::-1], K[..., :2], K["wide"]):
+        assert type(plain) is np.ndarray
+    np.testing.assert_array_equal(K["wide"], GaussianKernel(3.0)(X))
+    assert len(K) == 40
+    assert K.dtype == np.float64
+
+
+def test_names_come_through_folds_searches_files_and_pictures(tmp_path):
+    X, y = data()
+    K = stack_grams(named(X))
+    model = SpicyMKLRegressor("precomputed", alpha=0.05)
+    plain = stack_grams(list(named(X).values()))
+    np.testing.assert_array_equal(
+        cross_val_predict(model, K, y, cv=4), cross_val_predict(model, plain, y, cv=4)
+    )
+    search = GridSearchCV(make_pipeline(model), {"spicymklregressor__alpha": [0.01]})
+    inside = search.fit(K, y).best_estimator_[-1]
+    own = SpicyMKLRegressorCV("precomputed", alphas=[0.05], cv=3).fit(K, y)
+    for fitted in (inside, own, clone(model).fit(K, y)):
+        assert fitted.kernel_names_ == NAMES
+        assert set(fitted.summary()["kernel"]) <= set(NAMES)
+    save(own, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    assert again.kernel_names_ == NAMES
+    np.testing.assert_array_equal(again.predict(K), own.predict(K))
+    shown = KernelWeightsDisplay.from_estimator(own).ax_.get_yticklabels()
+    assert {label.get_text() for label in shown} <= set(NAMES)
+    assert bootstrap(model, K, y, 2, random_state=0).kernel_names == tuple(NAMES)
+    assert stability_selection(model, K, y, 2).kernel_names == tuple(NAMES)
+
+
+def test_new_samples_come_under_the_names_of_the_fit():
+    X, y = data()
+    model = SpicyMKLRegressor("precomputed", alpha=0.05)
+    model.fit(stack_grams(named(X)), y)
+    new = named(X[:5] + 0.1, X)
+    expected = model.predict(stack_grams(list(new.values())))
+    np.testing.assert_array_equal(model.predict(stack_grams(new)), expected)
+    turned = stack_grams({name: new[name] for name in reversed(NAMES)})
+    with pytest.raises(ValueError, match="in the same order, for example stack_grams"):
+        model.predict(turned)
+
+
+@pytest.mark.parametrize(
+    ("grams", "message"),
+    [
+        ({}, "at least one Gram matrix"),
+        ({1: np.eye(2)}, "name of a Gram matrix is a text, got 1"),
+        ({"a": np.eye(2), "b": np.eye(3)}, "Gram matrix 1 has shape"),
+    ],
+)
+def test_what_cannot_be_named(grams, message):
+    with pytest.raises(ValueError, match=message):
+        stack_grams(grams)
+    for names, wrong in ((("a",), "1 names.* 2 Gram"), (("a", "a"), "Two .*'a'")):
+        with pytest.raises(ValueError, match=wrong):
+            NamedGrams(np.ones((3, 3, 2)), names)
+    with pytest.raises(ValueError, match="three axes"):
+        NamedGrams(np.ones((3, 3)), ("a",))
+    with pytest.raises(KeyError, match="no Gram matrix 'c'"):
+        NamedGrams(np.ones((3, 3, 1)), ("a",))["c"]
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_all_indefinite_matrices_are_named_at_once():
+    bent, y = similarities()
+    K = {"first": bent[0], "sound": np.outer(y, y) + np.eye(30), "second": bent[1]}
+    with pytest.raises(IndefiniteKernelError, match=r"first, second: .*") as error:
+        SpicyMKLRegressor("precomputed", alpha=0.5, check_psd="all").fit(
+            stack_grams(K), y
+        )
+    assert error.value.kernels == (0, 2)
+    # Whatever meets one of them first.
+    with pytest.raises(IndefiniteKernelError, match=r"first, second: .*"):
+        LpMKLRegressor("precomputed").fit(stack_grams(K), y)
+    for matrix in bent:
+        assert f"{np.linalg.eigvalsh(matrix)[0]:.3g}" in str(error.value)
+    K["second"][3, 3] = -1.0
+    with pytest.raises(IndefiniteKernelError, match=r"second: .*\[3, 3\] is -1"):
+        SpicyMKLRegressor("precomputed").fit(stack_grams(K), y)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("how", ["clip", "flip"])
+def test_repairs_are_by_the_training_samples_of_a_fold(how):
+    bent, y = similarities()
+    K = stack_grams({"first": bent[0], "second": bent[1]})
+    repair = GramRepair(how)
+    repaired = repair.fit_transform(K)
+    assert repaired.names == ("first", "second")
+    for m, matrix in enumerate(bent):
+        expected = repair_gram(matrix, how)
+        np.testing.assert_allclose(np.asarray(repaired)[..., m], expected, atol=1e-12)
+        lowest = np.linalg.eigvalsh(matrix)[0]
+        assert repair.lowest_eigenvalues_[m] == pytest.approx(lowest)
+    # New samples that are those of the fit are treated as these.
+    np.testing.assert_allclose(repair.transform(K), repaired, atol=1e-12)
+    model = make_pipeline(GramRepair(how), SpicyMKLRegressor("precomputed", alpha=0.01))
+    scores = cross_val_score(model, K, y, cv=3)
+    for score, (train, test) in zip(
+        scores, ((np.r_[10:30], np.r_[:10]),), strict=False
+    ):
+        own = clone(model).fit(K[np.ix_(train, train)], y[train])
+        assert own[-1].kernel_names_ == ["first", "second"]
+        assert own.score(K[np.ix_(test, train)], y[test]) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("how", "K", "message"),
+    [
+        ("shift", np.eye(3)[:, :, None], "how must be one of 'clip', 'flip', got"),
+        ("clip", np.ones((3, 2, 1)), "square"),
+        ("clip", np.triu(np.ones((3, 3)))[:, :, None], "Gram matrix 0.* not symmetric"),
+    ],
+)
+def test_what_a_repair_refuses(how, K, message):
+    with pytest.raises(ValueError, match=message):
+        GramRepair(how).fit(K)
+
+
+def test_a_repair_refuses_other_samples():
+    repair = GramRepair().fit(np.eye(3)[:, :, None])
+    with pytest.raises(ValueError, match="fitted on 3 samples and 1 kernels"):
+        repair.transform(np.ones((2, 4, 1)))
