@@ -276,3 +276,32 @@ def test_the_curvature_of_the_norm_knows_no_scale():
         with np.errstate(all="raise"):
             found = smoothed_norm(active, scale * beta, scale * smoothing).curvature()
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_forms_of_the_frontier_are_those_of_the_kernels_however_it_changed(
+    graph, intercept
+):
+    rng = np.random.default_rng(3)
+    X, y = data(0, d=3)
+    problem = problem_of(GRAPHS[graph], X, y, "squared_error", 0.1, intercept=intercept)
+    samples = problem.samples
+    fitted = samples.graph
+    active = ActiveSet(problem)
+    active.add(fitted.roots())
+    for _ in range(6):
+        vector = rng.standard_normal(y.size)
+        vector -= intercept * vector.mean()
+        inside = set(active.nodes)
+        assert set(active.frontier) == set(frontier(fitted, inside))
+        expected = [vector @ fitted.kernel(v)(X) @ vector for v in active.frontier]
+        np.testing.assert_allclose(active.forms(vector), expected, rtol=1e-6)
+        weights = [fitted.weight(node) for node in active.frontier]
+        assert [source.weight for source in active.sources] == weights
+        chosen = rng.permutation(len(active.frontier))[:2]
+        active.add([active.frontier[k] for k in chosen])
+        # Some leave again, and come back with what is held of them.
+        leaves = active.relation.sum(axis=1) == 1.0
+        roots = np.array([node in fitted.roots() for node in active.nodes])
+        active.keep(~leaves | roots | (rng.random(len(active)) < 0.5))

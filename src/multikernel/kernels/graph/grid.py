@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -108,6 +109,13 @@ class FittedGrid:
         """Return the number of features of the root, the product of its levels'."""
         return prod(levels.sizes[0] for levels in self.levels)
 
+    @cached_property
+    def starts(self) -> tuple[tuple[int, ...], ...]:
+        """Return where the features of the levels of every input begin, and end."""
+        return tuple(
+            tuple(accumulate(levels.sizes, initial=0)) for levels in self.levels
+        )
+
     def __len__(self) -> int:
         """Return the number of nodes, which may be astronomical."""
         total = 1
@@ -126,12 +134,15 @@ class FittedGrid:
 
     def children(self, node: GridNode) -> list[GridNode]:
         """Return the nodes with one level more."""
-        levels = dict(node)
-        found = []
+        found, place = [], 0
         for k, highest in enumerate(self.highest):
-            level = levels.get(k, 0)
+            # Where input k stands in the node, or would.
+            inside = place < len(node) and node[place][0] == k
+            level = node[place][1] if inside else 0
             if level < highest:
-                found.append(tuple(sorted({**levels, k: level + 1}.items())))
+                rest = node[place + inside :]
+                found.append((*node[:place], (k, level + 1), *rest))
+            place += inside
         return found
 
     def parents(self, node: GridNode) -> list[GridNode]:
@@ -242,7 +253,7 @@ class FittedGrid:
 
     def first_column(self, i: int, level: int) -> int:
         """Return where the features of a level begin."""
-        return sum(self.levels[i].sizes[:level])
+        return self.starts[i][level]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ product per block of rows, of the prefixes with the last factors, yields all of 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import chain, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,11 @@ class _Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Base:
-    """P_0 and its parts, in single precision, and the lengths that scaled its rows."""
+    """P_0 and its parts, in single precision, and the lengths that scaled its rows.
+
+    `shares` and `ratios` are those of every level above zero of every input: of its
+    features in F_{i,l}, and the diagonal of R_{i,l}.
+    """
 
     triangle: Single
     units: Single
@@ -66,6 +71,8 @@ class _Base:
     sizes: Indices
     below: Single
     lengths: Array
+    shares: dict[tuple[int, int], Single]
+    ratios: dict[tuple[int, int], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +131,13 @@ class GridSamples:
         self._lock = Lock()
         self._known: _Base | None = None
 
+    @cached_property
+    def _rooted(self) -> list[int]:
+        """Return the inputs whose level zero is no factor of one."""
+        ends = [starts[1] for starts in self.graph.starts]
+        pairs = enumerate(zip(self.columns, ends, strict=True))
+        return [i for i, (z, end) in pairs if end != 1 or (z[:, 0] != 1.0).any()]
+
     @property
     def n_samples(self) -> int:
         """Return the number of samples."""
@@ -135,17 +149,15 @@ class GridSamples:
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
         """Return the product of all single features of a node, and the blocks."""
-        levels = dict(node)
+        levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
-        for i, columns in enumerate(self.columns):
-            level = levels.get(i, 0)
-            first = self.graph.first_column(i, level)
-            size = self.graph.levels[i].sizes[level]
-            if size == 1:
-                single = single * columns[:, first]
+        for i in sorted(levels):
+            first, end = self.graph.starts[i][levels[i] : levels[i] + 2]
+            if end == first + 1:
+                single *= self.columns[i][:, first]
             else:
-                blocks.append(columns[:, first : first + size])
+                blocks.append(self.columns[i][:, first:end])
         return single, blocks
 
     def basis(self, node: "GridNode") -> "NodeBasis | None":
@@ -221,17 +233,13 @@ class GridSamples:
         if not np.isfinite(largest):
             return np.zeros(len(nodes)), np.zeros(len(nodes))
         vector = np.sign(dual) * np.exp(magnitude - largest)
-        forms = self._forms(nodes, vector, base)
+        plan = plan_products(nodes)
+        forms = self._forms(plan, vector, base)
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
-            noise = self._noise(nodes, vector, base)
+            noise = _noise(plan, vector, base)
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
-
-    def _scaled_features(self, i: int, start: int) -> Array:
-        """Return the features of the levels from `start` on, by their shares."""
-        columns = self.columns[i][:, self.graph.first_column(i, start) :]
-        return np.asarray(columns * np.sqrt(self.graph.shares(i, start)))
 
     def _rows(self, n_blocks: int = 64) -> list[tuple[int, int]]:
         """Return blocks of rows of the upper triangle, of about as many entries."""
@@ -262,6 +270,21 @@ class GridSamples:
             below[i, :size] = shares
             lengths[i] = np.sqrt(np.einsum("ij,ij,j->i", z, z, shares))
             units[first : first + size] = z.T / lengths[i]
+        levels = [
+            (i, level)
+            for i, highest in enumerate(self.graph.highest)
+            for level in range(1, highest + 1)
+        ]
+        own = {each: np.zeros_like(below[0]) for each in levels}
+        ratios = {}
+        for i, level in levels:
+            first, shares = (
+                self.graph.first_column(i, level),
+                self.graph.shares(i, level),
+            )
+            own[i, level][first : sizes[i]] = shares
+            z = self.columns[i][:, first:]
+            ratios[i, level] = np.einsum("ij,ij,j->i", z, z, shares) / lengths[i] ** 2
         triangle = np.empty(n * (n + 1) // 2, np.float32)
         multiply = compiled(LOOPS, "product_rows")
 
@@ -269,21 +292,17 @@ class GridSamples:
             multiply(np.array(rows), units, firsts, below, sizes, triangle)
 
         run_blocks(fill, self._rows())
-        return _Base(triangle, units, firsts, sizes, below, lengths)
+        return _Base(triangle, units, firsts, sizes, below, lengths, own, ratios)
 
-    def _forms(self, nodes: Sequence["GridNode"], vector: Array, base: _Base) -> Array:
+    def _forms(self, plan: _Plan, vector: Array, base: _Base) -> Array:
         """Return the quadratic forms of all nodes with a scaled vector."""
-        plan = plan_products(nodes)
         inputs = np.array([i for i, _ in plan.factors])
         begins = np.searchsorted(inputs, np.arange(len(self.columns) + 1))
-        shares = np.zeros((len(plan.factors), base.below.shape[1]), np.float32)
-        for place, (i, level) in enumerate(plan.factors):
-            first = self.graph.first_column(i, level)
-            shares[place, first : base.sizes[i]] = self.graph.shares(i, level)
+        shares = np.array([base.shares[factor] for factor in plan.factors])
         known = (base.firsts, base.sizes, base.below, begins)
         single = vector.astype(np.float32)
         rows = self._rows()
-        parts = np.empty((len(rows), len(nodes)))
+        parts = np.empty((len(rows), len(plan.pairs)))
         add = compiled(LOOPS, "descendant_rows")
 
         def sum_rows(k: int) -> None:
@@ -301,27 +320,23 @@ class GridSamples:
         run_blocks(sum_rows, range(len(rows)))
         return np.asarray(parts.sum(axis=0))
 
-    def _noise(self, nodes: Sequence["GridNode"], vector: Array, base: _Base) -> Array:
-        """Return the sums over the diagonals."""
-        squares = vector * vector
-        ratios: dict[tuple[int, int], Array] = {}
-        for factor in {factor for node in nodes for factor in node}:
-            sides, lengths = self._scaled_features(*factor), base.lengths[factor[0]]
-            ratios[factor] = np.einsum("ij,ij->i", sides, sides) / lengths**2
-        noise = np.empty(len(nodes))
-        for k, node in enumerate(nodes):
-            product = squares
-            for factor in node:
-                product = product * ratios[factor]
-            noise[k] = product.sum()
-        return noise
+
+def _noise(plan: _Plan, vector: Array, base: _Base) -> Array:
+    """Return the sums over the diagonals: products of prefixes with last factors."""
+    ratios = np.array([base.ratios[factor] for factor in plan.factors])
+    prefixes = np.empty((len(plan.prefixes) + 1, vector.size))
+    # The empty prefix is at -1.
+    prefixes[-1] = vector * vector
+    for k, (shorter, factor) in enumerate(plan.prefixes):
+        np.multiply(prefixes[shorter], ratios[factor], out=prefixes[k])
+    products = prefixes @ ratios.T
+    return np.asarray(products[plan.pairs[:, 0], plan.pairs[:, 1]])
 
 
 def plan_products(nodes: Sequence["GridNode"]) -> _Plan:
     """Split nodes, none of them the root, into prefixes that many share and factors."""
-    shared = Counter(
-        node[:k] + node[k + 1 :] for node in nodes for k in range(len(node))
-    )
+    rests = [[node[:k] + node[k + 1 :] for k in range(len(node))] for node in nodes]
+    shared = Counter(chain.from_iterable(rests))
     factors = sorted({factor for node in nodes for factor in node})
     place = {factor: k for k, factor in enumerate(factors)}
     known: dict[GridNode, int] = {(): -1}
@@ -335,9 +350,8 @@ def plan_products(nodes: Sequence["GridNode"]) -> _Plan:
         return known[prefix]
 
     pairs: list[tuple[int, int]] = []
-    for node in nodes:
-        rests = [node[:k] + node[k + 1 :] for k in range(len(node))]
-        last = max(range(len(node)), key=lambda k: (shared[rests[k]], k))
-        pairs.append((prefix_of(rests[last]), place[node[last]]))
+    for node, prefixes in zip(nodes, rests, strict=True):
+        _, last = max((shared[prefix], k) for k, prefix in enumerate(prefixes))
+        pairs.append((prefix_of(prefixes[last]), place[node[last]]))
     as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
     return _Plan(factors, as_array, np.array(pairs, dtype=np.intp))

@@ -5,9 +5,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.solvers.hkl.features import Held
 from multikernel.solvers.hkl.problem import HullProblem
+
+MANY = 64
+"""Features of a node outside from which on its quadratic form is computed without
+them, and they only if it joins."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a round of a search asks of a node outside: weight, width and degrees."""
+
+    weight: float
+    wide: bool
+    degrees: tuple[int, ...]
 
 
 class ActiveSet:
@@ -21,7 +36,6 @@ class ActiveSet:
 
     def __init__(self, problem: HullProblem) -> None:
         self.samples = problem.samples
-        self._centring = problem.fit_intercept
         total = problem.total_weight
         n = problem.samples.n_samples
         self._shares = (
@@ -38,8 +52,8 @@ class ActiveSet:
         self._residuals: dict[int, Array] = {}
         self._features: Array = np.empty((0, n))
         self._gram: Array = np.empty((0, 0))
-        self._frontier: dict[Any, None] = {}
-        self._known: dict[Any, _Prepared] = {}
+        self._frontier: dict[Any, Source] = {}
+        self._held = Held(self.samples, self._shares if problem.fit_intercept else None)
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -55,43 +69,31 @@ class ActiveSet:
         """Return the nodes outside whose parents are all inside."""
         return list(self._frontier)
 
-    def form(self, node: Any, vector: Array) -> float:
-        """Return a^T K_v a, the sum of a being zero where there is an intercept."""
-        if self.samples.graph.width(node) > MANY:
-            return self.samples.form(node, vector)
-        products = self.centred(node) @ vector
-        return float(products @ products)
+    @property
+    def sources(self) -> list[Source]:
+        """Return what is known of the nodes of the frontier."""
+        return list(self._frontier.values())
 
-    def centred(self, node: Any) -> Array:
-        """Return the features of a node as rows, centred."""
-        return self._centred_features(node).rows
+    def outside(self) -> tuple[list[Any], list[Array]]:
+        """Return the nodes of the frontier, and their centred features as rows."""
+        nodes = self.frontier
+        return nodes, [each.rows for each in self._held.of(nodes)]
 
-    def _centred_features(self, node: Any) -> "_Prepared":
-        """Return centred features, and how they come about."""
-        known = self._known.get(node)
-        if known is None:
-            basis = self.samples.basis(node)
-            with np.errstate(over="ignore", invalid="ignore"):
-                rows = np.ascontiguousarray(self.samples.features(node, basis).T)
-            # Their products are squared; nan fails as well.
-            if not np.abs(rows).max(initial=0.0) < LARGEST:
-                name = self.samples.graph.name(node)
-                raise ValueError(
-                    f"The features of {name} are too large for floating-point numbers: "
-                    "standardize the inputs, or clip outliers."
-                )
-            means = np.zeros(rows.shape[0])
-            if self._centring:
-                means = rows @ self._shares
-                rows = rows - means[:, None]
-                # What is left of a constant is rounding, and no feature.
-                largest = np.abs(rows).max(axis=1, initial=0.0)
-                rows[largest <= 1e-12 * np.abs(means)] = 0.0
-            # Those of landmarks are independent.
-            mixer = None if rows.shape[0] < 2 or basis is not None else _mixer(rows)
-            rows = rows if mixer is None else mixer.T @ rows
-            known = self._known[node] = _Prepared(rows, means, mixer, basis)
-        return known
+    def forms(self, vector: Array) -> Array:
+        """Return a^T K_v a of the frontier, as if the features of all were centred.
+
+        Those of many are not, and the sum of a is zero where there is an intercept.
+        """
+        wide = np.array([source.wide for source in self.sources], dtype=bool)
+        narrow = [node for node, own in self._frontier.items() if not own.wide]
+        forms = np.empty(len(wide))
+        forms[~wide] = self._held.forms(narrow, vector)
+        forms[wide] = [
+            self.samples.form(node, vector)
+            for node, own in self._frontier.items()
+            if own.wide
+        ]
+        return forms
 
     def coefs(self, k: int, beta: Array) -> Array:
         """Return coefficients of the graph's own features of a node from those here."""
@@ -109,9 +111,8 @@ class ActiveSet:
         relation = np.zeros((m + len(new), m + len(new)))
         relation[:m, :m] = self.relation
         owners = [self.owner]
-        for k, node in enumerate(new, start=m):
-            found = self._centred_features(node)
-            del self._known[node]
+        prepared = self._held.of(new)
+        for k, (node, found) in enumerate(zip(new, prepared, strict=True), start=m):
             self._mixers.append(found.mixer)
             self.bases.append(found.basis)
             self.nodes.append(node)
@@ -129,7 +130,8 @@ class ActiveSet:
                 self._residuals[k] = np.sqrt(residual)
         self.relation = relation
         self.owner = np.concatenate(owners)
-        self.weights = np.array([graph.weight(node) for node in self.nodes])
+        own = np.array([graph.weight(node) for node in new])
+        self.weights = np.append(self.weights, own)
         old = self._features.shape[0]
         self._features = np.concatenate([self._features, *blocks])
         self._grow_gram(old)
@@ -157,10 +159,14 @@ class ActiveSet:
             for child in graph.children(node):
                 inside = child in self.place or child in self._frontier
                 if not inside and all(p in self.place for p in graph.parents(child)):
-                    self._frontier[child] = None
+                    self._frontier[child] = self._source(child)
         for root in graph.roots():
             if root not in self.place:
-                self._frontier[root] = None
+                self._frontier[root] = self._source(root)
+
+    def _source(self, node: Any) -> Source:
+        graph = self.samples.graph
+        return Source(graph.weight(node), graph.width(node) > MANY, graph.degrees(node))
 
     def slack_norms(self, vector: Array) -> Array:
         """Return bounds on the norms of what features leave out of each kernel.
@@ -172,7 +178,7 @@ class ActiveSet:
             bounds[k] = np.abs(vector) @ roots
         return bounds
 
-    def keep(self, kept: Array) -> None:
+    def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop all nodes but some that are closed under ancestors."""
         columns = kept[self.owner]
         new_place = np.cumsum(kept) - 1
@@ -181,6 +187,7 @@ class ActiveSet:
         self._gram = self._gram[np.ix_(columns, columns)]
         self.relation = self.relation[np.ix_(kept, kept)]
         self.weights = self.weights[kept]
+        dropped = [self.nodes[k] for k in np.flatnonzero(~kept)]
         chosen = np.flatnonzero(kept)
         self.nodes = [self.nodes[k] for k in chosen]
         self.means = [self.means[k] for k in chosen]
@@ -190,37 +197,11 @@ class ActiveSet:
             int(new_place[k]): roots for k, roots in self._residuals.items() if kept[k]
         }
         self.place = {node: k for k, node in enumerate(self.nodes)}
-        self._frontier = {}
-        self._grow_frontier(self.nodes)
-        self._known = {k: v for k, v in self._known.items() if k in self._frontier}
-
-
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """Centred features as rows, what centred and mixed them, and what they rest on."""
-
-    rows: Array
-    means: Array
-    mixer: Array | None
-    basis: Any
-
-
-MANY = 64
-"""Features of a node outside from which on its quadratic form is computed without
-them, and they only if it joins."""
-
-LARGEST = 1e60
-"""Size of features whose quadratic forms are still numbers."""
-
-NEGLIGIBLE = 1e-7
-"""Share of the largest singular value below which a direction is rounding."""
-
-
-def _mixer(rows: Array) -> Array | None:
-    """Return the directions that features span, None where they are independent.
-
-    Products of blocks have many columns and few directions.
-    """
-    directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    kept = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
-    return None if kept.sum() == rows.shape[0] else np.asarray(directions[:, kept])
+        # What has all its parents inside had them inside before.
+        parents = self.samples.graph.parents
+        known = self._frontier | {node: self._source(node) for node in dropped}
+        self._frontier = {
+            node: source
+            for node, source in known.items()
+            if all(parent in self.place for parent in parents(node))
+        }

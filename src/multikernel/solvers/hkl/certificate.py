@@ -60,7 +60,7 @@ class DualPoint:
         scale, lowest = 1.0, loss(1.0)
         if loss(1.0 - 1e-6) < lowest:
             found = minimize_scalar(
-                loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10}
+                loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-7}
             )
             if found.fun < lowest:
                 scale, lowest = float(found.x), float(found.fun)
@@ -119,7 +119,8 @@ def hidden_by_rounding(
     # The split of products that are off is longer by as much. Products with an outlier
     # cancel, and a bound on what that costs would be a tenfold one: it is measured.
     a = dual.vector(problem)
-    exact = np.array([row @ a.astype(WIDE) for row in features], dtype=WIDE)
+    wide = a.astype(WIDE)
+    exact = np.array([row @ wide for row in features], dtype=WIDE)
     errors = np.abs(exact - features @ a).astype(np.float64)
     unit = rounding_unit(a.size) * float(np.finfo(WIDE).eps) / EPS
     errors += unit * (np.abs(features) @ np.abs(a))

@@ -184,8 +184,7 @@ class _Run:
         active, graph = self.active, self.active.samples.graph
         scales = [
             np.einsum("ij,ij->", rows, rows) / rows.shape[1] / graph.weight(node) ** 2
-            for node in active.frontier
-            for rows in [active.centred(node)]
+            for node, rows in zip(*active.outside(), strict=True)
         ]
         return float(max(scales, default=0.0))
 
@@ -232,17 +231,13 @@ class _Run:
     ) -> list[Any]:
         """Return the sources whose own kernel violates the condition, worst first."""
         active, vector = self.active, point.dual.vector(problem)
-        values = {}
-        for node in active.frontier:
-            weight = active.samples.graph.weight(node)
-            values[node] = active.form(node, vector) / weight**2
-        worst = sorted(
-            (node for node, value in values.items() if value > ceiling),
-            key=lambda node: -values[node],
-        )
-        return worst[
-            : SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
-        ]
+        nodes = active.frontier
+        weights = np.array([source.weight for source in active.sources])
+        values = active.forms(vector) / weights**2
+        over = np.flatnonzero(values > ceiling)
+        worst = over[np.argsort(-values[over], kind="stable")]
+        most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
+        return [nodes[k] for k in worst[:most]]
 
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
@@ -255,7 +250,7 @@ class _Run:
         forms, noise = samples.descendant_forms(sources, point.dual.vector(problem))
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
-        degrees = [samples.graph.degrees(node) for node in sources]
+        degrees = [source.degrees for source in self.active.sources]
         z = standing_out(forms, noise, degrees)
         violators = violators[np.argsort(-z[violators], kind="stable")]
         if self.settings.certify:
