@@ -227,7 +227,7 @@ def hull_attributes(
         **told(worst(solutions)),
         **{f"{name}_": number for name, number in task.numbers.items()},
         "_model": model,
-        "_names": HullNames(None, len(names), names),
+        "_names": HullNames(None, len(names), names=names),
     }
 
 
