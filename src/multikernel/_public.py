@@ -13,6 +13,7 @@ from multikernel.display import (
     SparsityPathDisplay,
     StabilityDisplay,
     TailSpectrumDisplay,
+    VarianceSplitDisplay,
 )
 from multikernel.estimators import (
     AlignmentMKLClassifier,
@@ -57,7 +58,9 @@ from multikernel.estimators import (
 from multikernel.inspection import (
     bootstrap,
     group_permutation_importance,
+    r2_score_split,
     stability_selection,
+    variance_split,
 )
 from multikernel.persistence import load, save
 
@@ -107,14 +110,17 @@ __all__ = [
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",
     "UniformMKLRegressorCV",
+    "VarianceSplitDisplay",
     "bootstrap",
     "group_permutation_importance",
     "load",
     "map_grams",
+    "r2_score_split",
     "regularization_path",
     "report",
     "save",
     "stability_selection",
     "stack_grams",
     "variance_shares",
+    "variance_split",
 ]

@@ -26,9 +26,11 @@ from multikernel.display.fitted import final_estimator
 from multikernel.estimators.publish.summary import (
     facts,
     html_table,
+    output_labels,
     shown,
     summary_columns,
 )
+from multikernel.inspection import Bootstrap
 from multikernel.persistence import PathLike, check_place, write_whole
 
 if TYPE_CHECKING:
@@ -43,7 +45,14 @@ CURVE_SIZE = 4.2, 3.2
 STYLE = Path(__file__).parent / "report.css"
 
 
-def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> str:
+def report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    path: PathLike | None = None,
+    *,
+    bootstrap: Bootstrap | None = None,
+) -> str:
     """Return what a fitted model is and says as one self-contained HTML page.
 
     What was fitted and how to repeat it, the certificate, scores, tables of kernels
@@ -62,6 +71,9 @@ def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> s
         Their targets; without, there are no scores.
     path : str or path-like, default=None
         A file to write as well, whole or not at all.
+    bootstrap : Bootstrap, default=None
+        Fits of the same model to resamples, from `multikernel.bootstrap`: tables of
+        kernels and views then say where 90 % of their shares lie.
 
     Returns
     -------
@@ -110,7 +122,7 @@ def report(model: Any, X: Any, y: Any = None, path: PathLike | None = None) -> s
             f"<main><h1>{html.escape(title)}</h1>",
             _section("Certificate", _certificate(inner)),
             _section("Scores", _facts(scores) + _on(X)) if scores else "",
-            *(_section(*part) for part in (*_tables(inner), *pictures)),
+            *(_section(*part) for part in (*_tables(inner, bootstrap), *pictures)),
             _section("What was fitted", _fitted(model, inner, found)),
             _section("Warnings", _warned(inner, said)),
             "</main></body></html>",
@@ -165,13 +177,39 @@ def _on(X: Any) -> str:
     return f"<p>On the {rows} rows handed to this report.</p>"
 
 
-def _tables(model: Any) -> Iterator[tuple[str, str]]:
+def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     """Yield headings and tables, of views and of kernels."""
     bys = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has more nodes than can be listed with their shares.
     for by in bys if hasattr(model, "hull_") else [*bys, "kernel"]:
-        table = html_table(summary_columns(model, by))
+        columns = summary_columns(model, by)
+        if fits is not None:
+            columns |= _intervals(columns, model, by, fits)
+        table = html_table(columns)
         yield f"{by.capitalize()}s", f'<div class="box">{table}</div>'
+
+
+def _intervals(
+    columns: Mapping[str, list[Any]], model: Any, by: str, fits: Bootstrap
+) -> dict[str, list[Any]]:
+    """Return two columns more: where the shares of resampled fits lie."""
+    if fits.kernel_names != tuple(model.kernel_names_):
+        raise ValueError(
+            "report: bootstrap holds fits of other kernels than those of the model."
+        )
+    names = fits.view_names if by == "view" else fits.kernel_names
+    shares = "view_shares" if by == "view" else "variance_shares"
+    low, high = (np.atleast_2d(end) for end in fits.interval(shares))
+    labels = list(output_labels(model, len(low)))
+    rows = columns.get("output", [None] * len(columns.get(by, [])))
+    places = [
+        (labels.index(output), names.index(name))
+        for output, name in zip(rows, columns.get(by, []), strict=True)
+    ]
+    return {
+        "from (90 %)": [float(low[place]) for place in places],
+        "to (90 %)": [float(high[place]) for place in places],
+    }
 
 
 def _facts(values: Mapping[str, Any]) -> str:

@@ -19,7 +19,11 @@ from multikernel.display import KernelWeightsDisplay
 from multikernel.estimators import NamedGrams
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import repair_gram
-from multikernel.inspection import bootstrap, stability_selection
+from multikernel.inspection import (
+    bootstrap,
+    group_permutation_importance,
+    stability_selection,
+)
 from multikernel.kernels import GaussianKernel, LinearKernel
 
 NAMES = ["narrow", "wide", "linear"]
@@ -84,6 +88,9 @@ def test_names_come_through_folds_searches_files_and_pictures(tmp_path):
     assert {label.get_text() for label in shown} <= set(NAMES)
     assert bootstrap(model, K, y, 2, random_state=0).kernel_names == tuple(NAMES)
     assert stability_selection(model, K, y, 2).kernel_names == tuple(NAMES)
+    groups = {"gaussians": ["narrow", "wide"], "linear": ["linear"]}
+    falls = group_permutation_importance(own, K, y, groups, random_state=0)
+    assert falls.importances_mean[0] > falls.importances_mean[1]
 
 
 def test_new_samples_come_under_the_names_of_the_fit():

@@ -7,6 +7,7 @@ from multikernel.display.hull import HullDisplay, HullPathDisplay
 from multikernel.display.path import RegularizationPathDisplay
 from multikernel.display.sparsity import SparsityPathDisplay
 from multikernel.display.spectrum import CutOffDisplay, TailSpectrumDisplay
+from multikernel.display.split import VarianceSplitDisplay
 from multikernel.display.stability import StabilityDisplay
 from multikernel.display.weights import KernelWeightsDisplay
 
@@ -22,4 +23,5 @@ __all__ = [
     "SparsityPathDisplay",
     "StabilityDisplay",
     "TailSpectrumDisplay",
+    "VarianceSplitDisplay",
 ]

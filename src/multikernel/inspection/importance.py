@@ -136,9 +136,9 @@ def _group_columns(
 def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> Indices:
     """Return the positions of the columns of a group."""
     n_features = model.n_features_in_
-    if getattr(model, "_state", None) is not None and model._state.precomputed:
-        n_features = len(model.kernel_names_)
     names = list(getattr(model, "feature_names_in_", ()))
+    if getattr(model, "_state", None) is not None and model._state.precomputed:
+        n_features, names = len(model.kernel_names_), model.kernel_names_
     found = []
     for column in [columns] if isinstance(columns, str) else columns:
         if isinstance(column, str) and column in names:

@@ -9,13 +9,17 @@ from sklearn.utils import check_random_state
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, OneOf, check_parameter
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
-from multikernel.inspection.pipelines import last_step
+from multikernel.estimators.publish.summary import view_members
+from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import draws_with_replacement, refit
 
 LEVEL = Number(0.0, 1.0, above=True)
 
+MOST_LINES = 10
+"""Kernels, or views, that the text of a bootstrap names."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
     """Fits of one model on samples that were drawn with replacement.
 
@@ -31,6 +35,8 @@ class Bootstrap:
         Kernels in use in every fit.
     models : tuple of AdditiveModel
         What predicts, of every fit.
+    kernel_views : tuple of str or None, default=None
+        The view of every kernel, where there are views.
 
     See Also
     --------
@@ -44,30 +50,77 @@ class Bootstrap:
     kernel_weights: Array
     active_kernels: tuple[Indices, ...]
     models: tuple[AdditiveModel, ...]
+    kernel_views: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        """Return the shares that are largest: arrays of all fits would fill pages."""
+        n_fits, n_kernels = len(self.models), len(self.kernel_names)
+        head = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
+        what = "variance_shares" if self.kernel_views is None else "view_shares"
+        low, high = self.interval(what)
+        if low.ndim > 1:
+            return f"{head}, of {len(low)} outputs"
+        names = self.kernel_names if self.kernel_views is None else self.view_names
+        middle = np.median(self._values(what), axis=0)
+        order = np.argsort(-np.abs(middle), kind="stable")[:MOST_LINES]
+        lines = [
+            f"{middle[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {names[m]}"
+            for m in order
+            if low[m] != 0.0 or high[m] != 0.0
+        ]
+        return "\n".join([f"{head}; median share, and where 90% lie", *lines])
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """Return the views in the order of their shares."""
+        if self.kernel_views is None:
+            raise ValueError(
+                "The model was fitted without views: give kernels as a mapping from "
+                "names to columns."
+            )
+        return tuple(view_members(self.kernel_views))
+
+    def _values(self, what: str) -> Array:
+        """Return values of all fits, of kernels or of views along the last axis."""
+        if what in ("variance_shares", "kernel_weights"):
+            found: Array = getattr(self, what)
+            return found
+        shares = self.variance_shares
+        names = self.view_names
+        members = view_members(self.kernel_views or ())
+        sums = [shares[..., members[view]].sum(axis=-1) for view in names]
+        return np.stack(sums, axis=-1)
 
     def interval(
         self, what: str = "variance_shares", level: float = 0.9
     ) -> tuple[Array, Array]:
-        """Return the range that holds the middle of the values of each kernel.
+        """Return the range that holds the middle of the values of each kernel or view.
 
         Percentiles of the bootstrap: they tell how much chance there is in a value,
         and do not undo the shrinkage of a penalty.
 
         Parameters
         ----------
-        what : {"variance_shares", "kernel_weights"}, default="variance_shares"
-            The values.
+        what : {"variance_shares", "kernel_weights", "view_shares"}, \
+                default="variance_shares"
+            The values; "view_shares" are sums of shares over the kernels of a view,
+            in the order of `view_names`.
         level : float, default=0.9
             Share of the fits that lie inside.
 
         Returns
         -------
-        low, high : ndarray of shape ([n_outputs, ]n_kernels)
+        low, high : ndarray of shape ([n_outputs, ]n_kernels) or ([n_outputs, ]n_views)
+
+        Raises
+        ------
+        ValueError
+            If `what` or `level` is something else, or the model has no views.
         """
-        names = OneOf(("variance_shares", "kernel_weights"))
+        names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)
-        values: Array = getattr(self, what)
-        low, high = np.quantile(values, self._quantile_ends(level), axis=0)
+        ends = self._quantile_ends(level)
+        low, high = np.quantile(self._values(what), ends, axis=0)
         return low, high
 
     def band(
@@ -176,12 +229,14 @@ def bootstrap(
     >>> low, high = found.interval("variance_shares", level=0.8)
     >>> low.shape, bool((low <= high).all())
     ((10,), True)
+    >>> by_view = {"first": [0, 1, 2], "others": slice(3, 10)}
+    >>> bootstrap(SpicyMKLRegressor(by_view), X, y, 5).interval("view_shares")[0].shape
+    (2,)
     """
     owner = "bootstrap"
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
     before, model = last_step(estimator)
-    if before is not None:
-        X = before.fit_transform(X, y)
+    X = refitted_steps(before, X, y)
     draw = draws_with_replacement(int(n_resamples), check_random_state(random_state))
     keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
     refits = refit(owner, model, (X, y, sample_weight), draw, keep, n_jobs)
@@ -191,4 +246,5 @@ def bootstrap(
         refits.stacked("kernel_weights_"),
         tuple(found["active_kernels_"] for found in refits.found),
         tuple(found["_model"] for found in refits.found),
+        refits.views,
     )

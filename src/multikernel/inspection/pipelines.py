@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.base import BaseMKL
@@ -12,13 +14,19 @@ from multikernel.kernels.columns import select_columns
 def last_step(estimator: Any) -> tuple[Any, Any]:
     """Return what comes before the model of a pipeline, or None, and the model.
 
-    The best estimator of a search stands for it.
+    The best estimator of a search stands for it, and either may hold the other.
     """
-    estimator = getattr(estimator, "best_estimator_", estimator)
-    steps = getattr(estimator, "steps", None)
-    if not isinstance(steps, list):
-        return None, estimator
-    return (estimator[:-1] if len(steps) > 1 else None), estimator[-1]
+    before: list[Any] = []
+    while True:
+        estimator = getattr(estimator, "best_estimator_", estimator)
+        steps = getattr(estimator, "steps", None)
+        if not isinstance(steps, list):
+            break
+        before += [estimator[:-1]] if len(steps) > 1 else []
+        estimator = estimator[-1]
+    if len(before) < 2:
+        return (before[0] if before else None), estimator
+    return make_pipeline(*before), estimator
 
 
 def check_model(owner: str, model: Any) -> None:
@@ -33,6 +41,11 @@ def check_model(owner: str, model: Any) -> None:
 def data_at_model(before: Any, X: Any) -> Any:
     """Return data as they reach the model behind some fitted steps."""
     return X if before is None else before.transform(X)
+
+
+def refitted_steps(before: Any, X: Any, y: Any) -> Any:
+    """Return data behind some steps that are fitted to them; those given stay."""
+    return X if before is None else clone(before).fit_transform(X, y)
 
 
 def in_given_units(before: Any, X: Array) -> Array:

@@ -33,13 +33,14 @@ Draw = Callable[[Samples], Indices]
 class Refits:
     """What is kept of the fits.
 
-    The fitted attributes of the model on all samples, those of every resample, and the
-    names of all kernels.
+    The fitted attributes of the model on all samples, those of every resample, the
+    names of all kernels, and their views where there are some.
     """
 
     whole: dict[str, Any]
     found: list[dict[str, Any]]
     names: tuple[str, ...]
+    views: tuple[str, ...] | None
 
     def stacked(self, name: str) -> Array:
         """Return an attribute of all resamples, along a new first axis."""
@@ -117,7 +118,8 @@ def _refitted(
     else:
         for number in range(len(found)):
             work(number)
-    return Refits(resamples.attributes, found, whole.names.everything)
+    names = whole.names
+    return Refits(resamples.attributes, found, names.everything, names.views)
 
 
 class Resamples:

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter
-from multikernel.inspection.pipelines import last_step
+from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import halves, refit
 
 THRESHOLD = Number(0.5, 1.0, above=True)
@@ -201,8 +201,7 @@ def stability_selection(
             f"{n_resamples}."
         )
     before, model = last_step(estimator)
-    if before is not None:
-        X = before.fit_transform(X, y)
+    X = refitted_steps(before, X, y)
     draw = halves(int(n_resamples), check_random_state(random_state))
     data = X, y, sample_weight
     refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)

@@ -1,0 +1,332 @@
+"""Held-out variance, split among the terms of a model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils import Bunch, check_random_state
+
+from multikernel._typing import Array
+from multikernel._validation import Number, OneOf, check_parameter, check_weights
+from multikernel.estimators.publish.summary import output_labels, view_members
+from multikernel.estimators.read.targets import read_targets
+from multikernel.inspection.intervals import LEVEL
+from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+
+BATCH = 64
+"""Resamples that are summed up at a time: their counts of 100 000 samples are 51 MB."""
+
+
+def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
+    """Return the terms of a model, also of one inside a pipeline or a search.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted multiple kernel model, or a pipeline or search that ends in one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data, as the estimator takes them.
+    by : {"kernel", "view"}, default="kernel"
+        What a term is of: a kernel in use, or all kernels of a view.
+
+    Returns
+    -------
+    found : Bunch
+        ``terms`` of shape (n_samples, [n_outputs, ]n_terms), which with the intercept
+        sum to predictions or decision values, and ``names``, a list.
+
+    Raises
+    ------
+    TypeError
+        If what is inside is no multiple kernel model.
+    ValueError
+        If the model has no views, and terms are to be of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.inspection import contributions
+    >>> X = np.random.default_rng(0).normal(size=(40, 2))
+    >>> model = make_pipeline(StandardScaler(), SpicyMKLRegressor({"a": 0, "b": 1}))
+    >>> found = contributions(model.fit(X, X[:, 0] ** 2), X, by="view")
+    >>> found.names, found.terms.shape
+    (['a', 'b'], (40, 2))
+    """
+    check_parameter("contributions", "by", by, OneOf(("kernel", "view")))
+    before, model = last_step(estimator)
+    check_model("contributions", model)
+    terms = np.asarray(model.contributions(data_at_model(before, X)))
+    active = model.active_kernels_
+    if by == "kernel":
+        names = model.kernel_names_
+        return Bunch(terms=terms, names=[names[m] for m in active])
+    views = model._fitted().names.views
+    if views is None:
+        raise ValueError(
+            f"The kernels of {type(model).__name__} belong to no views: give kernels "
+            "as a mapping from views, or take by='kernel'."
+        )
+    members = view_members(views)
+    sums = [terms[..., np.isin(active, own)].sum(axis=-1) for own in members.values()]
+    return Bunch(terms=np.stack(sums, axis=-1), names=list(members))
+
+
+def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> Array:
+    r"""Split R² among the terms of a prediction, by the product measure.
+
+    Of a prediction :math:`f = \sum_m f_m`, term m has the share
+
+    .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
+
+    what it explains alone, and half of what it explains jointly with each other term
+    [1]_. The shares sum to
+
+    .. math:: 1 - \frac{\operatorname{Var}(y - f)}{\operatorname{Var}(y)},
+
+    which is `sklearn.metrics.r2_score` of predictions whose mean is that of `y`; a
+    constant, such as an intercept, changes no share. A negative share belongs to a term
+    that makes predictions worse.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, best of samples that the model has not seen.
+    contributions : array-like of shape (n_samples, [n_outputs, ]n_terms)
+        The terms, as ``contributions(X)`` of a model returns them, or sums over views.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    shares : ndarray of shape ([n_outputs, ]n_terms)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, values are not finite, or a target is constant.
+
+    See Also
+    --------
+    variance_split : Does it for a fitted estimator, with intervals.
+
+    References
+    ----------
+    .. [1] Pratt, J. W. (1987). Dividing the indivisible: using simple symmetry to
+       partition variance explained. Proceedings of the Second International Conference
+       in Statistics, Tampere, 245-260.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.inspection import r2_score_split
+    >>> a, b = np.random.default_rng(0).normal(size=(2, 50))
+    >>> shares = r2_score_split(a + b, np.column_stack([a, b]))
+    >>> round(float(shares.sum()), 12)
+    1.0
+    """
+    targets, terms = _checked(y, contributions)
+    weights = check_weights(sample_weight, len(targets))
+    weights = np.ones(len(targets)) if weights is None else weights
+    shares, _ = _shares(targets, terms, weights[None])
+    constant = np.flatnonzero(np.isnan(shares[0]).any(axis=-1))
+    if constant.size:
+        several = targets.shape[1] > 1
+        which = f"Target {constant[0]} (counted from 0)" if several else "y"
+        raise ValueError(f"{which} is constant: it has no variance to split.")
+    found: Array = shares[0] if np.ndim(y) > 1 else shares[0, 0]
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VarianceSplit:
+    """Shares of held-out variance by kernel or view, with what chance does to them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the terms.
+    shares : ndarray of shape ([n_outputs, ]n_terms)
+        See `r2_score_split`.
+    r2 : float or ndarray of shape (n_outputs,)
+        `sklearn.metrics.r2_score` of the predictions. The shares sum to it, but for
+        ``(mean(y) - mean(f))² / Var(y)``, which no term answers for.
+    resampled : ndarray of shape (n_resamples, [n_outputs, ]n_terms)
+        Shares on samples drawn with replacement from those that were held out.
+    output_names : tuple of str, default=()
+        Names of the outputs, where there are several.
+    """
+
+    names: tuple[str, ...]
+    shares: Array
+    r2: Any
+    resampled: Array
+    output_names: tuple[str, ...] = ()
+
+    def interval(self, level: float = 0.9) -> tuple[Array, Array]:
+        """Return the range that holds the middle of the resampled shares.
+
+        It tells what the chance of these held-out samples is in a share, of one fixed
+        model; `bootstrap` fits models anew.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Share of the resamples that lie inside.
+
+        Returns
+        -------
+        low, high : ndarray of shape ([n_outputs, ]n_terms)
+        """
+        check_parameter(type(self).__name__, "level", level, LEVEL)
+        ends = 0.5 - 0.5 * level, 0.5 + 0.5 * level
+        low, high = np.nanquantile(self.resampled, ends, axis=0)
+        return low, high
+
+    def __repr__(self) -> str:
+        """Return R² and the shares, largest first: arrays of resamples fill pages."""
+        r2 = ", ".join(f"{value:.3g}" for value in np.ravel(self.r2))
+        head = f"R² {r2} on held-out samples, split among {len(self.names)} terms"
+        if self.shares.ndim > 1:
+            return head
+        low, high = self.interval()
+        order = np.argsort(-np.abs(self.shares), kind="stable")[:10]
+        return "\n".join(
+            [
+                head,
+                *(
+                    f"{self.shares[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  "
+                    f"{self.names[m]}"
+                    for m in order
+                ),
+            ]
+        )
+
+
+def variance_split(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    by: str = "kernel",
+    *,
+    n_resamples: int = 1000,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> VarianceSplit:
+    """Split the R² of a fitted model on given samples by kernel or by view.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted regressor of this library, or a pipeline or search that ends in one.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Data that the model has not seen.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Their targets.
+    by : {"kernel", "view"}, default="kernel"
+        What the variance is split among.
+    n_resamples : int, default=1000
+        Resamples of the samples, for intervals.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples.
+    random_state : int, RandomState or None, default=None
+        Draws the resamples.
+
+    Returns
+    -------
+    split : VarianceSplit
+
+    Raises
+    ------
+    TypeError
+        If the estimator is no regressor of this library.
+    ValueError
+        If data or parameters are wrong, or a target is constant.
+
+    See Also
+    --------
+    r2_score_split : The formula.
+    multikernel.display.VarianceSplitDisplay : Draws it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.inspection import variance_split
+    >>> X = np.random.default_rng(0).normal(size=(120, 2))
+    >>> y = np.sin(2 * X[:, 0])
+    >>> model = SpicyMKLRegressor({"signal": 0, "noise": 1}).fit(X[:80], y[:80])
+    >>> split = variance_split(model, X[80:], y[80:], by="view", random_state=0)
+    >>> bool(split.shares[0] > 0.9), bool(abs(split.shares[1]) < 0.05)
+    (True, True)
+    """
+    owner = "variance_split"
+    check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
+    _, model = last_step(estimator)
+    check_model(owner, model)
+    if not is_regressor(model):
+        raise TypeError(
+            f"{owner} splits the R² of regressors, and {type(model).__name__} is none."
+        )
+    found = contributions(estimator, X, by)
+    y = np.asarray(read_targets(model, y), dtype=np.float64)
+    shares = r2_score_split(y, found.terms, sample_weight=sample_weight)
+    targets, terms = _checked(y, found.terms)
+    weights = check_weights(sample_weight, len(targets))
+    weights = np.ones(len(targets)) if weights is None else weights
+    errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)
+    _, variances = _shares(targets, terms, weights[None])
+    mean_squares = np.average(errors**2, axis=0, weights=weights)
+    r2 = 1.0 - mean_squares / variances[0]
+    random, n = check_random_state(random_state), len(targets)
+    drawable = (weights > 0.0).astype(np.float64)
+    resampled = []
+    for first in range(0, n_resamples, BATCH):
+        size = min(BATCH, n_resamples - first)
+        counts = random.multinomial(n, drawable / drawable.sum(), size=size)
+        resampled.append(_shares(targets, terms, counts * weights)[0])
+    drawn = np.concatenate(resampled)
+    if y.ndim == 1:
+        return VarianceSplit(tuple(found.names), shares, float(r2[0]), drawn[:, 0])
+    outputs = tuple(str(label) for label in output_labels(model, y.shape[1]))
+    return VarianceSplit(tuple(found.names), shares, r2, drawn, outputs)
+
+
+def _checked(y: Any, contributions: Any) -> tuple[Array, Array]:
+    """Return targets (n_samples, n_outputs) and terms of one axis more, about zero."""
+    targets = np.asarray(y, dtype=np.float64)
+    terms = np.asarray(contributions, dtype=np.float64)
+    if targets.ndim not in (1, 2) or terms.shape[:-1] != targets.shape:
+        raise ValueError(
+            f"contributions has shape {terms.shape}, and y {targets.shape}: expected "
+            "the same with one axis more, of the terms."
+        )
+    if not (np.isfinite(targets).all() and np.isfinite(terms).all()):
+        raise ValueError("y and contributions must be finite.")
+    targets = targets.reshape(len(targets), -1)
+    return targets, terms.reshape(*targets.shape, terms.shape[-1])
+
+
+def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
+    """Return shares under some weightings, and the variances of the targets.
+
+    Of shapes (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs); shares
+    of a target that is constant are nan.
+    """
+    # Covariances do not depend on an offset, and lose no digits to none.
+    y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
+    rest = 2.0 * y - f.sum(axis=2)
+    w = weights / weights.sum(axis=1, keepdims=True)
+
+    def mean(values: Array) -> Array:
+        return np.tensordot(w, values, axes=1)
+
+    variances = mean(y**2) - mean(y) ** 2
+    joint = mean(f * rest[..., None]) - mean(f) * mean(rest)[..., None]
+    # A constant leaves the rounding of its values.
+    sizes = np.finfo(np.float64).eps * np.abs(targets).max(axis=0, initial=0.0)
+    variances = np.where(variances > (4.0 * sizes) ** 2, variances, np.nan)
+    return joint / variances[..., None], variances

@@ -1,0 +1,193 @@
+"""Shares of held-out variance sum to R²; intervals are those of resampled samples."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from multikernel import (
+    SpicyMKLClassifier,
+    SpicyMKLRegressor,
+    VarianceSplitDisplay,
+    bootstrap,
+    report,
+    stability_selection,
+    variance_split,
+)
+from multikernel.inspection import contributions, r2_score_split
+
+VIEWS = {"wave": [0], "rest": [1, 2]}
+
+
+def data(n=90, n_outputs=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3)) * [1.0, 3.0, 0.5]
+    y = np.column_stack([np.sin(X[:, 0] + k) + 0.1 * X[:, 1] for k in range(2)])
+    y = y + 0.1 * rng.standard_normal((n, 2)) + 5.0
+    return X, y if n_outputs == 2 else y[:, 0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_shares_sum_to_r2(n_outputs, weighted):
+    rng = np.random.default_rng(1)
+    _, y = data(60, n_outputs)
+    terms = rng.standard_normal((*y.shape, 4)) + y[..., None] / 4.0
+    w = rng.integers(0, 3, 60).astype(float) if weighted else None
+    shares = r2_score_split(y, terms, sample_weight=w)
+    assert shares.shape == (*y.shape[1:], 4)
+    f = terms.sum(axis=-1)
+    f = f + np.average(y - f, axis=0, weights=w)
+    expected = r2_score(y, f, sample_weight=w, multioutput="raw_values")
+    np.testing.assert_allclose(np.ravel(shares.sum(axis=-1)), expected, rtol=1e-10)
+    # A constant changes nothing; weights are copies.
+    np.testing.assert_allclose(
+        r2_score_split(y + 7.0, terms - 3.0, sample_weight=w), shares, rtol=1e-8
+    )
+    if weighted:
+        copies = np.repeat(np.arange(60), w.astype(int))
+        np.testing.assert_allclose(
+            r2_score_split(y[copies], terms[copies]), shares, rtol=1e-10
+        )
+
+
+def test_uncorrelated_terms_share_what_each_explains():
+    t = np.arange(8) * np.pi / 4.0
+    a, b = np.cos(t), 2.0 * np.sin(t)
+    shares = r2_score_split(a + b, np.column_stack([a, b]))
+    np.testing.assert_allclose(shares, [0.2, 0.8], atol=1e-12)
+    # Half of a joint part belongs to each; what points elsewhere is negative.
+    same = r2_score_split(a, np.column_stack([0.5 * a, 0.5 * a, b]))
+    np.testing.assert_allclose(same, [0.5, 0.5, -4.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "terms", "message"),
+    [
+        (np.ones(4), np.ones((4, 2)), "y is constant"),
+        (np.full(4, 0.1), np.ones((4, 2)), "y is constant"),
+        (np.arange(4.0), np.ones((3, 2)), r"shape \(3, 2\), and y \(4,\)"),
+        (np.arange(4.0), np.full((4, 1), np.nan), "must be finite"),
+        (np.eye(4)[:, :2] * [1, 0], np.ones((4, 2, 2)), r"Target 1 \(counted from 0"),
+    ],
+)
+def test_what_cannot_be_split(y, terms, message):
+    with pytest.raises(ValueError, match=message):
+        r2_score_split(y, terms)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_a_model_is_split_by_view_wherever_it_is(n_outputs):
+    X, y = data(n_outputs=n_outputs)
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X[:60], y[:60])
+    split = variance_split(model, X[60:], y[60:], "view", random_state=0)
+    assert split.names == ("wave", "rest")
+    offset = (y[60:].mean(0) - model.predict(X[60:]).mean(0)) ** 2 / y[60:].var(0)
+    np.testing.assert_allclose(split.shares.sum(-1) - offset, split.r2, rtol=1e-10)
+    expected = r2_score(y[60:], model.predict(X[60:]), multioutput="raw_values")
+    np.testing.assert_allclose(np.ravel(split.r2), expected, rtol=1e-10)
+    by_kernel = variance_split(model, X[60:], y[60:], random_state=0)
+    np.testing.assert_allclose(by_kernel.shares.sum(-1), split.shares.sum(-1))
+    assert len(by_kernel.names) == model.active_kernels_.size
+    low, high = split.interval()
+    assert low.shape == split.shares.shape
+    assert np.all((low <= split.shares) & (split.shares <= high))
+    narrow = split.interval(0.5)
+    assert np.all(narrow[1] - narrow[0] < high - low)
+    display = VarianceSplitDisplay.from_estimator(
+        model, X[60:], y[60:], "view", random_state=0, n_resamples=20
+    )
+    assert len(display.bars_) == n_outputs
+    assert len(repr(split)) < 400
+
+
+def test_intervals_are_those_of_shares_on_resamples():
+    X, y = data()
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X[:40], y[:40])
+    split = variance_split(
+        model, X[40:], y[40:], n_resamples=70, random_state=np.random.RandomState(3)
+    )
+    terms = contributions(model, X[40:]).terms
+    random = np.random.RandomState(3)
+    each = np.full(50, 1.0 / 50)
+    counts = np.concatenate([random.multinomial(50, each, size=s) for s in (64, 6)])
+    expected = [r2_score_split(y[40:], terms, sample_weight=c * 1.0) for c in counts]
+    np.testing.assert_allclose(split.resampled, expected, rtol=1e-9)
+
+
+def test_pipelines_and_searches_nested_either_way():
+    X, y = data()
+    inner = make_pipeline(StandardScaler(), SpicyMKLRegressor(VIEWS, alpha=0.01))
+    outside = GridSearchCV(inner, {"spicymklregressor__alpha": [0.01]}, cv=2)
+    within = make_pipeline(
+        StandardScaler(),
+        make_pipeline(
+            StandardScaler(),
+            GridSearchCV(SpicyMKLRegressor(VIEWS), {"alpha": [0.01]}, cv=2),
+        ),
+    )
+    plain = SpicyMKLRegressor(VIEWS, alpha=0.01)
+    plain.fit(StandardScaler().fit_transform(X), y)
+    expected = plain.contributions(StandardScaler().fit(X).transform(X))
+    for estimator in (outside, within):
+        found = contributions(estimator.fit(X, y), X)
+        np.testing.assert_allclose(found.terms, expected, atol=1e-6)
+        assert variance_split(estimator, X, y, "view").names == ("wave", "rest")
+        assert "Shape functions" in report(estimator, X, y)
+
+
+def test_resampling_leaves_the_steps_of_a_pipeline_as_they_are():
+    X, y = data()
+    model = make_pipeline(StandardScaler(), SpicyMKLRegressor(VIEWS, alpha=0.05))
+    model.fit(X[:50], y[:50])
+    mean = model[0].mean_.copy()
+    bootstrap(model, X, y, 2, random_state=0)
+    stability_selection(model, X, y, 2, random_state=0)
+    np.testing.assert_array_equal(model[0].mean_, mean)
+
+
+def test_what_is_no_regressor_or_has_no_views():
+    X, y = data()
+    with pytest.raises(TypeError, match="R² of regressors, and SpicyMKLClassifier"):
+        variance_split(SpicyMKLClassifier().fit(X, y > 5.0), X, y)
+    model = SpicyMKLRegressor(alpha=0.05).fit(X, y)
+    with pytest.raises(ValueError, match="belong to no views"):
+        variance_split(model, X, y, "view")
+    with pytest.raises(ValueError, match="by must be one of 'kernel', 'view', got 'c"):
+        contributions(model, X, "columns")
+    with pytest.raises(TypeError, match="contributions takes a multiple kernel model"):
+        contributions(StandardScaler().fit(X), X)
+
+
+def test_a_bootstrap_says_how_far_views_move(monkeypatch):
+    X, y = data()
+    model = SpicyMKLRegressor(VIEWS, alpha=0.05).fit(X, y)
+    fits = bootstrap(model, X, y, 8, random_state=0)
+    low, high = fits.interval("view_shares")
+    assert fits.view_names == ("wave", "rest")
+    of_wave = [view == "wave" for view in model.kernel_views_]
+    sums = fits.variance_shares[:, of_wave].sum(axis=1)
+    assert (low[0], high[0]) == tuple(np.quantile(sums, [0.05, 0.95]))
+    np.testing.assert_allclose(low[0] + high[1], 1.0)
+    assert len(repr(fits)) < 300
+    assert "wave" in repr(fits)
+    page = report(model, X, y, bootstrap=fits)
+    assert page.count("from (90 %)") == 2
+    assert f"{low[0]:.3g}" in page
+    plain = bootstrap(SpicyMKLRegressor(alpha=0.05), X, y, 3, random_state=0)
+    assert len(repr(plain)) < 1200
+    with pytest.raises(ValueError, match="fitted without views"):
+        plain.interval("view_shares")
+    with pytest.raises(ValueError, match="fits of other kernels"):
+        report(model, X, y, bootstrap=plain)
+
+
+def test_a_bootstrap_of_several_targets_and_its_report():
+    X, y = data(n_outputs=2)
+    model = SpicyMKLRegressor(VIEWS, alpha=0.05).fit(X, y)
+    fits = bootstrap(model, X, y, 3, random_state=0)
+    assert fits.interval("view_shares")[0].shape == (2, 2)
+    assert "of 2 outputs" in repr(fits)
+    assert "from (90 %)" in report(model, X, y, bootstrap=fits)
