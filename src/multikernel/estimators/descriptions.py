@@ -5,7 +5,7 @@ described here stands there by its name alone, and `documented` writes the rest.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import cleandoc
 from itertools import pairwise
@@ -285,33 +285,78 @@ selection : {"shared", "separate"}, default="shared"
 """
 
 
-def documented(estimator: Estimator) -> Estimator:
-    """Write out the descriptions that an estimator shares with others.
+MEAN_LOSS_CLASSIFIER_TEXTS = """
+loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
+    Loss, by name or as an object; targets of the squared error are -1 and 1. Only
+    "log_loss" has `predict_proba`.
+dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+    The feasible dual point that proves ``duality_gap_``, zero at samples of weight
+    zero. At the optimum f_m is a multiple of K_m times it.
+"""
+
+
+MEAN_LOSS_REGRESSOR_TEXTS = """
+loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
+    Half the squared error, or the absolute error beyond ``epsilon``, by name; or
+    a loss object.
+"""
+
+
+SEVERAL_TARGETS_TEXTS = """
+intercept_ : ndarray of shape (n_targets,)
+    The intercepts.
+duality_gap_ : float or ndarray of shape (n_targets,)
+    Relative duality gap.
+history_ : structured ndarray of shape (n_lines,)
+    One line per outer iteration: output (index of the problem), iteration, seconds,
+    objective, duality_gap, n_active, passes, inner_steps.
+"""
+
+
+UNIFORM_CLASSIFIER_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    One for every kernel whose term is not zero: not for one that is zero on the
+    training data, nor, as far as rounding tells, for one that is constant there
+    beside an intercept, which takes its place. With more than two classes one row
+    per class, as all attributes that say so.
+"""
+
+UNIFORM_REGRESSOR_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,)
+    One for every kernel whose term is not zero: not for one that is zero on the
+    training data, nor, as far as rounding tells, for one that is constant there
+    beside an intercept, which takes its place.
+"""
+
+
+def documented(*texts: str) -> Callable[[Estimator], Estimator]:
+    """Return what writes out the descriptions that an estimator shares with others.
 
     Parameters
     ----------
-    estimator : type
-        A class whose docstring names some parameters or attributes without more.
+    *texts : str
+        Descriptions beside those of all: of a family of estimators, or of what means
+        something else there.
 
     Returns
     -------
-    estimator : type
-        The same class, with a docstring that is complete.
-
-    Raises
-    ------
-    KeyError
-        If a name is not described here.
+    decorate : callable
+        From a class whose docstring names some parameters or attributes without more
+        to the same class, with a docstring that is complete. A name that is described
+        nowhere raises a KeyError.
     """
-    if estimator.__doc__ is None:  # Docstrings are left out by ``python -OO``.
+
+    def decorate(estimator: Estimator) -> Estimator:
+        if estimator.__doc__ is None:  # Docstrings are left out by ``python -OO``.
+            return estimator
+        kind = issubclass(estimator, ClassifierMixin)
+        every = OF_ALL, OF_CLASSIFIERS if kind else OF_REGRESSORS, *texts
+        described = {k: entry for text in every for k, entry in _entries(text).items()}
+        lines = _written_out(cleandoc(estimator.__doc__), described)
+        estimator.__doc__ = "\n".join([*lines, ""])
         return estimator
-    classifies = issubclass(estimator, ClassifierMixin)
-    described = _entries(OF_ALL) | _entries(
-        OF_CLASSIFIERS if classifies else OF_REGRESSORS
-    )
-    lines = _written_out(cleandoc(estimator.__doc__), described)
-    estimator.__doc__ = "\n".join([*lines, ""])
-    return estimator
+
+    return decorate
 
 
 @cache

@@ -1,15 +1,14 @@
 """The fit of every estimator, in order: read, prepare, state the problem, solve."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from types import NoneType
 from typing import Any
 
 from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
-from multikernel._validation import InstanceOf, check_parameter
+from multikernel._validation import check_parameter
 from multikernel.estimators.method import D, Data, Method, P, S, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,
@@ -31,8 +30,10 @@ from multikernel.exceptions import DictionaryWarning
 from multikernel.linalg.tables import is_dask
 from multikernel.problem import Callback
 
-# mypy takes `Callable` for a form of typing; it is a class that isinstance accepts.
-CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
+
+def callback_choice(value: object) -> str | None:
+    """Check a ``callback`` argument: something to call, or None."""
+    return None if value is None or callable(value) else "callable, or None"
 
 
 def fitted(
@@ -62,7 +63,7 @@ def fitted(
     attributes : dict
     """
     owner = method.source.owner
-    check_parameter(owner, "callback", callback, CALLBACK)
+    check_parameter(owner, "callback", callback, callback_choice)
     samples = read(estimator, method.source, X, y, sample_weight, groups)
     tell = tell_building(owner, callback, estimator.verbose)
     data = method.source.prepare(samples, tell)

@@ -257,9 +257,6 @@ class Solved:
     chain: Sequence[int] = ()
 
 
-Refit = Callable[[int], dict[str, Any]]
-"""From the candidate chosen to the fitted attributes of its model on all samples."""
-
 D_contra = TypeVar("D_contra", bound=Data, contravariant=True)
 
 
@@ -294,8 +291,18 @@ class Candidates(Protocol[D_contra]):
         """
         ...
 
-    def refit(self, data: D_contra, watch: Watch) -> Refit:
-        """Solve on all samples what is needed whichever candidate is chosen."""
+    def refit(self, data: D_contra, watch: Watch, best: int) -> dict[str, Any]:
+        """Return the fitted attributes of a candidate's model on all samples.
+
+        Parameters
+        ----------
+        data : Data
+            All samples.
+        watch : Watch
+            Called once per iteration; where it is stopped by now, one is made.
+        best : int
+            The candidate that was chosen.
+        """
         ...
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Grid]:

@@ -82,7 +82,7 @@ class OneClassMethod:
         return attributes | {"offset_": -float(solution[0].intercept[0])}
 
 
-@documented
+@documented()
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 

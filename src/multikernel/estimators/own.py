@@ -5,7 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    documented,
+)
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
@@ -67,7 +71,7 @@ def own_method(model: Any) -> OwnMethod:
     return OwnMethod(gram_source(model), loss_of(model), model.regularizer, solver)
 
 
-@documented
+@documented(MEAN_LOSS_CLASSIFIER_TEXTS)
 class MKLClassifier(ClassifierMKL):
     r"""Classification with any loss, penalty and solver, those of one's own included.
 
@@ -83,9 +87,7 @@ class MKLClassifier(ClassifierMKL):
     Parameters
     ----------
     kernels
-    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
+    loss
     regularizer : BlockRegularizer or None, default=None
         The penalty on the block norms, beside the mean loss: its ``alpha`` does not
         depend on the number of samples. None stands for ``BlockL1(0.01)``.
@@ -113,9 +115,7 @@ class MKLClassifier(ClassifierMKL):
     category_features_, categories_
     active_kernels_
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m times it.
+    dual_coef_
     intercept_
     support_
     objective_ : float or ndarray of shape (n_classes,)
@@ -195,7 +195,7 @@ class MKLClassifier(ClassifierMKL):
         return own_method(self)
 
 
-@documented
+@documented(MEAN_LOSS_REGRESSOR_TEXTS)
 class MKLRegressor(RegressorMKL):
     r"""Regression with any loss, penalty and solver, those of one's own included.
 
@@ -211,9 +211,7 @@ class MKLRegressor(RegressorMKL):
     Parameters
     ----------
     kernels
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     regularizer : BlockRegularizer or None, default=None
         The penalty on the block norms, beside the mean loss: its ``alpha`` does not

@@ -22,7 +22,7 @@ from multikernel.estimators.lp.method import (
     UnitSumMethod,
     margin_method,
 )
-from multikernel.estimators.method import AnyMethod, Refit, Solved
+from multikernel.estimators.method import AnyMethod, Solved
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Amount, Grid
@@ -88,11 +88,7 @@ class KernelCandidates:
             if not watch.stopped:
                 yield solved(m, recipe, training, found)
 
-    def refit(self, training: Training, watch: Watch) -> Refit:
-        """Solve nothing yet: everything depends on the choice."""
-        return partial(self._chosen, training, watch)
-
-    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes of one kernel's model."""
         recipe = self.alone(best, training)
         found = solve_outputs(recipe, training, watch)
@@ -110,7 +106,7 @@ def kernel_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
     return Search(model, method, candidates)
 
 
-@documented
+@documented()
 class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with the one kernel that scores best on folds.
 
@@ -241,7 +237,7 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
         return kernel_search(self)
 
 
-@documented
+@documented()
 class SingleKernelRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with the one kernel that scores best on folds.
 

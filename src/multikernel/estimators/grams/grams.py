@@ -71,6 +71,16 @@ class GramOptions:
             return self
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
+    def for_parts(self) -> "GramOptions":
+        """Return options of matrices that parts are cut from, and normalised then."""
+        thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
+        # Factors are those of divided kernels, which learn nothing from the samples.
+        early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
+        in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
+        # Parts have files of their own, so that nothing has to be held for all.
+        storage = "lazy" if in_files else self.storage
+        return replace(self, normalize=early, storage=storage)
+
 
 @dataclass(eq=False)
 class Grams:
@@ -228,7 +238,9 @@ class Grams:
         model : AdditiveModel
         """
         if self.stack.landmarks is None:
-            return additive_model(self.cross, expansion)
+            used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
+            grams, kept = self.cross(expansion.active, used)
+            return AdditiveModel(grams, expansion.coefs[:, kept], expansion.intercept)
         places = zip(expansion.active.tolist(), expansion.coefs, strict=True)
         own = [self.over_landmarks(m, coefs) for m, coefs in places]
         widest = max((len(coefs) for coefs in own), default=0)
@@ -345,30 +357,12 @@ class Grams:
         return KernelGrams(kernels, self.X[kept], normalization), kept
 
 
-def additive_model(
-    cross: Callable[[Indices, Indices], tuple[CrossGrams, Indices]],
-    expansion: Expansion,
-) -> AdditiveModel:
-    """Return the model of coefficients over training samples.
-
-    Parameters
-    ----------
-    cross : callable
-        As `Grams.cross`.
-    expansion : Expansion
-        The coefficients.
-
-    Returns
-    -------
-    model : AdditiveModel
-    """
-    used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
-    grams, kept = cross(expansion.active, used)
-    return AdditiveModel(grams, expansion.coefs[:, kept], expansion.intercept)
-
-
 def build_grams(
-    dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
+    dictionary: KernelDictionary | None,
+    samples: Samples,
+    options: GramOptions,
+    *,
+    parts: bool = False,
 ) -> Grams:
     """Compute the training Gram matrices of an estimator.
 
@@ -381,39 +375,15 @@ def build_grams(
         normalisation learns.
     options : GramOptions
         Normalisation, storage and limits.
+    parts : bool, default=False
+        Whether parts are to be cut, which `Grams.part` normalises: not the whole.
 
     Returns
     -------
     grams : Grams
     """
-    built = _build(dictionary, samples.X, options, samples.weights)
-    names = samples.table.gram_names
-    return Grams(built, samples.X, samples.rows, dictionary, options, names)
-
-
-def build_raw_grams(
-    dictionary: KernelDictionary | None, samples: Samples, options: GramOptions
-) -> Grams:
-    """Compute the Gram matrices that a search cuts its folds from.
-
-    Parameters
-    ----------
-    dictionary, samples, options
-        As `build_grams` takes them.
-
-    Returns
-    -------
-    grams : Grams
-        Not normalised: `Grams.part` normalises.
-    """
-    thin = isinstance(options.storage, LowRank) or options.storage == "low_rank"
-    # Factors are those of divided kernels, which learn nothing from the samples.
-    early = "cosine" if thin and "cosine" in check_steps(options.normalize) else None
-    plain = replace(options, normalize=early)
-    if isinstance(options.storage, LowRank) and options.storage.folder is not None:
-        # Parts have files of their own, so that nothing has to be held for all.
-        plain = replace(plain, storage="lazy")
-    built = _build(dictionary, samples.X, plain, samples.weights)
+    how = options.for_parts() if parts else options
+    built = _build(dictionary, samples.X, how, samples.weights)
     names = samples.table.gram_names
     return Grams(built, samples.X, samples.rows, dictionary, options, names)
 

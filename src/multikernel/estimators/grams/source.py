@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from multikernel.estimators.grams.grams import GramOptions, build_grams, build_raw_grams
+from multikernel.estimators.grams.grams import GramOptions, build_grams
 from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import choose_dictionary
@@ -77,9 +77,8 @@ class GramSource:
         )
         if not self.refines:
             options = options.with_all_landmarks()
-        build = build_raw_grams if self.parts else build_grams
         try:
-            grams = build(dictionary, samples, options)
+            grams = build_grams(dictionary, samples, options, parts=self.parts)
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:

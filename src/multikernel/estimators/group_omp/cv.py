@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
+    SELECTION_CLASSIFIER_TEXTS,
+    SELECTION_REGRESSOR_TEXTS,
+    SELECTION_TEXTS,
     greedy_method,
     prefix_search,
 )
@@ -27,7 +30,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS)
 class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
@@ -52,10 +55,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     refit : bool, default=True
         Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
-    tol : float, default=1e-3
-        The precision: stop when no kernel improves the fit by more than this share of
-        the largest improvement that a kernel could offer to the constant model, half
-        the mean square of the centred target for the squared loss.
+    tol
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -84,36 +84,23 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     selection_order_
     improvements_
     kernel_weights_
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
+    block_norms_
+    variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The dual variable of the last refit, minus the gradient of the losses in the
-        decision values; every selected f_m is K_m times it, over alpha times the sum
-        of the sample weights.
+    dual_coef_
     intercept_
     support_
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
         Always nan: a greedy selection has no certificate.
-    n_iter_ : int
-        Number of selected kernels.
-    history_ : structured ndarray of shape (n_selected + 1,)
-        One line per model, from the one without kernels on: output (always 0),
-        iteration, seconds, objective, duality_gap (nan), n_active, passes,
-        inner_steps.
-    status_ : str
-        Why the selection stopped: "selected" where it has as many kernels as were asked
-        for, "precise" where none that is left improves the fit by more than ``tol``.
+    n_iter_
+    history_
+    status_
     status_message_
     storage_, storage_reason_
     psd_checked_
@@ -196,7 +183,7 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     staged_predict_proba = staged_predict_proba
 
 
-@documented
+@documented(SELECTION_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SELECTION_REGRESSOR_TEXTS)
 class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
@@ -226,9 +213,7 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     subsample
     normalize
@@ -255,21 +240,14 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     selection_order_
     improvements_
     kernel_weights_
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
+    block_norms_
+    variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        The dual variable of the last refit, minus the gradient of the losses in the
-        predictions; every selected f_m is K_m times it, over alpha times the sum of
-        the sample weights.
+    dual_coef_
     intercept_ : ndarray of shape (n_outputs,)
         The intercept.
     support_
@@ -277,15 +255,9 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
         Always nan: a greedy selection has no certificate.
-    n_iter_ : int
-        Number of selected kernels.
-    history_ : structured ndarray of shape (n_selected + 1,)
-        One line per model, from the one without kernels on: output (always 0),
-        iteration, seconds, objective, duality_gap (nan), n_active, passes,
-        inner_steps.
-    status_ : str
-        Why the selection stopped: "selected" where it has as many kernels as were asked
-        for, "precise" where none that is left improves the fit by more than ``tol``.
+    n_iter_
+    history_
+    status_
     status_message_
     storage_, storage_reason_
     psd_checked_

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
+    SELECTION_CLASSIFIER_TEXTS,
+    SELECTION_REGRESSOR_TEXTS,
+    SELECTION_TEXTS,
     GreedyMethod,
     greedy_method,
 )
@@ -24,7 +27,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS)
 class GroupOMPClassifier(ClassifierMKL):
     r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
 
@@ -52,10 +55,7 @@ class GroupOMPClassifier(ClassifierMKL):
         "scale" stands for 0.01.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
-    tol : float, default=1e-3
-        The precision: stop when no kernel improves the fit by more than this share of
-        the largest improvement that a kernel could offer to the constant model, half
-        the mean square of the centred target for the squared loss.
+    tol
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
@@ -75,21 +75,14 @@ class GroupOMPClassifier(ClassifierMKL):
     selection_order_
     improvements_
     kernel_weights_
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
+    block_norms_
+    variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The dual variable of the last refit, minus the gradient of the losses in the
-        decision values; every selected f_m is K_m times it, over alpha times the sum
-        of the sample weights.
+    dual_coef_
     intercept_
     support_
     objective_ : float
@@ -97,15 +90,9 @@ class GroupOMPClassifier(ClassifierMKL):
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
         certificate; see `multikernel.diagnostics.recovery_coefficient`.
-    n_iter_ : int
-        Number of selected kernels.
-    history_ : structured ndarray of shape (n_selected + 1,)
-        One line per model, from the one without kernels on: output (always 0),
-        iteration, seconds, objective, duality_gap (nan), n_active, passes,
-        inner_steps.
-    status_ : str
-        Why the selection stopped: "selected" where it has as many kernels as were asked
-        for, "precise" where none that is left improves the fit by more than ``tol``.
+    n_iter_
+    history_
+    status_
     status_message_
     storage_, storage_reason_
     psd_checked_
@@ -184,7 +171,7 @@ class GroupOMPClassifier(ClassifierMKL):
     staged_predict_proba = staged_predict_proba
 
 
-@documented
+@documented(SELECTION_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SELECTION_REGRESSOR_TEXTS)
 class GroupOMPRegressor(RegressorMKL):
     r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
 
@@ -216,9 +203,7 @@ class GroupOMPRegressor(RegressorMKL):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     subsample
     normalize
@@ -236,21 +221,14 @@ class GroupOMPRegressor(RegressorMKL):
     selection_order_
     improvements_
     kernel_weights_
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
+    block_norms_
+    variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        The dual variable of the last refit, minus the gradient of the losses in the
-        predictions; every selected f_m is K_m times it, over alpha times the sum of
-        the sample weights.
+    dual_coef_
     intercept_ : ndarray of shape (n_outputs,)
         The intercept.
     support_
@@ -259,15 +237,9 @@ class GroupOMPRegressor(RegressorMKL):
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
         certificate; see `multikernel.diagnostics.recovery_coefficient`.
-    n_iter_ : int
-        Number of selected kernels.
-    history_ : structured ndarray of shape (n_selected + 1,)
-        One line per model, from the one without kernels on: output (always 0),
-        iteration, seconds, objective, duality_gap (nan), n_active, passes,
-        inner_steps.
-    status_ : str
-        Why the selection stopped: "selected" where it has as many kernels as were asked
-        for, "precise" where none that is left improves the fit by more than ``tol``.
+    n_iter_
+    history_
+    status_
     status_message_
     storage_, storage_reason_
     psd_checked_

@@ -15,7 +15,7 @@ from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.group_omp.stages import make_stages
-from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import FINISHED, Expansion
@@ -37,6 +37,42 @@ is -0.002 in the median of 6 sets where it stops at tol = 1e-2, and -0.052 at 1e
 UNIT_RIDGE = f"{1.0 / STANDARD_RIDGE!r}scale"
 RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 """The strengths that are tried by default, where targets have a deviation of one."""
+
+SELECTION_CLASSIFIER_TEXTS = """
+tol : float, default=1e-3
+    The precision: stop when no kernel improves the fit by more than this share of
+    the largest improvement that a kernel could offer to the constant model, half
+    the mean square of the centred target for the squared loss.
+dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+    The dual variable of the last refit, minus the gradient of the losses in the
+    decision values; every selected f_m is K_m times it, over alpha times the sum
+    of the sample weights.
+"""
+
+SELECTION_TEXTS = """
+block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+    Norms of the functions f_m in the spaces of their normalised kernels.
+variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+    Shares of the terms in the variance of the decision values on the training
+    samples, see `variance_shares`: they sum to one, and one that works against
+    the others is negative.
+n_iter_ : int
+    Number of selected kernels.
+history_ : structured ndarray of shape (n_selected + 1,)
+    One line per model, from the one without kernels on: output (always 0),
+    iteration, seconds, objective, duality_gap (nan), n_active, passes,
+    inner_steps.
+status_ : str
+    Why the selection stopped: "selected" where it has as many kernels as were asked
+    for, "precise" where none that is left improves the fit by more than ``tol``.
+"""
+
+SELECTION_REGRESSOR_TEXTS = """
+dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
+    The dual variable of the last refit, minus the gradient of the losses in the
+    predictions; every selected f_m is K_m times it, over alpha times the sum of
+    the sample weights.
+"""
 
 GREEDY_CHECKS: Mapping[str, Check] = {
     "tol": NON_NEGATIVE,
@@ -217,11 +253,7 @@ class PrefixCandidates:
                 # All kernels of a model share one expansion, which takes no memory.
                 yield Solved(places, _expansion(path, k), k, 0, np.empty(0), attributes)
 
-    def refit(self, training: Training, watch: Watch) -> Refit:
-        """Solve nothing yet: everything depends on the choice."""
-        return partial(self._chosen, training, watch)
-
-    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair."""
         recipes = self._recipes(training)
         chosen, a = divmod(best, len(recipes))

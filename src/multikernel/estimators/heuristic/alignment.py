@@ -33,7 +33,16 @@ def alignment_method(model: Any) -> RuleMethod:
     return rule_method(model, rule)
 
 
-@documented
+ALIGNMENT_TEXTS = """
+method : {"independent", "joint", "greedy"}, default="joint"
+    "independent" for the alignment of each kernel alone; "joint" for the
+    combination that is aligned best, by non-negative least squares on the M² inner
+    products of M kernels; "greedy" for the same on the kernels that raise the
+    alignment most, one after the other.
+"""
+
+
+@documented(ALIGNMENT_TEXTS)
 class AlignmentMKLClassifier(ClassifierMKL):
     r"""Classification with kernels weighted by their alignment with the targets.
 
@@ -53,11 +62,7 @@ class AlignmentMKLClassifier(ClassifierMKL):
     kernels
     C
     loss
-    method : {"independent", "joint", "greedy"}, default="joint"
-        "independent" for the alignment of each kernel alone; "joint" for the
-        combination that is aligned best, by non-negative least squares on the M² inner
-        products of M kernels; "greedy" for the same on the kernels that raise the
-        alignment most, one after the other.
+    method
     max_kernels : int or None, default=None
         Kernels that "greedy" takes at most.
     normalize
@@ -167,7 +172,7 @@ class AlignmentMKLClassifier(ClassifierMKL):
         return alignment_method(self)
 
 
-@documented
+@documented(ALIGNMENT_TEXTS)
 class AlignmentMKLRegressor(RegressorMKL):
     r"""Regression with kernels weighted by their alignment with the targets.
 
@@ -188,11 +193,7 @@ class AlignmentMKLRegressor(RegressorMKL):
     C
     loss
     epsilon
-    method : {"independent", "joint", "greedy"}, default="joint"
-        "independent" for the alignment of each kernel alone; "joint" for the
-        combination that is aligned best, by non-negative least squares on the M² inner
-        products of M kernels; "greedy" for the same on the kernels that raise the
-        alignment most, one after the other.
+    method
     max_kernels : int or None, default=None
         Kernels that "greedy" takes at most.
     normalize

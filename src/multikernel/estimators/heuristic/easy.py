@@ -20,7 +20,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented()
 class EasyMKLClassifier(ClassifierMKL):
     r"""Classification with kernels weighted by the margin they give, as EasyMKL does.
 

@@ -18,7 +18,7 @@ from multikernel.estimators.hkl.method import (
     hull_attributes,
     warn_unproven,
 )
-from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.scale import Grid
@@ -211,11 +211,7 @@ class HullCandidates:
                 return
             yield found
 
-    def refit(self, data: HullData, watch: Watch) -> Refit:
-        """Solve nothing yet: a path ends at the choice."""
-        return partial(self._chosen, data, watch)
-
-    def _chosen(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there.
 
         The way there is solved as exactly as the folds are.

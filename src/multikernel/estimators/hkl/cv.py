@@ -3,9 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    documented,
+)
 from multikernel.estimators.hkl.candidates import hull_search
-from multikernel.estimators.hkl.method import HULL_CHECKS, hull_method
+from multikernel.estimators.hkl.method import (
+    HULL_CHECKS,
+    HULL_CLASSIFIER_TEXTS,
+    HULL_REGRESSOR_TEXTS,
+    HULL_TEXTS,
+    hull_method,
+)
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
@@ -14,7 +24,7 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
-@documented
+@documented(HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS)
 class HKLClassifierCV(SearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -25,9 +35,7 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels : KernelGraph or None, default=None
-        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
-        monomials with powers up to four.
+    kernels
     alphas : sequence of float or str, default=None
         Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
         spaced in the logarithm from 100 downwards, when None.
@@ -40,20 +48,15 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
     refit
-    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
+    loss
     standardize
     fit_intercept
-    tol : float, default=1e-3
-        Total relative duality gap at which to stop.
+    tol
     max_kernels
     certify
-    max_iter : int, default=1000
-        Rounds of the search, at most.
+    max_iter
     class_weight
-    verbose : int, default=0
-        Whether to write one line per round to standard error.
+    verbose
 
     Attributes
     ----------
@@ -79,14 +82,9 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    active_kernels_ : ndarray of shape (n_active,)
-        Positions in ``hull_`` of the nodes with a function of their own.
-    kernel_names_ : list of str
-        Names of the nodes of the hull.
+    variance_shares_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -101,17 +99,13 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         How many these were at the end.
     n_iter_ : int or ndarray of shape (n_classes,)
         Rounds of the search along the path on all samples.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per round: output (index of the class, 0 for two classes), iteration,
-        seconds, objective, duality_gap (nan where it was not computed), n_active
-        (nodes looked at), passes (0), inner_steps.
+    history_
     status_ : str
         Why the search stopped, the worst of all classes: the name of a `HullStatus` in
         small letters, such as "certified" or "noise_limited".
     status_message_
     classes_
-    n_features_in_ : int
-        Number of columns.
+    n_features_in_
     feature_names_in_
 
     See Also
@@ -182,7 +176,7 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         return hull_search(self, hull_method(self))
 
 
-@documented
+@documented(HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS)
 class HKLRegressorCV(SearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -193,9 +187,7 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels : KernelGraph or None, default=None
-        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
-        monomials with powers up to four.
+    kernels
     alphas : sequence of float or str, default=None
         Strengths to try, or multiples of "scale" such as "0.1scale"; when None a grid
         evenly spaced in the logarithm from 100 downwards, all over the deviation of the
@@ -209,20 +201,15 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
     refit
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     standardize
     fit_intercept
-    tol : float, default=1e-3
-        Total relative duality gap at which to stop.
+    tol
     max_kernels
     certify
-    max_iter : int, default=1000
-        Rounds of the search, at most.
-    verbose : int, default=0
-        Whether to write one line per round to standard error.
+    max_iter
+    verbose
 
     Attributes
     ----------
@@ -247,14 +234,9 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         Weights of the kernels in the combination that the model is the solution for.
     block_norms_ : ndarray of shape (n_hull,)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_hull,)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    active_kernels_ : ndarray of shape (n_active,)
-        Positions in ``hull_`` of the nodes with a function of their own.
-    kernel_names_ : list of str
-        Names of the nodes of the hull.
+    variance_shares_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
@@ -269,16 +251,12 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         How many these were at the end.
     n_iter_ : int
         Rounds of the search along the path on all samples.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per round: output (always 0), iteration, seconds, objective,
-        duality_gap (nan where it was not computed), n_active (nodes looked at),
-        passes (0), inner_steps.
+    history_
     status_ : str
         Why the search stopped: the name of a `HullStatus` in small letters, such as
         "certified" or "noise_limited".
     status_message_
-    n_features_in_ : int
-        Number of columns.
+    n_features_in_
     feature_names_in_
 
     See Also

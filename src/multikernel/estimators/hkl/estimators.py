@@ -2,15 +2,26 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
-from multikernel.estimators.hkl.method import HULL_CHECKS, HullMethod, hull_method
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    documented,
+)
+from multikernel.estimators.hkl.method import (
+    HULL_CHECKS,
+    HULL_CLASSIFIER_TEXTS,
+    HULL_REGRESSOR_TEXTS,
+    HULL_TEXTS,
+    HullMethod,
+    hull_method,
+)
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
-@documented
+@documented(HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS)
 class HKLClassifier(ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -27,25 +38,18 @@ class HKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels : KernelGraph or None, default=None
-        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
-        monomials with powers up to four.
+    kernels
     alpha : float or str, default=1e-3
         Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3.
-    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
+    loss
     standardize
     fit_intercept
-    tol : float, default=1e-3
-        Total relative duality gap at which to stop.
+    tol
     max_kernels
     certify
-    max_iter : int, default=1000
-        Rounds of the search, at most.
+    max_iter
     class_weight
-    verbose : int, default=0
-        Whether to write one line per round to standard error.
+    verbose
 
     Attributes
     ----------
@@ -61,14 +65,9 @@ class HKLClassifier(ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    active_kernels_ : ndarray of shape (n_active,)
-        Positions in ``hull_`` of the nodes with a function of their own.
-    kernel_names_ : list of str
-        Names of the nodes of the hull.
+    variance_shares_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -83,17 +82,13 @@ class HKLClassifier(ClassifierMKL):
         How many these were at the end.
     n_iter_ : int or ndarray of shape (n_classes,)
         Rounds of the search.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per round: output (index of the class, 0 for two classes), iteration,
-        seconds, objective, duality_gap (nan where it was not computed), n_active
-        (nodes looked at), passes (0), inner_steps.
+    history_
     status_ : str
         Why the search stopped, the worst of all classes: the name of a `HullStatus` in
         small letters, such as "certified" or "noise_limited".
     status_message_
     classes_
-    n_features_in_ : int
-        Number of columns.
+    n_features_in_
     feature_names_in_
 
     See Also
@@ -151,7 +146,7 @@ class HKLClassifier(ClassifierMKL):
         return hull_method(self, self.alpha)
 
 
-@documented
+@documented(HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS)
 class HKLRegressor(RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -168,27 +163,20 @@ class HKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels : KernelGraph or None, default=None
-        The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
-        monomials with powers up to four.
+    kernels
     alpha : float or str, default="scale"
         Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3,
         over the deviation of the targets for "epsilon_insensitive", and "0.1scale" for
         a tenth of that.
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     standardize
     fit_intercept
-    tol : float, default=1e-3
-        Total relative duality gap at which to stop.
+    tol
     max_kernels
     certify
-    max_iter : int, default=1000
-        Rounds of the search, at most.
-    verbose : int, default=0
-        Whether to write one line per round to standard error.
+    max_iter
+    verbose
 
     Attributes
     ----------
@@ -203,14 +191,9 @@ class HKLRegressor(RegressorMKL):
         Weights of the kernels in the combination that the model is the solution for.
     block_norms_ : ndarray of shape (n_hull,)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_ : ndarray of shape (n_hull,)
-        Shares of the terms in the variance of the decision values on the training
-        samples, see `variance_shares`: they sum to one, and one that works against
-        the others is negative.
-    active_kernels_ : ndarray of shape (n_active,)
-        Positions in ``hull_`` of the nodes with a function of their own.
-    kernel_names_ : list of str
-        Names of the nodes of the hull.
+    variance_shares_
+    active_kernels_
+    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
@@ -225,16 +208,12 @@ class HKLRegressor(RegressorMKL):
         How many these were at the end.
     n_iter_ : int
         Rounds of the search.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per round: output (always 0), iteration, seconds, objective,
-        duality_gap (nan where it was not computed), n_active (nodes looked at),
-        passes (0), inner_steps.
+    history_
     status_ : str
         Why the search stopped: the name of a `HullStatus` in small letters, such as
         "certified" or "noise_limited".
     status_message_
-    n_features_in_ : int
-        Number of columns.
+    n_features_in_
     feature_names_in_
 
     See Also

@@ -52,6 +52,46 @@ STANDARD_ALPHA = 1e-3
 6 and of 7 sets: with 1e-2 -0.007 and -0.048, with 1e-3 -0.000 and -0.007, with 3e-4
 -0.012 and +0.004."""
 
+HULL_TEXTS = """
+kernels : KernelGraph or None, default=None
+    The graph, with its weights. None stands for ``PolynomialGrid(4)``: all
+    monomials with powers up to four.
+tol : float, default=1e-3
+    Total relative duality gap at which to stop.
+max_iter : int, default=1000
+    Rounds of the search, at most.
+verbose : int, default=0
+    Whether to write one line per round to standard error.
+active_kernels_ : ndarray of shape (n_active,)
+    Positions in ``hull_`` of the nodes with a function of their own.
+kernel_names_ : list of str
+    Names of the nodes of the hull.
+n_features_in_ : int
+    Number of columns.
+"""
+
+HULL_CLASSIFIER_TEXTS = """
+variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
+    Shares of the terms in the variance of the decision values on the training
+    samples, see `variance_shares`: they sum to one, and one that works against
+    the others is negative.
+history_ : structured ndarray of shape (n_lines,)
+    One line per round: output (index of the class, 0 for two classes), iteration,
+    seconds, objective, duality_gap (nan where it was not computed), n_active
+    (nodes looked at), passes (0), inner_steps.
+"""
+
+HULL_REGRESSOR_TEXTS = """
+variance_shares_ : ndarray of shape (n_hull,)
+    Shares of the terms in the variance of the decision values on the training
+    samples, see `variance_shares`: they sum to one, and one that works against
+    the others is negative.
+history_ : structured ndarray of shape (n_lines,)
+    One line per round: output (always 0), iteration, seconds, objective,
+    duality_gap (nan where it was not computed), n_active (nodes looked at),
+    passes (0), inner_steps.
+"""
+
 HULL_CHECKS: Mapping[str, Check] = {
     "kernels": graph_choice,
     "standardize": FLAG,

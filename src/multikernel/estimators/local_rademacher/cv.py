@@ -7,6 +7,8 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.local_rademacher.method import (
     DEFAULT_THETAS,
     TAIL_CHECKS,
+    TAIL_CLASSIFIER_TEXTS,
+    TAIL_TEXTS,
     tail_method,
     tail_search,
 )
@@ -19,7 +21,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(TAIL_TEXTS, TAIL_CLASSIFIER_TEXTS)
 class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
@@ -49,23 +51,16 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
     loss
     solver
     selection
-    normalize : str, Normalizer, list of these or None, default=None
-        What is done to kernels before their spectra are computed: "center", "cosine",
-        or several in order. A trace of n follows; factors as of "variance" change
-        nothing. What is learnt is learnt on the training data.
+    normalize
     fit_intercept
-    tol : float, default=1e-3
-        Relative duality gap at which a convex problem is solved; and of "dc", the share
-        of the objective that an iteration must gain to be followed by another.
+    tol
     max_iter
     class_weight
     storage
     max_bytes
     check_psd
     verbose
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and the random
-        starts of "dc"; the rest of a fit is deterministic.
+    random_state
 
     Attributes
     ----------
@@ -85,11 +80,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
         strengths are 1 / C, and its gaps of "dc" those of the convex problems.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        The weights mu of the kernels of trace n, non-negative, on the constraint;
-        with more than two classes one row per class, as all attributes that say so.
-        A shared selection has one row, gap and so on; dual points and intercepts are
-        for every class even so. Labels count as classes.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -203,7 +194,7 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         return tail_search(self, tail_method(self, 0))
 
 
-@documented
+@documented(TAIL_TEXTS)
 class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
@@ -233,22 +224,15 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
     loss
     epsilon
     solver
-    normalize : str, Normalizer, list of these or None, default=None
-        What is done to kernels before their spectra are computed: "center", "cosine",
-        or several in order. A trace of n follows; factors as of "variance" change
-        nothing. What is learnt is learnt on the training data.
+    normalize
     fit_intercept
-    tol : float, default=1e-3
-        Relative duality gap at which a convex problem is solved; and of "dc", the share
-        of the objective that an iteration must gain to be followed by another.
+    tol
     max_iter
     storage
     max_bytes
     check_psd
     verbose
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and the random
-        starts of "dc"; the rest of a fit is deterministic.
+    random_state
 
     Attributes
     ----------

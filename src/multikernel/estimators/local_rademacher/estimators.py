@@ -5,6 +5,8 @@ from typing import Any
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.local_rademacher.method import (
     TAIL_CHECKS,
+    TAIL_CLASSIFIER_TEXTS,
+    TAIL_TEXTS,
     TailMethod,
     tail_method,
 )
@@ -15,7 +17,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(TAIL_TEXTS, TAIL_CLASSIFIER_TEXTS)
 class LocalRademacherMKLClassifier(ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
@@ -48,42 +50,28 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
     kernels
     C
     p
-    theta : int, default=1
-        How many leading eigenvalues are free, not negative. A kernel of rank theta or
-        less has no tail: 1e-6 of its trace stands for it, with a warning that names
-        it.
+    theta
     method
     n_starts : int, default=3
         Starting weights of "dc": those of "conv", equal ones, and then random ones.
     loss
     solver
     selection
-    normalize : str, Normalizer, list of these or None, default=None
-        What is done to kernels before their spectra are computed: "center", "cosine",
-        or several in order. A trace of n follows; factors as of "variance" change
-        nothing. What is learnt is learnt on the training data.
+    normalize
     fit_intercept
-    tol : float, default=1e-3
-        Relative duality gap at which a convex problem is solved; and of "dc", the share
-        of the objective that an iteration must gain to be followed by another.
+    tol
     max_iter
     class_weight
     storage
     max_bytes
     check_psd
     verbose
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and the random
-        starts of "dc"; the rest of a fit is deterministic.
+    random_state
 
     Attributes
     ----------
     C_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        The weights mu of the kernels of trace n, non-negative, on the constraint;
-        with more than two classes one row per class, as all attributes that say so.
-        A shared selection has one row, gap and so on; dual points and intercepts are
-        for every class even so. Labels count as classes.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -192,7 +180,7 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         return tail_method(self, self.theta, self.C)
 
 
-@documented
+@documented(TAIL_TEXTS)
 class LocalRademacherMKLRegressor(RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
@@ -225,32 +213,22 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     kernels
     C
     p
-    theta : int, default=1
-        How many leading eigenvalues are free, not negative. A kernel of rank theta or
-        less has no tail: 1e-6 of its trace stands for it, with a warning that names
-        it.
+    theta
     method
     n_starts : int, default=3
         Starting weights of "dc": those of "conv", equal ones, and then random ones.
     loss
     epsilon
     solver
-    normalize : str, Normalizer, list of these or None, default=None
-        What is done to kernels before their spectra are computed: "center", "cosine",
-        or several in order. A trace of n follows; factors as of "variance" change
-        nothing. What is learnt is learnt on the training data.
+    normalize
     fit_intercept
-    tol : float, default=1e-3
-        Relative duality gap at which a convex problem is solved; and of "dc", the share
-        of the objective that an iteration must gain to be followed by another.
+    tol
     max_iter
     storage
     max_bytes
     check_psd
     verbose
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that test precomputed matrices for symmetry, and the random
-        starts of "dc"; the rest of a fit is deterministic.
+    random_state
 
     Attributes
     ----------

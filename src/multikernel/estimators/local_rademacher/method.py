@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.grams.useless import warn_short
 from multikernel.estimators.lp.candidates import default_margins, margin_path
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
-from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
@@ -33,6 +32,31 @@ from multikernel.problem import Solution, Status
 from multikernel.solvers import DCSolution, Solver, TailConv, TailDC, follow
 
 THETA: Check = Number(0, integer=True)
+
+TAIL_TEXTS = """
+normalize : str, Normalizer, list of these or None, default=None
+    What is done to kernels before their spectra are computed: "center", "cosine",
+    or several in order. A trace of n follows; factors as of "variance" change
+    nothing. What is learnt is learnt on the training data.
+tol : float, default=1e-3
+    Relative duality gap at which a convex problem is solved; and of "dc", the share
+    of the objective that an iteration must gain to be followed by another.
+random_state : int, RandomState or None, default=None
+    Draws the vectors that test precomputed matrices for symmetry, and the random
+    starts of "dc"; the rest of a fit is deterministic.
+theta : int, default=1
+    How many leading eigenvalues are free, not negative. A kernel of rank theta or
+    less has no tail: 1e-6 of its trace stands for it, with a warning that names
+    it.
+"""
+
+TAIL_CLASSIFIER_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    The weights mu of the kernels of trace n, non-negative, on the constraint;
+    with more than two classes one row per class, as all attributes that say so.
+    A shared selection has one row, gap and so on; dual points and intercepts are
+    for every class even so. Labels count as classes.
+"""
 
 TAIL_CHECKS: Mapping[str, Check] = {
     **LP_CHECKS,
@@ -276,11 +300,7 @@ class TailCandidates:
             if watch.stopped:
                 return
 
-    def refit(self, training: Training, watch: Watch) -> Refit:
-        """Solve nothing yet: everything depends on the choice."""
-        return partial(self._chosen, training, watch)
-
-    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of all C for its theta."""
         i, j = divmod(best, self.thetas.size)
         sums, theta = self._sums(training), int(self.thetas[j])

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from multikernel.estimators.grams.method import (
 )
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
-from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
 from multikernel.estimators.scale import Grid, deviations
@@ -118,11 +117,7 @@ class MarginCandidates:
                 if (yield replace(model, chain=chain)):
                     break
 
-    def refit(self, training: Training, watch: Watch) -> Refit:
-        """Solve nothing yet: everything depends on the choice."""
-        return partial(self._chosen, training, watch)
-
-    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of all C for its p."""
         i, j = divmod(best, self.ps.size)
         recipes = self._recipes(training, j)

@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import SEVERAL_TARGETS_TEXTS, documented
 from multikernel.estimators.lp.candidates import DEFAULT_PS, margin_search
-from multikernel.estimators.lp.method import LP_CHECKS, lp_method
+from multikernel.estimators.lp.method import (
+    LP_CHECKS,
+    LP_CLASSIFIER_TEXTS,
+    LP_REGRESSOR_TEXTS,
+    lp_method,
+)
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
@@ -16,7 +21,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(LP_CLASSIFIER_TEXTS)
 class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
@@ -70,11 +75,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
-        with more than two classes one row per class, as all attributes that say so.
-        A shared selection has one row, gap and so on; dual points and intercepts are
-        for every class even so. Labels count as classes.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -173,7 +174,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
 
 
-@documented
+@documented(SEVERAL_TARGETS_TEXTS, LP_REGRESSOR_TEXTS)
 class LpMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
@@ -228,32 +229,22 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
-        of several targets with separate selections one row each, as objective, gap
-        and number of iterations.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        The feasible dual point that proves ``duality_gap_``, from -C to C for the
-        epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
-        ``kernel_weights_[m]`` times K_m times it.
-    intercept_ : ndarray of shape (n_targets,)
-        The intercepts.
+    dual_coef_
+    intercept_
     support_
     objective_ : float or ndarray of shape (n_targets,)
         That of `LpMKLRegressor`: penalty plus C times the sum of the losses.
-    duality_gap_ : float or ndarray of shape (n_targets,)
-        Relative duality gap.
+    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made for all C together.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the problem), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+    history_
     status_
     status_message_
     storage_, storage_reason_

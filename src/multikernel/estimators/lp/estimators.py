@@ -2,8 +2,14 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
-from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
+from multikernel.estimators.descriptions import SEVERAL_TARGETS_TEXTS, documented
+from multikernel.estimators.lp.method import (
+    LP_CHECKS,
+    LP_CLASSIFIER_TEXTS,
+    LP_REGRESSOR_TEXTS,
+    MarginMethod,
+    lp_method,
+)
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -12,7 +18,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(LP_CLASSIFIER_TEXTS)
 class LpMKLClassifier(ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
@@ -51,11 +57,7 @@ class LpMKLClassifier(ClassifierMKL):
     Attributes
     ----------
     C_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
-        with more than two classes one row per class, as all attributes that say so.
-        A shared selection has one row, gap and so on; dual points and intercepts are
-        for every class even so. Labels count as classes.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -151,7 +153,7 @@ class LpMKLClassifier(ClassifierMKL):
         return lp_method(self, [self.p], self.C)
 
 
-@documented
+@documented(SEVERAL_TARGETS_TEXTS, LP_REGRESSOR_TEXTS)
 class LpMKLRegressor(RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
@@ -191,32 +193,22 @@ class LpMKLRegressor(RegressorMKL):
     ----------
     C_
     epsilon_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        The weights theta, non-negative, of p-norm one (zero if no kernel is of use);
-        of several targets with separate selections one row each, as objective, gap
-        and number of iterations.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        The feasible dual point that proves ``duality_gap_``, from -C to C for the
-        epsilon-insensitive loss, zero at samples of weight zero. At the optimum f_m is
-        ``kernel_weights_[m]`` times K_m times it.
-    intercept_ : ndarray of shape (n_targets,)
-        The intercepts.
+    dual_coef_
+    intercept_
     support_
     objective_ : float or ndarray of shape (n_targets,)
         The objective above: penalty plus C times the sum of the losses.
-    duality_gap_ : float or ndarray of shape (n_targets,)
-        Relative duality gap.
+    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the problem), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+    history_
     status_
     status_message_
     storage_, storage_reason_

@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, check_shapes
 from multikernel.certificates import alpha_max
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import CALLBACK, read
+from multikernel.estimators.fit import callback_choice, read
 from multikernel.estimators.grams.method import GramMethod, solve_strengths
 from multikernel.estimators.progress import watching
 from multikernel.problem import Callback, Problem, Solution
@@ -221,7 +221,7 @@ def regularization_path(
             "regularization_path takes a multiple kernel model of this library, got "
             f"{type(estimator).__name__}."
         )
-    check_parameter("regularization_path", "callback", callback, CALLBACK)
+    check_parameter("regularization_path", "callback", callback, callback_choice)
     estimator._check_parameters()
     method = estimator._method()
     if method.why_no_path is not None:

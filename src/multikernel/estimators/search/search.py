@@ -4,6 +4,7 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
@@ -13,16 +14,7 @@ from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fitted, publish
-from multikernel.estimators.method import (
-    Candidates,
-    D,
-    Method,
-    P,
-    Refit,
-    S,
-    Solved,
-    Source,
-)
+from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.folds import (
@@ -83,11 +75,12 @@ class Outcome:
     folds : list of FoldScores
         The scores of all candidates.
     refit : callable or None
-        Gives the model on all samples; None where there is to be none.
+        From the candidate chosen to the attributes of its model on all samples; None
+        where there is to be none.
     """
 
     folds: list[FoldScores]
-    refit: Refit | None
+    refit: Callable[[int], dict[str, Any]] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +139,13 @@ class Search(Generic[D, P, S]):
             runs[number] = FoldRun(model, data, splits[number], candidates, watch)
             runs[number].begin(n_copies)
 
+        def step(number: int, leave: bool = False) -> None:
+            runs[number].step(leave)
+
         def finish(number: int) -> None:
             begin(number)
             while not runs[number].ended:
-                runs[number].step(leave=False)
+                step(number)
 
         def each(work: Callable[[int], None]) -> None:
             if jobs > 1:
@@ -162,15 +158,12 @@ class Search(Generic[D, P, S]):
         if together:
             each(begin)
             while not all(run.ended for run in runs.values()):
-                leave = gone_down(list(runs.values()))
-                each(lambda number: runs[number].step(leave))  # noqa: B023
+                each(partial(step, leave=gone_down(list(runs.values()))))
         else:
             each(finish)
         folds = [runs[number].scores() for number in range(len(splits))]
-        refit = None
-        if model.refit:
-            refit = problem.candidates.refit(problem.whole, watch)
-        return Outcome(folds, refit)
+        refit = partial(problem.candidates.refit, problem.whole, watch)
+        return Outcome(folds, refit if model.refit else None)
 
     def publish(self, problem: Trial[D], data: D, solution: Outcome) -> dict[str, Any]:
         """Choose a candidate, and return its model on all samples with the scores."""

@@ -3,13 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    SEVERAL_TARGETS_TEXTS,
+    documented,
+)
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
+    SPICY_CLASSIFIER_TEXTS,
+    SPICY_REGRESSOR_TEXTS,
+    SPICY_TEXTS,
     alpha_search,
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -18,7 +26,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(SPICY_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, SPICY_CLASSIFIER_TEXTS)
 class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
@@ -31,10 +39,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels
-    alphas : sequence of float or str, default=None
-        Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
-        spaced in the logarithm from the smallest one at which no kernel enters,
-        downwards, when None.
+    alphas
     n_alphas : int, default=20
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
@@ -43,16 +48,13 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     scoring
     n_jobs
     refit
-    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
+    loss
     l1_ratio
     selection
     normalize
     fit_intercept
     tol
-    max_iter : int, default=100
-        Outer iterations, each of which passes over all kernels, at most.
+    max_iter
     class_weight
     storage
     max_bytes
@@ -74,20 +76,14 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         Norms, weights, objectives and gaps along the path on all samples, which ends
         at the choice.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
-        with more than two classes one row per class, as all attributes that say so.
-        A shared selection has one row, gap and so on; dual points and intercepts are
-        for every class even so. Labels count as classes.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m times it.
+    dual_coef_
     intercept_
     support_
     objective_ : float or ndarray of shape (n_classes,)
@@ -178,7 +174,9 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         return alpha_search(self)
 
 
-@documented
+@documented(
+    SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
+)
 class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
@@ -191,10 +189,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     Parameters
     ----------
     kernels
-    alphas : sequence of float or str, default=None
-        Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
-        spaced in the logarithm from the smallest one at which no kernel enters,
-        downwards, when None.
+    alphas
     n_alphas : int, default=20
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
@@ -203,17 +198,14 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     scoring
     n_jobs
     refit
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     l1_ratio
     selection
     normalize
     fit_intercept
     tol
-    max_iter : int, default=100
-        Outer iterations, each of which passes over all kernels, at most.
+    max_iter
     storage
     max_bytes
     check_psd
@@ -235,10 +227,7 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
         Norms, weights, objectives and gaps along the path on all samples, which ends
         at the choice.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
-        of several targets with separate selections one row each, as objective, gap
-        and number of iterations.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -248,18 +237,14 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_ : ndarray of shape (n_targets,)
-        The intercepts.
+    intercept_
     support_
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
-    duality_gap_ : float or ndarray of shape (n_targets,)
-        Relative duality gap.
+    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made along the path on all samples.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the problem), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+    history_
     status_
     status_message_
     storage_, storage_reason_

@@ -2,11 +2,19 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    SEVERAL_TARGETS_TEXTS,
+    documented,
+)
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
+    SPICY_CLASSIFIER_TEXTS,
+    SPICY_REGRESSOR_TEXTS,
+    SPICY_TEXTS,
     SparseMethod,
     sparse_method,
 )
@@ -16,7 +24,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(SPICY_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, SPICY_CLASSIFIER_TEXTS)
 class SpicyMKLClassifier(ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
@@ -39,16 +47,13 @@ class SpicyMKLClassifier(ClassifierMKL):
         with kernels of unit variance that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels. "scale" stands for
         0.01.
-    loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
-        Loss, by name or as an object; targets of the squared error are -1 and 1. Only
-        "log_loss" has `predict_proba`.
+    loss
     l1_ratio
     selection
     normalize
     fit_intercept
     tol
-    max_iter : int, default=100
-        Outer iterations, each of which passes over all kernels, at most.
+    max_iter
     class_weight
     storage
     max_bytes
@@ -60,20 +65,14 @@ class SpicyMKLClassifier(ClassifierMKL):
     ----------
     alpha_
     l1_ratio_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
-        with more than two classes one row per class, as all attributes that say so.
-        A shared selection has one row, gap and so on; dual points and intercepts are
-        for every class even so. Labels count as classes.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
     category_features_, categories_
     active_kernels_
     kernel_names_
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        The feasible dual point that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m times it.
+    dual_coef_
     intercept_
     support_
     objective_ : float or ndarray of shape (n_classes,)
@@ -154,7 +153,9 @@ class SpicyMKLClassifier(ClassifierMKL):
         return sparse_method(self, self.alpha, partitions=True)
 
 
-@documented
+@documented(
+    SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
+)
 class SpicyMKLRegressor(RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
@@ -177,17 +178,14 @@ class SpicyMKLRegressor(RegressorMKL):
         with kernels of mean diagonal one no kernel enters at the standard deviation
         of y or above. "scale" stands for 0.02, times that deviation for the squared
         loss, and "0.1scale" for a tenth of that.
-    loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
-        Half the squared error, or the absolute error beyond ``epsilon``, by name; or
-        a loss object.
+    loss
     epsilon
     l1_ratio
     selection
     normalize
     fit_intercept
     tol
-    max_iter : int, default=100
-        Outer iterations, each of which passes over all kernels, at most.
+    max_iter
     storage
     max_bytes
     check_psd
@@ -199,10 +197,7 @@ class SpicyMKLRegressor(RegressorMKL):
     alpha_
     epsilon_
     l1_ratio_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
-        of several targets with separate selections one row each, as objective, gap
-        and number of iterations.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -212,18 +207,14 @@ class SpicyMKLRegressor(RegressorMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_ : ndarray of shape (n_targets,)
-        The intercepts.
+    intercept_
     support_
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
-    duality_gap_ : float or ndarray of shape (n_targets,)
-        Relative duality gap.
+    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made.
-    history_ : structured ndarray of shape (n_lines,)
-        One line per outer iteration: output (index of the problem), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+    history_
     status_
     status_message_
     storage_, storage_reason_

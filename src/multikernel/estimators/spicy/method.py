@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +14,12 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     follow_outputs,
     solve_outputs,
-    solve_strengths,
     solved,
     warn_unfinished,
 )
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
-from multikernel.estimators.method import Refit, Solved
+from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import single
@@ -38,6 +36,30 @@ from multikernel.estimators.search.search import Search, loosened
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
+
+SPICY_TEXTS = """
+alphas : sequence of float or str, default=None
+    Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
+    spaced in the logarithm from the smallest one at which no kernel enters,
+    downwards, when None.
+max_iter : int, default=100
+    Outer iterations, each of which passes over all kernels, at most.
+"""
+
+SPICY_CLASSIFIER_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
+    with more than two classes one row per class, as all attributes that say so.
+    A shared selection has one row, gap and so on; dual points and intercepts are
+    for every class even so. Labels count as classes.
+"""
+
+SPICY_REGRESSOR_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+    Weights of the kernels, non-negative, with sum one (zero if no kernel entered);
+    of several targets with separate selections one row each, as objective, gap
+    and number of iterations.
+"""
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 
@@ -182,11 +204,7 @@ class AlphaCandidates:
             if (yield replace(model, chain=chain)):
                 return
 
-    def refit(self, training: Training, watch: Watch) -> Refit:
-        """Solve nothing yet: a path ends at the choice."""
-        return partial(self._chosen, training, watch)
-
-    def _chosen(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes at one strength, and the path that leads there.
 
         The way there is solved as exactly as the folds are.
@@ -227,11 +245,3 @@ class AlphaCandidates:
             replace(self.method, alpha=alpha).problem(training)
             for alpha in self.alphas.amounts()
         ]
-
-
-def solved_recipes(
-    recipes: Sequence[Recipe], training: Training, watch: Watch
-) -> list[list[Solution]]:
-    """Return the paths of all problems over recipes that differ in their strengths."""
-    strengths = np.array([[p.alpha for p in recipe.penalties] for recipe in recipes])
-    return solve_strengths(recipes[0], training, strengths, watch)

@@ -5,7 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import (
+    UNIFORM_CLASSIFIER_TEXTS,
+    UNIFORM_REGRESSOR_TEXTS,
+    documented,
+)
 from multikernel.estimators.lp.candidates import margin_search
 from multikernel.estimators.lp.method import MARGIN_CHECKS, margin_method
 from multikernel.estimators.method import AnyMethod
@@ -18,7 +22,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(UNIFORM_CLASSIFIER_TEXTS)
 class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels, C chosen on folds.
 
@@ -62,11 +66,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        One for every kernel whose term is not zero: not for one that is zero on the
-        training data, nor, as far as rounding tells, for one that is constant there
-        beside an intercept, which takes its place. With more than two classes one row
-        per class, as all attributes that say so.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -156,7 +156,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         return margin_search(self, margin_method(self), [np.inf], with_p=False)
 
 
-@documented
+@documented(UNIFORM_REGRESSOR_TEXTS)
 class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with the unweighted sum of all kernels, C chosen on folds.
 
@@ -201,10 +201,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
     n_splits_
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        One for every kernel whose term is not zero: not for one that is zero on the
-        training data, nor, as far as rounding tells, for one that is constant there
-        beside an intercept, which takes its place.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import documented
+from multikernel.estimators.descriptions import (
+    UNIFORM_CLASSIFIER_TEXTS,
+    UNIFORM_REGRESSOR_TEXTS,
+    documented,
+)
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, margin_method
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
@@ -12,7 +16,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented
+@documented(UNIFORM_CLASSIFIER_TEXTS)
 class UniformMKLClassifier(ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels.
 
@@ -45,11 +49,7 @@ class UniformMKLClassifier(ClassifierMKL):
     Attributes
     ----------
     C_
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        One for every kernel whose term is not zero: not for one that is zero on the
-        training data, nor, as far as rounding tells, for one that is constant there
-        beside an intercept, which takes its place. With more than two classes one row
-        per class, as all attributes that say so.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
@@ -131,7 +131,7 @@ class UniformMKLClassifier(ClassifierMKL):
         return margin_method(self, self.C)
 
 
-@documented
+@documented(UNIFORM_REGRESSOR_TEXTS)
 class UniformMKLRegressor(RegressorMKL):
     r"""Regression with the unweighted sum of all kernels.
 
@@ -165,10 +165,7 @@ class UniformMKLRegressor(RegressorMKL):
     ----------
     C_
     epsilon_
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        One for every kernel whose term is not zero: not for one that is zero on the
-        training data, nor, as far as rounding tells, for one that is constant there
-        beside an intercept, which takes its place.
+    kernel_weights_
     block_norms_
     variance_shares_
     view_weights_, view_shares_
