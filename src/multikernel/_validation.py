@@ -198,10 +198,6 @@ def listed(names: Sequence[object], n_names: int | None = None) -> str:
         The names, or the first few of them.
     n_names : int, optional
         How many there are in all; as many as given when left out.
-
-    Returns
-    -------
-    text : str
     """
     shown = names[:5]
     more = (len(names) if n_names is None else n_names) - len(shown)

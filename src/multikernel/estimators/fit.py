@@ -57,10 +57,6 @@ def fitted(
         As ``fit`` takes them.
     groups : array-like of shape (n_samples,), optional
         What the folds of a search keep together.
-
-    Returns
-    -------
-    attributes : dict
     """
     owner = method.source.owner
     check_parameter(owner, "callback", callback, callback_choice)
@@ -95,10 +91,6 @@ def read(
         What its method learns from.
     X, y, sample_weight, groups
         As `fitted` takes them.
-
-    Returns
-    -------
-    samples : Samples
     """
     parameters = estimator.get_params(deep=False)
     check = check_fit_data
@@ -209,13 +201,6 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
 
 def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     """Say so where a model has no kernel; a search has a warning of its own.
-
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    attributes : mapping
-        What a fit publishes.
 
     Warns
     -----

@@ -169,10 +169,6 @@ class Source(Protocol[D_co]):
             The samples; where copies are merged, in an order of their own.
         tell : callable, optional
             Told which share of the kernels has been computed.
-
-        Returns
-        -------
-        data : Data
         """
         ...
 

@@ -159,10 +159,6 @@ def find_loss(choice: Any, epsilon: float = STANDARD_EPSILON) -> Loss:
         A name, or the loss itself.
     epsilon : float, default=0.1
         Error that costs nothing, for "epsilon_insensitive".
-
-    Returns
-    -------
-    loss : Loss
     """
     if choice == "epsilon_insensitive":
         return EpsilonInsensitiveLoss(float(epsilon))
@@ -241,15 +237,6 @@ def shares_selection(parameters: Mapping[str, Any]) -> bool:
     """Return whether all outputs are one problem.
 
     A loss object of all classes at once says so where there is no ``selection``.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Those of an estimator.
-
-    Returns
-    -------
-    shared : bool
     """
     if "selection" in parameters:
         return bool(parameters["selection"] == "shared")

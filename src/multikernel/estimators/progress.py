@@ -62,10 +62,6 @@ def tell_building(
         Told by its method ``building``, where it has one.
     verbose : int
         Whether a line is written to standard error, every few seconds.
-
-    Returns
-    -------
-    tell : callable or None
     """
     told: Callable[[float], None] | None = getattr(callback, "building", None)
     if told is not None or not verbose:

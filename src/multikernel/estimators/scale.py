@@ -27,15 +27,6 @@ ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 def multiple_of_scale(value: object) -> float | None:
     """Return how many times "scale" a parameter is, None where it is no such text.
 
-    Parameters
-    ----------
-    value : object
-        A parameter.
-
-    Returns
-    -------
-    multiple : float or None
-
     Examples
     --------
     >>> from multikernel.estimators.scale import multiple_of_scale
@@ -245,10 +236,6 @@ def target_units(owner: str, samples: Targets, pooled: bool | None = None) -> Un
         The samples of the fit, on a fold its training part.
     pooled : bool, optional
         Whether outputs are one problem; by default where they share a selection.
-
-    Returns
-    -------
-    units : Units
     """
     targets = samples.targets
     pooled = samples.shared if pooled is None else pooled

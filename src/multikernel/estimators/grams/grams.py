@@ -134,10 +134,6 @@ class Grams:
             The samples.
         weights : ndarray of shape (n_chosen,) or None
             Weights of the normalisation's statistics.
-
-        Returns
-        -------
-        grams : Grams
         """
         # A table in a file stays there where all of it is asked for.
         every = np.array_equal(chosen, np.arange(self.rows.size))
@@ -232,10 +228,6 @@ class Grams:
         ----------
         expansion : Expansion
             Coefficients over the training samples.
-
-        Returns
-        -------
-        model : AdditiveModel
         """
         if self.stack.landmarks is None:
             used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
@@ -377,10 +369,6 @@ def build_grams(
         Normalisation, storage and limits.
     parts : bool, default=False
         Whether parts are to be cut, which `Grams.part` normalises: not the whole.
-
-    Returns
-    -------
-    grams : Grams
     """
     how = options.for_parts() if parts else options
     built = _build(dictionary, samples.X, how, samples.weights)

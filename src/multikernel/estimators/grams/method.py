@@ -300,10 +300,6 @@ def solved(
         The fold's training samples.
     found : sequence of Solution
         One per output.
-
-    Returns
-    -------
-    solved : Solved
     """
     expansion = merge(found)
     return Solved(
@@ -322,15 +318,6 @@ def warn_unfinished(
     """Say so where a solver stopped above the tolerance.
 
     A kernel that a solver is stuck on is searched for and named.
-
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    training : Training
-        The data.
-    solutions : sequence of Solution
-        One per output.
 
     Warns
     -----

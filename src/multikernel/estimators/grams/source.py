@@ -106,10 +106,6 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
         With the parameters that are about Gram matrices.
     **differs
         Fields of a `GramSource` that its method wants otherwise.
-
-    Returns
-    -------
-    source : GramSource
     """
     options = GramOptions(
         model.normalize,

@@ -202,10 +202,6 @@ class Training:
             The fold's samples.
         n_copies : int
             How many folds are held at a time.
-
-        Returns
-        -------
-        fold : Fold
         """
         # Where folds need copies, so does the model on all samples, held already.
         training, train = self.part(train, n_copies + 1)

@@ -151,19 +151,7 @@ def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
 
 
 def joint_problem(recipe: Recipe, training: Training) -> Problem:
-    """Return one problem with all outputs, so that they share a selection.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Loss and penalty.
-    training : Training
-        The data.
-
-    Returns
-    -------
-    problem : Problem
-    """
+    """Return one problem with all outputs, so that they share a selection."""
     samples = training.samples
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
@@ -173,13 +161,6 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
 
 def warn_interrupted(owner: str, path: GreedyPath) -> None:
     """Say so where a selection ended before its time.
-
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    path : GreedyPath
-        Its path.
 
     Warns
     -----
@@ -308,10 +289,6 @@ def prefix_search(
         Has ``alphas`` and ``max_kernels``.
     method : GreedyMethod
         Its method, with an alpha of one.
-
-    Returns
-    -------
-    search : Search
     """
 
     def candidates(whole: Training) -> PrefixCandidates:

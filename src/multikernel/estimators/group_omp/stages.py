@@ -261,10 +261,6 @@ class Stages:
         ----------
         k : int
             From zero to the number of selected kernels.
-
-        Returns
-        -------
-        stages : Stages
         """
         model = replace(
             self.model,
@@ -330,10 +326,6 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
         What it was grown on.
     scale : float
         What turns an objective of `Problem` into that of the estimator.
-
-    Returns
-    -------
-    stages : Stages
     """
     samples = training.samples
     checked = training.grams.check_active(path.order, path.solution().kernel_weights)

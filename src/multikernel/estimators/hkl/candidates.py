@@ -85,10 +85,6 @@ def hull_path(
         One path per output, with one solution per strength.
     data : HullData
         What they were solved on.
-
-    Returns
-    -------
-    path : HullPath
     """
     graph = data.graph.graph
     entered = {node: None for path in paths for s in path for node in s.nodes}
@@ -120,10 +116,6 @@ def hull_search(
         Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
     method : HullMethod
         Its method, with an alpha of one.
-
-    Returns
-    -------
-    search : Search
     """
 
     def candidates(whole: HullData) -> HullCandidates:

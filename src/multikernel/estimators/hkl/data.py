@@ -316,10 +316,6 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
         What they were fitted on.
     solutions : sequence of HullSolution
         One per output.
-
-    Returns
-    -------
-    model : HullModel
     """
     means, bases = (
         {

@@ -274,11 +274,6 @@ def hull_attributes(
 def node_norms(model: HullModel) -> Array:
     """Return the norms of the functions of all nodes of a model.
 
-    Parameters
-    ----------
-    model : HullModel
-        The model.
-
     Returns
     -------
     norms : ndarray of shape (n_hull,)
@@ -292,11 +287,6 @@ def kernel_weights(model: HullModel) -> Array:
 
     With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are
     :math:`\zeta_w = 1 / \sum_{v \in A(w)} \eta_v^{-1}`.
-
-    Parameters
-    ----------
-    model : HullModel
-        The model.
 
     Returns
     -------
@@ -351,15 +341,6 @@ def warn_unproven(
 
     Without `certify` a search that is limited by noise did what was asked; its gap
     and its status tell that nothing is proven.
-
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    search : HullSearch
-        What was asked for.
-    solutions : sequence of HullSolution
-        One per output.
 
     Warns
     -----

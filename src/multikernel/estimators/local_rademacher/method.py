@@ -115,10 +115,6 @@ class TailMethod(MarginMethod):
             Of the stack that it is for, up to theta at least.
         theta : int
             How many leading eigenvalues are free.
-
-        Returns
-        -------
-        recipe : TailRecipe
         """
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
@@ -164,10 +160,6 @@ def tail_method(model: Any, theta: int, C: Amount = 1.0) -> TailMethod:
     C : float or str, default=1.0
         In front of the losses; that of a search is set by its candidates.
 
-    Returns
-    -------
-    method : TailMethod
-
     Raises
     ------
     ValueError
@@ -206,10 +198,6 @@ def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str
         Gives the scale of objectives.
     solutions : sequence of Solution
         One per output.
-
-    Returns
-    -------
-    attributes : dict
     """
     found = [each for each in solutions if isinstance(each, DCSolution)]
     if not found:
@@ -382,10 +370,6 @@ def tail_search(
         Has ``Cs`` and ``thetas``.
     method : TailMethod
         Its method, whose C and theta do not matter.
-
-    Returns
-    -------
-    search : Search
     """
 
     def candidates(whole: Training) -> TailCandidates:

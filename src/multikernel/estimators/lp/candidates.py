@@ -179,10 +179,6 @@ def margin_search(
         All p to try.
     with_p : bool
         Whether p is a parameter of the estimator.
-
-    Returns
-    -------
-    search : Search
     """
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 

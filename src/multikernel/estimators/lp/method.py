@@ -151,10 +151,6 @@ def margin_unit(loss: Loss, training: Training, p: float) -> float:
         Samples and Gram matrices.
     p : float
         Norm of the kernel weights.
-
-    Returns
-    -------
-    unit : float
     """
     size: float = training.kernel_size * training.stack.shape[0] ** (1.0 - 1.0 / p)
     return curvature_unit(loss, training.samples) / size
@@ -169,10 +165,6 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
         The loss of a sample.
     samples : Samples
         Its targets.
-
-    Returns
-    -------
-    unit : float
     """
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
@@ -202,10 +194,6 @@ def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
         All p that are solved for; the method has the first.
     C : float or str, default=1.0
         In front of the losses; that of a search is set by its candidates.
-
-    Returns
-    -------
-    method : MarginMethod
 
     Raises
     ------
@@ -347,10 +335,6 @@ def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
         Relative duality gap at which to stop.
     max_iter : int or None
         Iterations at most; the solver's own default when None.
-
-    Returns
-    -------
-    solver : Solver
     """
     tol = float(tol)
     if name == "auto":

@@ -54,10 +54,6 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
     ----------
     solutions : sequence of Solution
         On the same stack, one per output, or each with several outputs.
-
-    Returns
-    -------
-    expansion : Expansion
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])

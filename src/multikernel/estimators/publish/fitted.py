@@ -70,11 +70,6 @@ def check_fitted(estimator: BaseEstimator) -> None:
 
     What a fit leaves has them; what comes from a file may not.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted or not.
-
     Raises
     ------
     ValueError

@@ -128,11 +128,6 @@ def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
 def facts(model: Any) -> dict[str, Any]:
     """Return what a fitted model says of itself as a whole.
 
-    Parameters
-    ----------
-    model : BaseMKL
-        A fitted model.
-
     Returns
     -------
     facts : dict
@@ -186,11 +181,6 @@ def data_frame(columns: Mapping[str, list[Any]]) -> Any:
 
 def fitted_html(model: Any) -> str:
     """Return the summary of a fitted model as HTML for a notebook.
-
-    Parameters
-    ----------
-    model : BaseMKL
-        A fitted model.
 
     Returns
     -------

@@ -29,10 +29,6 @@ def spool(source: Any, target: Any = None, folder: PathLike | None = None) -> Sp
     folder : str or path-like, optional
         Where the file is; among the system's temporary ones when left out.
 
-    Returns
-    -------
-    table : Spooled
-
     Raises
     ------
     ValueError

@@ -332,10 +332,6 @@ def all_finite(values: Array) -> bool:
     ----------
     values : ndarray
         Of any shape.
-
-    Returns
-    -------
-    finite : bool
     """
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()

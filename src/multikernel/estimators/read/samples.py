@@ -184,10 +184,6 @@ def read_samples(
     shared : bool, default=False
         Whether outputs share a selection of kernels.
 
-    Returns
-    -------
-    samples : Samples
-
     Raises
     ------
     ValueError
@@ -335,15 +331,6 @@ def in_order(samples: Samples) -> Samples:
 
     Copies come to stand together. Precomputed kernels have no data to compare, and
     stay as they are, as does a table in a file, which no copy of would fit.
-
-    Parameters
-    ----------
-    samples : Samples
-        The samples.
-
-    Returns
-    -------
-    samples : Samples
     """
     keys = _keys(samples)
     if keys is None:
@@ -388,17 +375,7 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 
 def distinct(samples: Samples) -> Samples:
-    """Return the samples in an order of their own, with copies made one.
-
-    Parameters
-    ----------
-    samples : Samples
-        The samples.
-
-    Returns
-    -------
-    samples : Samples
-    """
+    """Return the samples in an order of their own, with copies made one."""
     samples = in_order(samples)
     firsts, merged = made_one(samples, np.arange(samples.rows.size))
     if firsts.size == samples.rows.size:

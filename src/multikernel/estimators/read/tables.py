@@ -113,10 +113,6 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
             estimator's tags say that it takes several targets; of batches their column
         Targets.
 
-    Returns
-    -------
-    table : Table
-
     Raises
     ------
     ValueError

@@ -201,10 +201,6 @@ class FoldScorer:
         f : ndarray of shape (n_test, n_outputs)
             Its decision values.
 
-        Returns
-        -------
-        score : float
-
         Raises
         ------
         ValueError
@@ -263,10 +259,6 @@ def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
         Number of arguments by position.
     *names : str
         Arguments by name.
-
-    Returns
-    -------
-    takes : bool
     """
     try:
         signature = inspect.signature(function)
@@ -367,10 +359,6 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     ----------
     results : mapping
         From `cv_results`.
-
-    Returns
-    -------
-    best : int
     """
     mean = results["mean_test_score"]
     ties = np.flatnonzero(mean == np.nanmax(mean))

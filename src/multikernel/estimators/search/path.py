@@ -109,10 +109,6 @@ def path_arrays(
         One path per output, with one solution per strength.
     scale : float or ndarray of shape (n_outputs, n_alphas)
         What turns objectives of problems into those of the estimator.
-
-    Returns
-    -------
-    path : RegularizationPath
     """
     active = [solution.active for path in paths for solution in path]
     kernels = np.unique(np.concatenate(active)).astype(np.intp)

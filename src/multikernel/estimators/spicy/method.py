@@ -140,10 +140,6 @@ def alpha_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
     ----------
     model : SearchCV
         Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
-
-    Returns
-    -------
-    search : Search
     """
     # Beside numbers l1_ratio is one too, and not free of the unit of targets.
     multiples = model.l1_ratio != 1.0 and not is_classifier(model)
