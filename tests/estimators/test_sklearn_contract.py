@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
-    parametrize_with_checks,
+    estimator_checks_generator,
 )
 
 from multikernel.estimators import ESTIMATORS, HKLClassifier, HKLRegressor
@@ -50,13 +50,31 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks(list(instances()))
+def each_check(estimators):
+    """Return scikit-learn's own decorator; its names spell every parameter each time.
+
+    They took a sixth of the time in which all tests are collected.
+    """
+    return pytest.mark.parametrize(
+        ("estimator", "check"),
+        [pair for one in estimators for pair in estimator_checks_generator(one)],
+        ids=lambda one: type(one).__name__ if hasattr(one, "fit") else name_of(one),
+    )
+
+
+def name_of(check):
+    """Return a check's name, and its own arguments: some come twice."""
+    own = [f"{name}={value}" for name, value in check.keywords.items()]
+    return "-".join([check.func.__name__, *own])
+
+
+@each_check(instances())
 def test_sklearn_conformance(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([HKLClassifier(), HKLRegressor()])
+@each_check([HKLClassifier(), HKLRegressor()])
 def test_sklearn_conformance_of_defaults(estimator, check):
     check(estimator)
 
