@@ -49,6 +49,7 @@ def test_curve_speed(smoke, tmp_path):
     assert all(row["seconds"] > 0.0 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not {"dna_celegans_acceptor_141", "multiloc_protein_sequences"} <= {*available()},
     reason="needs MULTIKERNEL_DATA with DNA and proteins",

@@ -136,7 +136,9 @@ def test_solution_is_that_of_one_array(loss, offsets, residual):
     np.testing.assert_allclose(one.norms, other.norms, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss()])
+@pytest.mark.parametrize(
+    "loss", [LogisticLoss(), pytest.param(SquaredLoss(), marks=pytest.mark.slow)]
+)
 def test_memory_does_not_grow_with_the_kernels(loss):
     few, many = problem_of_rows(200, loss), problem_of_rows(10_000, loss)
     SpicyMKL(tol=1e-3).solve(few)  # imports and compiles

@@ -40,7 +40,7 @@ def reference(dictionary, X):
 
 @pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
 def test_mixed_kernels(dense_bytes):
-    X = samples(23)
+    X = samples(13)
     dictionary = mixed_dictionary()
     stack = lazy_stack(dictionary, X, dense_bytes)
     check_gram_stack(stack, reference(dictionary, X))
@@ -53,7 +53,7 @@ def test_many_blocks(monkeypatch):
     monkeypatch.setattr("multikernel.gram.lazy.evaluate.SCRATCH_NUMBERS", 70)
     monkeypatch.setattr("multikernel.gram.lazy.stack.BATCH", 3)
     monkeypatch.setattr("multikernel.gram.lazy.evaluate.BATCH", 3)
-    X = samples(19)
+    X = samples(11)
     dictionary = mixed_dictionary()
     check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
 
@@ -68,8 +68,8 @@ def test_more_samples_than_a_chunk_of_the_loops():
 
 
 def test_many_random_subsets():
-    X = samples(31, 12)
-    dictionary = random_subset_gaussians(700, 12, random_state=0)
+    X = samples(13, 12)  # and three batches of kernels
+    dictionary = random_subset_gaussians(70, 12, random_state=0)
     check_gram_stack(lazy_stack(dictionary, X, 0), reference(dictionary, X))
 
 
@@ -147,13 +147,13 @@ STEPS = ["variance", "cosine", "center", ("center", "trace"), ("cosine", "center
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 @pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
 def test_normalised_lazily_as_in_memory(steps, dense_bytes):
-    X, dictionary = samples(17), mixed_dictionary()
-    weights = np.random.default_rng(0).random(17)
+    X, dictionary = samples(11), mixed_dictionary()
+    weights = np.random.default_rng(0).random(11)
     expected = reference(dictionary, X)
-    learnt = empty_normalization(steps, len(expected), 17, weights)
+    learnt = empty_normalization(steps, len(expected), 11, weights)
     for m, K in enumerate(expected):
         learnt.learn(m, K)
-    lazily = empty_normalization(steps, len(expected), 17, weights)
+    lazily = empty_normalization(steps, len(expected), 11, weights)
     stack = normalize_lazily(lazy_stack(dictionary, X, dense_bytes), lazily)
     check_gram_stack(stack, expected, tol=1e-8)
 

@@ -78,12 +78,12 @@ def test_without_momentum_no_step_raises_the_objective(loss):
 
 @pytest.mark.parametrize("loss", SMOOTH)
 def test_momentum_saves_steps_and_both_save_none_over_spicy_mkl(loss):
-    problem = make_problem(loss, 0.05)
+    problem = make_problem(loss, 0.1)
     with_momentum, without = (
-        IterativeShrinkage(1e-4, momentum=momentum).solve(problem)
+        IterativeShrinkage(1e-3, momentum=momentum).solve(problem)
         for momentum in (True, False)
     )
-    spicy = SpicyMKL(1e-4).solve(problem)
+    spicy = SpicyMKL(1e-3).solve(problem)
     assert with_momentum.n_iter < without.n_iter
     passes = [s.history[-1].passes for s in (spicy, with_momentum, without)]
     assert passes == sorted(passes)
