@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseMatrix, DenseStack, GramMatrix, GramStack
-from multikernel.gram.terms import ImageProducts
+from multikernel.gram.matrix import ImageProducts
 from multikernel.linalg.tall import TallArray
 from multikernel.testing import check_gram_stack
 

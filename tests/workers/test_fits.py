@@ -19,9 +19,8 @@ from multikernel.estimators import (
 from multikernel.estimators.read import partitions
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank, LowRankStack
-from multikernel.gram.factors.block import FactorBlock
 from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.engine import RowBlocks
+from multikernel.gram.factors.engine import FactorBlock, RowBlocks
 from multikernel.gram.factors.workers import OnWorkers
 from multikernel.persistence import load, save
 from multikernel.testing import check_gram_stack

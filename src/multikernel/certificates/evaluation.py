@@ -39,7 +39,7 @@ from multikernel.certificates.gap import (
 )
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.terms import TermProducts
+from multikernel.gram.matrix import TermProducts
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem, Solution
 

@@ -15,8 +15,14 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import InstanceOf
-from multikernel.gram.matrix import GramMatrix, RestrictedMatrix, column_runs, padded_to
-from multikernel.gram.terms import ImageProducts, TermProducts
+from multikernel.gram.matrix import (
+    GramMatrix,
+    ImageProducts,
+    RestrictedMatrix,
+    TermProducts,
+    column_runs,
+    padded_to,
+)
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
 
 if TYPE_CHECKING:

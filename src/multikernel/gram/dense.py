@@ -72,7 +72,7 @@ class DenseMatrix(GramMatrix):
         multiply = partial(np.dot, self.array, v)
         # What is smaller still BLAS itself does on one thread.
         calm = v.size == len(v) and 2**13 < self.array.size <= CALM_ENTRIES
-        return np.asarray(with_one_blas_thread(multiply) if calm else multiply())
+        return np.asarray(with_one_blas_thread(multiply, calm))
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""

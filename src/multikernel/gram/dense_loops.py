@@ -4,6 +4,11 @@ Of a part the entries of other samples are passed over, not copied, and only the
 triangle is read: measured on 300 matrices of 569 x 569 of which 455 samples count, a
 product takes 0.9 of the time of a product with a copy of their rows and columns, and a
 quadratic form 0.75 of it, while making that copy takes as long as some twenty passes.
+
+Throughout, `array` are symmetric matrices of float64 or float32, (n_matrices, n, n),
+`kernels` the n_chosen of them that are wanted, `weights` a number for each of these,
+and `rows` the samples that count, ascending; `out` is overwritten unless it says
+otherwise.
 """
 
 import numpy as np
@@ -18,20 +23,9 @@ from multikernel.gram.dense import Stored
 def add_forms(
     array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
-    """Add the quadratic forms of a vector to those of some matrices.
+    """Add the quadratic forms of a vector to those of some matrices, (n_chosen,).
 
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n, n)
-        Symmetric matrices, float64 or float32.
-    kernels : ndarray of shape (n_chosen,)
-        The matrices wanted.
-    rows : ndarray of shape (n_rows,)
-        Where the vector may differ from zero, ascending.
-    v : ndarray of shape (n,)
-        The vector.
-    out : ndarray of shape (n_chosen,)
-        Added to.
+    The vector, (n,), may differ from zero at `rows` alone.
     """
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
@@ -65,18 +59,8 @@ def write_images(
 ) -> None:
     """Write the products of some matrices with a vector each, or with the same one.
 
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n, n)
-        Symmetric matrices, float64 or float32.
-    kernels : ndarray of shape (n_chosen,)
-        The matrices wanted.
-    rows : ndarray of shape (n_rows,)
-        Where vectors may differ from zero and images are wanted, ascending.
-    vectors : ndarray of shape (n_chosen, n) or (1, n)
-        The vectors.
-    out : ndarray of shape (n_chosen, n)
-        Overwritten; right at `rows`, anything elsewhere.
+    The vectors, (n_chosen, n) or (1, n), may differ from zero at `rows` alone; `out`,
+    (n_chosen, n), is right there, and anything elsewhere.
     """
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
@@ -117,20 +101,8 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> None:
     """Write some rows of a weighted sum of matrices, and the same columns.
 
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n, n)
-        Symmetric matrices, float64 or float32.
-    kernels : ndarray of shape (n_chosen,)
-        The matrices wanted.
-    weights : ndarray of shape (n_chosen,)
-        Their weights.
-    rows : ndarray of shape (n_rows,)
-        Rows and columns of the sum, ascending.
-    first, last : int
-        Which of `rows` to write.
-    out : ndarray of shape (n_rows, n_rows)
-        Its lower triangle is overwritten in these rows, its upper one in columns.
+    `out`, (n_rows, n_rows), is the sum at `rows`: those from `first` to before `last`
+    are written, of its lower triangle in rows and of its upper one in columns.
     """
     for p in range(first, last):
         total = np.zeros(rows[p] + 1)
@@ -146,18 +118,9 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def add_census(array: Stored, vectors: Array, out: Array, diagonals: Array) -> None:
     """Add u^T K v, v^T K u and w^T K w of every matrix, each of them read once.
 
-    Diagonals are at hand then; alone, every entry is a cache line to be fetched.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n, n)
-        The matrices, float64 or float32.
-    vectors : ndarray of shape (3, n)
-        u, v and w.
-    out : ndarray of shape (n_matrices, 3)
-        Added to.
-    diagonals : ndarray of shape (n_matrices, n)
-        Overwritten.
+    Diagonals, (n_matrices, n), are at hand then; alone, every entry is a cache line to
+    be fetched. Rows of `vectors` are u, v and w, and `out`, (n_matrices, 3), is added
+    to.
     """
     u, v, w = vectors[0], vectors[1], vectors[2]
     pairs = u.size - u.size % 2
@@ -253,22 +216,12 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     """Write the tridiagonal matrices of some steps of Lanczos's method.
 
     Every matrix is divided by its trace. From the first product on it is in the cache,
-    if it fits.
+    if it fits. Every sequence starts at `start`, (n,), of norm one.
 
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n, n)
-        Symmetric matrices, float64 or float32.
-    places : ndarray of shape (n_chosen,)
-        The matrices wanted.
-    start : ndarray of shape (n,)
-        Where every sequence starts, of norm one.
-    allowed : float
-        What a diagonal entry may be below that of a kernel.
-    diagonals, sides : ndarray of shape (n_chosen, n_steps)
-        Overwritten; the last of the entries beside the diagonal belongs to no row.
-    excess : ndarray of shape (n_chosen,)
-        Overwritten: a sum over pairs of samples of what K_ij^2 is above K_ii K_jj.
+    The entries on the `diagonals` and at their `sides`, (n_chosen, n_steps), are
+    overwritten; the last of those at a side belongs to no row. So is `excess`,
+    (n_chosen,): a sum over pairs of samples of what K_ij^2 is above K_ii K_jj, where
+    diagonal entries may be below those of a kernel by what is `allowed`.
     """
     n = start.size
     image, before, v = np.empty(n), np.empty(n), np.empty(n)
@@ -311,19 +264,10 @@ def write_off_diagonal_sums(
 ) -> None:
     """Sum up how far entries beside the diagonal are below it, and the squares.
 
-    Distances from the diagonal: entries of near-constant kernels do not cancel.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n_places, n)
-        Some rows of every matrix, float64 or float32.
-    places : ndarray of shape (n_rows,)
-        Where the rows are in it.
-    rows : ndarray of shape (n_rows,)
-        Their numbers.
-    out : ndarray of shape (n_matrices, 2)
-        Overwritten: below the mean of these rows' diagonal entries, over their
-        largest entry, so that squares are finite.
+    Distances from the diagonal: entries of near-constant kernels do not cancel. Of
+    every matrix `array` holds some rows, (n_matrices, n_places, n): those numbered
+    `rows`, at `places`. Sums, (n_matrices, 2), are of what is below the mean of these
+    rows' diagonal entries, over their largest entry, so that squares are finite.
     """
     for m in range(len(array)):
         mean, largest = 0.0, 0.0
@@ -357,17 +301,7 @@ Single = NDArray[np.float32]
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def write_products(rows: Single, v: Array, out: Array) -> None:
-    """Write the products of some rows with a vector.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_cols)
-        The rows.
-    v : ndarray of shape (n_cols,)
-        The vector.
-    out : ndarray of shape (n_rows,)
-        Overwritten.
-    """
+    """Write the products of some rows, (n_rows, n_cols), with a vector, (n_cols,)."""
     for i in range(len(rows)):
         row, total = rows[i], 0.0
         for j in range(v.size):
@@ -379,20 +313,9 @@ def write_products(rows: Single, v: Array, out: Array) -> None:
 def write_sums(
     array: Single, kernels: Indices, weights: Array, first: int, out: Array
 ) -> None:
-    """Write some rows of a weighted sum of matrices.
+    """Write rows from `first` on of a weighted sum of matrices, which need no symmetry.
 
-    Parameters
-    ----------
-    array : ndarray of shape (n_matrices, n_rows, n_cols)
-        The matrices.
-    kernels : ndarray of shape (n_chosen,)
-        The matrices wanted.
-    weights : ndarray of shape (n_chosen,)
-        Their weights.
-    first : int
-        The first of the rows.
-    out : ndarray of shape (n_wanted_rows, n_cols)
-        Overwritten.
+    So many as `out` has, (n_wanted, n_cols).
     """
     for i in range(len(out)):
         total = out[i]

@@ -9,8 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, Products
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.terms import TermProducts
+from multikernel.gram.matrix import GramMatrix, TermProducts
 
 if TYPE_CHECKING:
     Base = GramStack

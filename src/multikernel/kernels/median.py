@@ -57,10 +57,10 @@ ROUNDING = 1e-12
 
 def _expect_widths(value: object) -> str | None:
     """Say what multiples of a width are, unless these are some."""
-    right = isinstance(value, Sequence) or (
-        isinstance(value, np.ndarray) and value.ndim == 1
-    )
-    if right and all(POSITIVE(multiple) is None for multiple in value):  # type: ignore[attr-defined]
+    if (
+        isinstance(value, Sequence)
+        or (isinstance(value, np.ndarray) and value.ndim == 1)
+    ) and all(POSITIVE(multiple) is None for multiple in value):
         return None
     return "a sequence of positive numbers"
 

@@ -97,7 +97,7 @@ class ShiftedRoot:
             dtrsm, 1.0, self.factor, rows, side=1, lower=1, trans_a=transposed
         )
         small = len(rhs) < ONE_THREAD_BELOW
-        return np.asarray(with_one_blas_thread(solve) if small else solve()).T
+        return np.asarray(with_one_blas_thread(solve, small)).T
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
@@ -111,7 +111,7 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     system.reshape(-1)[:: scale.size + 1] += 1.0
     factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
     small = scale.size < ONE_THREAD_BELOW
-    factor, info = with_one_blas_thread(factorise) if small else factorise()
+    factor, info = with_one_blas_thread(factorise, small)
     return ShiftedRoot(scale, factor) if info == 0 else None
 
 
@@ -160,5 +160,5 @@ def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
     # order, so LAPACK works in place.
     solve = partial(dposv, system.T, rhs, lower=1, overwrite_a=1, overwrite_b=1)
     small = system.shape[0] < ONE_THREAD_BELOW
-    _, solution, info = with_one_blas_thread(solve) if small else solve()
+    _, solution, info = with_one_blas_thread(solve, small)
     return np.asarray(solution) if info == 0 else None

@@ -200,3 +200,39 @@ class TallArray:
         """Return some rows, a view where they are a run."""
         runs = runs_of(indices)
         return np.asarray(self.Z[runs[0] if len(runs) == 1 else indices])
+
+
+def padded(u: Array, ranks: Indices, length: int) -> Array:
+    """Return coordinates, one kernel's after another's, as an array of such a length.
+
+    Parameters
+    ----------
+    u : ndarray of shape (total_rank[, n_outputs])
+        The coordinates.
+    ranks : ndarray of shape (n_kernels,)
+        How many are a kernel's.
+    length : int
+        At least the largest rank.
+    """
+    filled = np.zeros((ranks.size, length, *u.shape[1:]))
+    filled[np.arange(length) < ranks[:, None]] = u
+    return filled
+
+
+def unpadded(coefs: Array, ranks: Indices) -> Array:
+    """Return coordinates one kernel's after another's.
+
+    Columns that a factor has gained since are not used.
+
+    Parameters
+    ----------
+    coefs : ndarray of shape (n_kernels, length[, n_outputs])
+        As `padded` returns them, for these or for smaller ranks.
+    ranks : ndarray of shape (n_kernels,)
+        How many coordinates are a kernel's.
+    """
+    length = int(ranks.max(initial=0))
+    wider = np.zeros((ranks.size, length, *coefs.shape[2:]))
+    known = min(length, coefs.shape[1])
+    wider[:, :known] = coefs[:, :known]
+    return np.asarray(wider[np.arange(length) < ranks[:, None]])

@@ -152,13 +152,15 @@ class _SharedLimit:
 _LIMIT = _SharedLimit()
 
 
-def with_one_blas_thread(work: Callable[[], Result]) -> Result:
-    """Return what a function returns while BLAS uses one thread.
+def with_one_blas_thread(work: Callable[[], Result], small: bool = True) -> Result:
+    """Return what a function returns while BLAS uses one thread, if its work is small.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own
     must not multiply with that of BLAS. It costs some ten microseconds; threads may
     overlap in any order. An interrupt gives the threads back as well.
     """
+    if not small:
+        return work()
     user = object()
     # Not a context manager: an interrupt at the start of its exit would skip the rest.
     # One that cuts the first `leave` short meets the second.

@@ -29,7 +29,29 @@ class Solver(Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem, from the warm start `init` where one is given."""
+        """Solve the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            One that is not `unsupported`.
+        init : Solution, optional
+            A warm start, for example the solution for a near-by strength.
+        callback : callable, optional
+            Called with a `Progress` after each iteration; True stops.
+
+        Returns
+        -------
+        solution : Solution
+            The best model and the best dual point that were found.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If `unsupported` gives a reason.
+        IndefiniteKernelError
+            If a kernel matrix is found to be not positive semidefinite.
+        """
         ...
 
 

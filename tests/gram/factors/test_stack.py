@@ -8,9 +8,8 @@ import pytest
 
 from multikernel.certificates import decision_values, duality_gap
 from multikernel.gram import LowRankStack
-from multikernel.gram.factors.block import FactorBlock
 from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.engine import FAN_IN, InProcess, RowBlocks
+from multikernel.gram.factors.engine import FAN_IN, FactorBlock, InProcess, RowBlocks
 from multikernel.gram.factors.low_rank import Residual
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack, Refinement
-from multikernel.gram.factors.block import BlockedColumns, FactorBlock
-from multikernel.gram.factors.engine import RowBlocks
+from multikernel.gram.factors.engine import BlockedColumns, FactorBlock, RowBlocks
 from multikernel.gram.factors.low_rank import FactorStack, LowRankStack, Residual
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, readable_bytes
-from multikernel.gram.terms import padded, unpadded
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallMatrix
+from multikernel.linalg.tall import TallMatrix, padded, unpadded
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.blocked_build import BlockedLandmarks

@@ -1,4 +1,7 @@
-"""Blocks of rows: maps over them, and sums that are the same whoever computes them."""
+"""Blocks of rows: maps over them, and sums that are the same whoever computes them.
+
+The blocks are those of factors of kernels; engines say where functions are called.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +12,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.memory import byte_limit
+from multikernel.linalg.tall import gathered, runs_of, weighted_gram
 
 Task = Callable[..., Any]
 """A function of a block and of more; it must not change them, as it may run twice."""
@@ -178,3 +182,206 @@ def added(results: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
         for total, part in zip(totals, other, strict=True):
             total += part
     return totals
+
+
+Parts = Sequence[slice]
+"""The columns of kernels."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorBlock:
+    """Some rows of the factors of all kernels, and of what these leave.
+
+    Every method is one task: what a product needs of a block is fetched in one go.
+    Results come as tuples of arrays to be added up, or as arrays of one entry per row.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, total_rank)
+        The factors, side by side; in single precision they are added up in double.
+    roots : ndarray of shape (n_kernels, n_rows) or None
+        Roots of the residual's diagonals; None where nothing is left.
+    """
+
+    Z: Array
+    roots: Array | None = None
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays, which schedulers go by."""
+        return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
+
+    def inner(self, v: Array, columns: Indices) -> tuple[Array]:
+        """Return Z^T v for some columns."""
+        runs = runs_of(columns)
+        return (np.concatenate([self._some(run).T @ v for run in runs]),)
+
+    def inner_of_each(self, coefs: Array, parts: Parts) -> tuple[Array]:
+        """Return Z_m^T coefs[:, m] for some kernels, one after another."""
+        pairs = enumerate(parts)
+        inner = [self._some(part).T @ coefs[:, place] for place, part in pairs]
+        return (np.concatenate(inner),)
+
+    def forms(
+        self, v: Array, columns: Indices, kernels: Indices
+    ) -> tuple[Array, Array, Array]:
+        """Return Z^T v, and what bounds on the residual's forms are made of."""
+        if self.roots is None:
+            return (*self.inner(v, columns), np.zeros(kernels.size), v.sum(axis=0))
+        sizes = np.abs(v) if v.ndim == 1 else np.linalg.norm(v, axis=1)
+        bounds = (self.roots @ sizes)[kernels]
+        return (*self.inner(v, columns), bounds, v.sum(axis=0))
+
+    def times(self, u: Array, columns: Indices) -> Array:
+        """Return the product of some columns with a vector, or with some."""
+        total, place = np.zeros((self.Z.shape[0], *u.shape[1:])), 0
+        for run in runs_of(columns):
+            width = run.stop - run.start
+            total += self._some(run) @ u[place : place + width]
+            place += width
+        return total
+
+    def images(self, u: Array, parts: Parts) -> Array:
+        """Return Z_m u_m for some kernels, shape (n_rows, n_kernels[, n_outputs])."""
+        images, place = np.empty((self.Z.shape[0], len(parts), *u.shape[1:])), 0
+        for m, part in enumerate(parts):
+            width = part.stop - part.start
+            images[:, m] = self._some(part) @ u[place : place + width]
+            place += width
+        return images
+
+    def diagonals(self, parts: Parts) -> Array:
+        """Return the diagonals of some kernels, shape (n_rows, n_kernels)."""
+        diagonals = np.empty((self.Z.shape[0], len(parts)))
+        for m, part in enumerate(parts):
+            Z = self._some(part)
+            np.einsum("ik,ik->i", Z, Z, out=diagonals[:, m])
+        return diagonals
+
+    def sums(self, u: Array, units: Array, columns: Indices, parts: Parts) -> Array:
+        """Return Z u, and sums of units times roots of diagonals, side by side."""
+        total = self.times(u, columns)
+        roots = np.zeros(self.Z.shape[0])
+        for part, unit in zip(parts, units.tolist(), strict=True):
+            if unit:
+                Z = self._some(part)
+                roots += unit * np.sqrt(np.einsum("ik,ik->i", Z, Z))
+        return np.column_stack([total, roots])
+
+    def squares(self, weights: Array, columns: Indices) -> tuple[Array]:
+        """Return the diagonal of A^T diag(w) A, where A is some columns."""
+        some = [self._some(run) for run in runs_of(columns)]
+        own = [np.einsum("i,ij,ij->j", weights, Z, Z) for Z in some]
+        return (np.concatenate(own),)
+
+    def gram(self, weights: Array, sides: Array, columns: Indices) -> tuple[Array, ...]:
+        """Return A^T diag(w) A and A^T diag(w) B, where A is some columns."""
+        return weighted_gram(self.Z, weights, columns, sides)
+
+    def own_products(self, parts: Parts) -> tuple[Array]:
+        """Return Z_m^T Z_m for every kernel, flat, one after another."""
+        some = [self._some(part) for part in parts]
+        return (np.concatenate([(Z.T @ Z).reshape(-1) for Z in some]),)
+
+    def rows(self, indices: Indices, columns: Indices) -> Array:
+        """Return some rows of some columns."""
+        return np.array(gathered(self.Z[indices], columns), dtype=np.float64)
+
+    def root_rows(self, indices: Indices) -> Array:
+        """Return some entries of the residual's roots, shape (n_indices, n_kernels)."""
+        assert self.roots is not None
+        return np.array(self.roots[:, indices].T, dtype=np.float64)
+
+    def _some(self, columns: slice) -> Array:
+        """Return some columns in double precision: a view where they are held so."""
+        return self.Z[:, columns].astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedColumns:
+    """Some columns of a tall matrix whose rows are in blocks.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Of `FactorBlock`.
+    columns : ndarray of shape (n_columns,)
+        The columns.
+    """
+
+    blocks: RowBlocks
+    columns: Indices
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_columns)."""
+        return self.blocks.n_rows, self.columns.size
+
+    def inner(self, v: Array) -> Array:
+        """Return Z^T v."""
+        if not self.columns.size:
+            return np.zeros((0, *v.shape[1:]))
+        parts = self.blocks.split(v)
+        (total,) = self.blocks.sum(FactorBlock.inner, parts, columns=self.columns)
+        return total
+
+    def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
+        """Return for every part of the columns their products with its own vector."""
+        products = np.zeros((self.columns.size, *vectors.shape[2:]))
+        used = np.flatnonzero(vectors.reshape(len(parts), -1).any(axis=1))
+        if not used.size:
+            return products
+        # The columns of a part are neighbours, here as in the whole matrix.
+        own = [self.columns[parts[m]] for m in used.tolist()]
+        # A view where all are used: vectors are as many as kernels of a model.
+        some = vectors if used.size == len(parts) else vectors[used]
+        (total,) = self.blocks.sum(
+            FactorBlock.inner_of_each,
+            self.blocks.split(np.moveaxis(some, 1, 0)),
+            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+        )
+        every = np.arange(self.columns.size)
+        products[np.concatenate([every[parts[m]] for m in used.tolist()])] = total
+        return products
+
+    def images(self, u: Array, parts: Sequence[slice]) -> Array:
+        """Return Z_m u_m for some parts."""
+        if not parts:
+            return np.empty((0, self.shape[0], *u.shape[1:]))
+        own = [self.columns[part] for part in parts]
+        images = self.blocks.joined(
+            FactorBlock.images,
+            u=np.concatenate([u[part] for part in parts]),
+            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+        )
+        return np.ascontiguousarray(np.moveaxis(images, 0, 1))
+
+    def times(self, u: Array) -> Array:
+        """Return Z u."""
+        used = np.flatnonzero(u.any(axis=tuple(range(1, u.ndim))))
+        if not used.size:
+            return np.zeros((self.shape[0], *u.shape[1:]))
+        return self.blocks.joined(
+            FactorBlock.times, u=u[used], columns=self.columns[used]
+        )
+
+    def squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z^T diag(w) Z."""
+        parts = self.blocks.split(weights)
+        (total,) = self.blocks.sum(FactorBlock.squares, parts, columns=self.columns)
+        return total
+
+    def gram(
+        self, weights: Array, columns: Indices, sides: Array
+    ) -> tuple[Array, Array]:
+        """Return A^T diag(w) A and A^T diag(w) B."""
+        gram, inner = self.blocks.sum(
+            FactorBlock.gram,
+            self.blocks.split(weights),
+            self.blocks.split(sides),
+            columns=self.columns[columns],
+        )
+        return gram, inner
+
+    def rows(self, indices: Indices) -> Array:
+        """Return some rows."""
+        return self.blocks.rows(FactorBlock.rows, indices, columns=self.columns)

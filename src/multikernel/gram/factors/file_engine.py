@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.gram.factors.block import FactorBlock
-from multikernel.gram.factors.engine import RowBlocks, SampledRows, Task
+from multikernel.gram.factors.engine import FactorBlock, RowBlocks, SampledRows, Task
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
 from multikernel.gram.files import PathLike, scratch

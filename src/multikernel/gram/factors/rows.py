@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors.block import FactorBlock
+from multikernel.gram.factors.engine import FactorBlock
 from multikernel.gram.factors.growth import (
     EPS,
     ROUNDING,

@@ -96,29 +96,7 @@ class IterativeShrinkage:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            One that is not `unsupported`.
-        init : Solution, optional
-            A warm start.
-        callback : callable, optional
-            Called with a `Progress` after each step; True stops.
-
-        Returns
-        -------
-        solution : Solution
-            The best model and the best dual point of all steps.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
-        """
+        """Solve the problem; see `Solver.solve`."""
         # Steps go on to lower the objective long before the gap shows it.
         patience = self.max_iter + 1
         one = [problem.regularizer]

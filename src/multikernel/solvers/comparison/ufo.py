@@ -153,13 +153,6 @@ class UFOMKL:
         A warm start's dual point counts for as many epochs as it took. The callback is
         called after each epoch, and the solution is the best model and the best dual
         point at the end of one.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
         """
         # Gaps of a stochastic method come and go: it ends by tolerance or limit only.
         patience = self.max_iter + 1

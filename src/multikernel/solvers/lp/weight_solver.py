@@ -11,9 +11,8 @@ from multikernel._typing import Array
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.best import Expansion
-from multikernel.solvers.incumbent import incumbents
+from multikernel.solvers.incumbent import Patience, incumbents
 from multikernel.solvers.lp.oracle import CACHE_BYTES, WeightOracle, reason_against
-from multikernel.solvers.progress import Patience
 
 Step = Callable[[], Status | None]
 
@@ -57,28 +56,7 @@ class WeightSolver(ABC):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            One that is not `unsupported`.
-        init : Solution, optional
-            A warm start, for example the solution for a near-by alpha or p.
-        callback : callable, optional
-            Called with a `Progress` after each iteration; True stops.
-
-        Returns
-        -------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
-        """
+        """Solve the problem; see `Solver.solve`."""
         patience = self.patience, self.progress
         one = [problem.regularizer]
         tracker = next(incumbents(self, problem, one, callback, *patience))

@@ -20,14 +20,13 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.terms import padded, unpadded
 from multikernel.linalg.column_products import (
     BlockColumns,
     ColumnProducts,
     ProductHessian,
 )
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
-from multikernel.linalg.tall import TallMatrix
+from multikernel.linalg.tall import TallMatrix, padded, unpadded
 from multikernel.solvers.spicy.settings import SETTINGS
 
 

@@ -31,8 +31,7 @@ from multikernel.regularizers.base import (
 )
 from multikernel.solvers.base import check_supported
 from multikernel.solvers.best import Model, evaluated
-from multikernel.solvers.incumbent import Incumbent
-from multikernel.solvers.progress import Patience, Recorder, metered
+from multikernel.solvers.incumbent import Incumbent, Patience, Recorder, metered
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -118,28 +117,7 @@ class SpicyMKL:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        init : Solution, optional
-            A warm start, for example the solution for a near-by ``alpha``.
-        callback : callable, optional
-            Called with a `Progress` after each outer step; True stops.
-
-        Returns
-        -------
-        solution : Solution
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` gives a reason.
-        IndefiniteKernelError
-            If a negative quadratic form is met.
-        """
+        """Solve the problem; see `Solver.solve`."""
         check_supported(self, problem)
         problem, recorder = metered(centred(problem), callback)
         search = WorkingSet(_incumbent(problem, recorder), screening(problem))
@@ -314,7 +292,7 @@ class WorkingSet:
             gap,
             self.incumbent.model.objective,
         )
-        with_one_blas_thread(solve) if small else solve()
+        with_one_blas_thread(solve, bool(small))
         self.gamma, self.side = lagrangian.gamma, lagrangian.side
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
