@@ -162,17 +162,30 @@ def test_an_explanation_adds_up(data, model):
 
 
 def test_stable_kernels_stand_out():
-    selections = np.zeros((4, 3), dtype=bool)
+    selections = np.zeros((4, 6), dtype=bool)
     selections[:, 1], selections[:2, 0] = True, True
-    found = Stability(("a", "b", "c"), selections, np.array([1]), 0.75)
+    found = Stability(tuple("abcdef"), selections, np.array([1]), 0.75)
     display = StabilityDisplay(found).plot()
     assert [bar.get_width() for bar in display.bars_] == [1.0, 0.5]
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b", "a"]
     colors = {bar.get_facecolor() for bar in display.bars_}
     assert len(colors) == 2
     title = display.ax_.get_title(loc="left")
-    assert title.startswith("1 of 3 kernels chosen on 75%")
+    assert title.startswith("1 of 6 kernels chosen on 75%")
     assert f"{found.expected_false:.2g} at most" in title
+    assert found.proves
+    assert "proves nothing" not in title
+
+
+def test_no_bar_stands_out_where_nothing_is_proved():
+    selections = np.array([[True, True, False], [False, True, True]])
+    found = Stability(("a", "b", "c"), selections, np.array([1]), 0.75)
+    assert found.expected_false == pytest.approx(8 / 3)
+    display = StabilityDisplay(found).plot()
+    assert len({bar.get_facecolor() for bar in display.bars_}) == 1
+    for said in (display.ax_.get_title(loc="left"), repr(found)):
+        assert said.startswith("1 of 3 kernels")
+        assert "2.7 at most, in expectation: as many, which proves nothing" in said
 
 
 def test_a_selection_can_be_run_and_drawn_at_once(data):

@@ -82,6 +82,9 @@ class StabilityDisplay:
     ) -> "StabilityDisplay":
         """Draw the bars, the most frequent on top, those below the threshold in grey.
 
+        Where the bound proves nothing of those above (`Stability.proves`), these are
+        grey too, and the headline says so.
+
         Parameters
         ----------
         ax : matplotlib Axes, default=None
@@ -102,7 +105,7 @@ class StabilityDisplay:
         order = order[frequencies[order] > 0.0]
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(order)))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
-        passed = frequencies[order] >= found.threshold
+        passed = (frequencies[order] >= found.threshold) & found.proves
         style: dict[str, Any] = {"height": 0.72}
         style["color"] = [_style.color(0) if p else _style.QUIET for p in passed]
         rows, widths = np.arange(len(order)), frequencies[order]
@@ -118,7 +121,6 @@ class StabilityDisplay:
         _style.headline(
             panel,
             f"{n_stable} of {len(found.kernel_names)} kernels chosen on "
-            f"{found.threshold:.0%} of halves or more;\nof these by chance, in "
-            f"expectation: {found.expected_false:.2g} at most",
+            f"{found.threshold:.0%} of halves or more;\n{found.verdict}",
         )
         return self

@@ -47,8 +47,7 @@ class Stability:
         stable, (n_fits, n_kernels) = self.stable_kernels, self.selections.shape
         head = (
             f"{stable.size} of {n_kernels} kernels chosen by {self.threshold:.0%} or "
-            f"more of {n_fits} fits on halves; by chance {self.expected_false:.2g} at "
-            "most, in expectation"
+            f"more of {n_fits} fits on halves; {self.verdict}"
         )
         frequencies = self.frequencies
         found = [f"{frequencies[m]:7.2f}  {self.kernel_names[m]}" for m in stable]
@@ -87,6 +86,26 @@ class Stability:
         """
         n_kernels = len(self.kernel_names)
         return self.n_selected**2 / ((2.0 * self.threshold - 1.0) * n_kernels)
+
+    @property
+    def proves(self) -> bool:
+        """Return whether more kernels pass than `expected_false` says pass by chance.
+
+        Otherwise the bound allows that all of them do.
+        """
+        return self.expected_false < self.stable_kernels.size
+
+    @property
+    def verdict(self) -> str:
+        """Return what the bound says of the kernels that pass, as a part of a sentence.
+
+        Where it says nothing, what to change: a higher threshold, or a stronger
+        regularization, which lowers q.
+        """
+        bound = f"by chance {self.expected_false:.2g} at most, in expectation"
+        if self.proves or not self.stable_kernels.size:
+            return bound
+        return f"{bound}: as many, which proves nothing; raise the threshold, or alpha"
 
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
         """Return the share of the fits that chose any kernel of a group.
