@@ -142,7 +142,7 @@ def test_the_uniform_classifier_is_a_machine_on_the_sum(normalize):
 def test_the_uniform_regressor_is_a_machine_on_the_sum():
     X, y = regression()
     model = UniformMKLRegressor(KERNELS, 0.7, epsilon=0.2, tol=1e-10).fit(X, y)
-    total = grams(X).sum(axis=0)
+    total = grams(X, "trace").sum(axis=0)
     machine = SVR(kernel="precomputed", C=0.7, epsilon=0.2, tol=1e-10).fit(total, y)
     np.testing.assert_allclose(model.predict(X), machine.predict(total), atol=1e-4)
 
@@ -151,7 +151,7 @@ def test_small_strengths_side_with_no_class():
     """With all samples at their bounds a range of intercepts is optimal."""
     X, y = binary(60)
     y = np.argsort(np.argsort(X[:, 0] + X[:, 1])) >= 30
-    total = grams(X).sum(axis=0)
+    total = grams(X, "trace").sum(axis=0)
     machine = SVC(kernel="precomputed", C=1e-4).fit(total, y)
     model = UniformMKLClassifier(KERNELS, C=1e-4).fit(X, y)
     np.testing.assert_allclose(
@@ -205,7 +205,7 @@ def test_a_copy_with_the_other_label_stays_apart():
     model = UniformMKLClassifier(KERNELS, tol=1e-8).fit(
         np.vstack([X, X[:1]]), np.concatenate([y, y[:1] ^ 1])
     )
-    total = grams(np.vstack([X, X[:1]]), "variance").sum(axis=0)
+    total = grams(np.vstack([X, X[:1]]), "trace").sum(axis=0)
     machine = SVC(kernel="precomputed", tol=1e-8)
     machine.fit(total, np.concatenate([y, y[:1] ^ 1]))
     values = machine.decision_function(total)[:-1]

@@ -27,7 +27,7 @@ def test_scores_are_those_of_every_kernel_alone(classify, storage):
         y = np.where(y > 0, "high", "low")
         single, alone = SingleKernelClassifierCV, UniformMKLClassifier
         cv = StratifiedKFold(3)
-    settings = {"C": 2.0, "tol": 1e-7, "storage": storage}
+    settings = {"C": 2.0, "tol": 1e-7, "storage": storage, "normalize": "variance"}
     model = single(KERNELS, cv=cv, **settings).fit(X, y)
     expected = [
         cross_val_score(alone([kernel], **settings), X, y, cv=cv).mean()

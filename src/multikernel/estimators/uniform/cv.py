@@ -13,7 +13,7 @@ from multikernel.estimators.descriptions import (
 from multikernel.estimators.lp.candidates import margin_search
 from multikernel.estimators.lp.method import MARGIN_CHECKS, margin_method
 from multikernel.estimators.method import AnyMethod
-from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.parameters import SUM_NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -42,7 +42,10 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     refit : bool, default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
     loss
-    normalize
+    normalize : str, Normalizer, list of these or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, or what other estimators take. Factors are
+        learnt on the training data.
     fit_intercept
     tol
     max_iter
@@ -123,7 +126,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         n_jobs: int | None = None,
         refit: bool = True,
         loss: str | Loss = "hinge",
-        normalize: Steps = NORMALIZE,
+        normalize: Steps = SUM_NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -177,7 +180,10 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         Whether to solve for all C on all samples, and to be the model at ``C_``.
     loss
     epsilon
-    normalize
+    normalize : str, Normalizer, list of these or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, or what other estimators take. Factors are
+        learnt on the training data.
     fit_intercept
     tol
     max_iter
@@ -259,7 +265,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         refit: bool = True,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: Amount = "scale",
-        normalize: Steps = NORMALIZE,
+        normalize: Steps = SUM_NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,

@@ -8,7 +8,7 @@ from multikernel.estimators.descriptions import (
     documented,
 )
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, margin_method
-from multikernel.estimators.parameters import NORMALIZE
+from multikernel.estimators.parameters import SUM_NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -28,14 +28,17 @@ class UniformMKLClassifier(ClassifierMKL):
 
     with sample weights s: a machine such as `sklearn.svm.SVC` with the sum of all
     kernels, normalised, as its kernel. No weights are learnt; it is what learnt
-    weights have to beat, and `LpMKLClassifier` with p = inf.
+    weights have to beat, and `LpMKLClassifier` with p = inf and the same ``normalize``.
 
     Parameters
     ----------
     kernels
     C
     loss
-    normalize
+    normalize : str, Normalizer, list of these or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, or what other estimators take. Factors are
+        learnt on the training data.
     fit_intercept
     tol
     max_iter
@@ -102,7 +105,7 @@ class UniformMKLClassifier(ClassifierMKL):
         C: Amount = 1.0,
         *,
         loss: str | Loss = "hinge",
-        normalize: Steps = NORMALIZE,
+        normalize: Steps = SUM_NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -151,7 +154,10 @@ class UniformMKLRegressor(RegressorMKL):
     C
     loss
     epsilon
-    normalize
+    normalize : str, Normalizer, list of these or None, default="trace"
+        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+        for unit variance in feature space, or what other estimators take. Factors are
+        learnt on the training data.
     fit_intercept
     tol
     max_iter
@@ -218,7 +224,7 @@ class UniformMKLRegressor(RegressorMKL):
         *,
         loss: str | Loss = "epsilon_insensitive",
         epsilon: Amount = "scale",
-        normalize: Steps = NORMALIZE,
+        normalize: Steps = SUM_NORMALIZE,
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int | None = None,
