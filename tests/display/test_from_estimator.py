@@ -22,6 +22,7 @@ from multikernel import (
     regularization_path,
 )
 from multikernel.datasets import make_additive_regression
+from multikernel.display._style import as_printed
 from multikernel.display.fitted import final_estimator
 from multikernel.kernels import GaussianKernel, per_column
 
@@ -55,7 +56,7 @@ def test_weights_of_a_model(model):
     np.testing.assert_array_equal(widths(display.bars_[0]), weights[:2])
     names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
     largest = np.argsort(-model.kernel_weights_)[:2]
-    assert names == [model.kernel_names_[kernel] for kernel in largest]
+    assert names == [as_printed(model.kernel_names_[kernel]) for kernel in largest]
 
 
 def test_weights_of_several_classes(three_classes):

@@ -56,7 +56,7 @@ def test_a_line_is_the_function_of_its_column(data, model):
     expected = terms - terms.mean()
     np.testing.assert_allclose(np.interp(X["age"], x, values), expected, atol=2e-2)
     assert display.ax_.get_xlabel() == "age"
-    assert display.title == model.kernel_names_[0]
+    assert display.title == "age, width 0.7"
     inside = (values >= display.band[0] - 0.2) & (values <= display.band[1] + 0.2)
     assert inside.mean() > 0.9
     rug = display.ax_.lines[-1].get_xdata()
@@ -101,7 +101,7 @@ def test_classes_are_named(data):
     three = SpicyMKLClassifier(KERNELS[:1], 0.02).fit(X, labels)
     display = ContributionDisplay.from_estimator(three, X, 0, output="low")
     assert "of class low" in display.ax_.get_ylabel()
-    with pytest.raises(ValueError, match="output must be one of"):
+    with pytest.raises(ValueError, match=r"3 classes.* by output='high' for"):
         ContributionDisplay.from_estimator(three, X, 0)
     two = SpicyMKLClassifier(KERNELS[:1], 0.02).fit(X, y > 0)
     display = ContributionDisplay.from_estimator(two, X, 0)

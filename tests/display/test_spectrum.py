@@ -30,7 +30,7 @@ def test_it_is_drawn_from_a_fitted_model_only_if_that_has_tails():
     model = LocalRademacherMKLRegressor(KERNELS, theta=3).fit(X, y)
     display = TailSpectrumDisplay.from_estimator(model)
     assert display.tails.shape == (2, 4)
-    assert "gaussian" in display.ax_.texts[0].get_text()
+    assert "Gaussian, width" in display.ax_.texts[0].get_text()
     plt.close(display.figure_)
     with pytest.raises(TypeError, match="has no tail_sums_"):
         TailSpectrumDisplay.from_estimator(LpMKLRegressor(KERNELS).fit(X, y))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from multikernel.display import KernelWeightsDisplay
-from multikernel.display._style import shorten, spread
+from multikernel.display._style import as_printed, shorten, spread
 
 positions = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
 
@@ -58,3 +58,22 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"multikernel\[plot\]"):
         KernelWeightsDisplay([1.0], ["a"]).plot()
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("gaussian(sigma=0.044)[s5]", "s5, width 0.044"),
+        ("gaussian(sigma=2)", "Gaussian, width 2"),
+        ("gaussian(sigma=2)[clinic: age, dose] #2", "clinic: age, dose, width 2 #2"),
+        ("linear()[a[0]]", "a[0], linear"),
+        ("category()[site]", "site, category"),
+        ("polynomial(degree=2, coef0=1)[x]", "x, polynomial, degree 2, coef0 1"),
+        ("nystroem(gaussian(sigma=2), 300)", "nystroem(gaussian(sigma=2), 300)"),
+        ("gram 3", "gram 3"),
+        ("similarity(genes)", "similarity(genes)"),
+        ("RBF(length_scale=1) + x", "RBF(length_scale=1) + x"),
+    ],
+)
+def test_names_are_printed_as_papers_do(name, printed):
+    assert as_printed(name) == printed

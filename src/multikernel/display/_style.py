@@ -1,6 +1,7 @@
 """What the displays share: matplotlib on demand, colours, labels that fit."""
 
 import importlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -107,6 +108,36 @@ def shorten(text: str, length: int = NAME_LENGTH) -> str:
     return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
 
+KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\d+)?")
+"""A kernel's name: its kind, its parameters, its columns, and a number if need be."""
+
+
+def as_printed(name: str) -> str:
+    """Return the name of a kernel as a paper would print it, columns first.
+
+    What is no name of a kernel, or one of a kernel within another, stays as it is.
+
+    Examples
+    --------
+    >>> from multikernel.display._style import as_printed
+    >>> as_printed("gaussian(sigma=0.044)[s5]")
+    's5, width 0.044'
+    >>> as_printed("weighted_degree(degree=4)"), as_printed("tanimoto (2024)")
+    ('weighted degree, degree 4', 'tanimoto (2024)')
+    """
+    found = KERNEL.fullmatch(name)
+    if found is None:
+        return name
+    kind, given, columns, number = found.groups()
+    parameters = [part.replace("=", " ") for part in given.split(", ") if part]
+    words = [re.sub("^sigma ", "width ", text) for text in parameters]
+    # Of its columns and width nobody asks which kernel a Gaussian is.
+    plain = kind == "gaussian" and columns
+    said = [columns] if columns else []
+    said += [] if plain else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
+    return ", ".join(said + words) + (number or "")
+
+
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
     """Return the nearest positions in [0, 1] that keep a distance from each other.
 
@@ -131,7 +162,7 @@ def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
 
     `n_rows` counts those without a name as well.
     """
-    ax.set_yticks(list(names), [shorten(name) for name in names.values()])
+    ax.set_yticks(list(names), [shorten(as_printed(n)) for n in names.values()])
     ax.set_ylim(n_rows - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     tidy(ax, grid="x")
@@ -151,7 +182,8 @@ def names_at_ends(
     frame = ("axes fraction", "axes fraction")
     for place, name, ink in zip(spread(shares, 0.06), names, colors, strict=True):
         style: dict[str, Any] = {"color": ink, "va": "center", "annotation_clip": False}
-        note(ax, shorten(name, 28), (1.0, float(place)), frame, (6, 0), **style)
+        text = shorten(as_printed(name), 28)
+        note(ax, text, (1.0, float(place)), frame, (6, 0), **style)
 
 
 END_POINTS = 11.0
@@ -172,7 +204,7 @@ def label_ends(ax: "Axes", lines: "Sequence[Line2D]", texts: Sequence[str]) -> N
         tint = INK if line.get_color() == QUIET else line.get_color()
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
         ax.annotate(
-            shorten(text),
+            shorten(as_printed(text)),
             xy=(1.0, end),
             xytext=(1.035, float(place)),
             xycoords="axes fraction",

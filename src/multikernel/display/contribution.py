@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
+from multikernel._validation import listed
 from multikernel.display import _style
 from multikernel.display.fitted import (
     final_estimator,
@@ -193,7 +194,7 @@ class ContributionDisplay:
             _column_names(estimator, model, columns),
             samples=in_given_units(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
-            title=" + ".join(map(_style.shorten, names)),
+            title=" + ".join(_style.shorten(_style.as_printed(n)) for n in names),
             value_name=value_name(model, place),
             band_name=f"{level:.0%} of bootstrap fits",
             categories=labels,
@@ -315,14 +316,18 @@ def output_place(model: Any, output: Any) -> int:
     n_outputs = model._state.model.coefs.shape[2]
     if n_outputs == 1:
         return 0
-    labels, names = (
-        list(getattr(model, "classes_", range(n_outputs))),
-        output_names(model),
-    )
+    labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
+    names = output_names(model)
     for known in (labels, names):
         if output in known:
             return known.index(output)
-    raise ValueError(f"output must be one of {labels} or {names}, got {output!r}.")
+    what = "classes" if hasattr(model, "classes_") else "targets"
+    asked = "say which one" if output is None else f"{output!r} is none of them"
+    raise ValueError(
+        f"The model has {n_outputs} {what}, and a picture is of one: {asked}, by "
+        f"output={labels[0]!r} for example, of {listed(labels)}"
+        + ("." if labels == names else f" (or {listed(names)}).")
+    )
 
 
 def value_name(model: Any, place: int) -> str:
