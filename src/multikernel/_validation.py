@@ -192,12 +192,7 @@ def shown(value: object) -> str:
 def listed(names: Sequence[object], n_names: int | None = None) -> str:
     """Return the first few names, and how many more there are.
 
-    Parameters
-    ----------
-    names : sequence
-        The names, or the first few of them.
-    n_names : int, optional
-        How many there are in all; as many as given when left out.
+    There are `n_names` in all, by default as many as are given.
     """
     shown = names[:5]
     more = (len(names) if n_names is None else n_names) - len(shown)
@@ -207,17 +202,6 @@ def listed(names: Sequence[object], n_names: int | None = None) -> str:
 
 def check_table(owner: str, X: object) -> Array:
     """Return samples as a float64 array, without a copy where they are one.
-
-    Parameters
-    ----------
-    owner : str
-        The function that takes them.
-    X : array-like of shape (n_samples, n_features)
-        The samples.
-
-    Returns
-    -------
-    table : ndarray of shape (n_samples, n_features)
 
     Raises
     ------
@@ -288,23 +272,12 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
 
 
 def check_places(owner: str, name: str, places: object, size: int) -> None:
-    """Raise a sentence unless an array holds positions among some things.
-
-    Parameters
-    ----------
-    owner : str
-        The class or function that it belongs to.
-    name : str
-        What it is called there.
-    places : ndarray of shape (n_places,)
-        Whole numbers.
-    size : int
-        They are at least zero, and below this.
+    """Raise a sentence unless an array holds positions among so many things.
 
     Raises
     ------
     ValueError
-        If the array is another one.
+        If it is no vector of whole numbers from zero to below `size`.
     """
     array = places if isinstance(places, np.ndarray) else np.empty(0)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -397,17 +370,10 @@ def _weight_numbers(sample_weight: object) -> Array:
 def check_symmetric(K: Array, name: str) -> None:
     """Raise unless a matrix is square, finite and, but for rounding, symmetric.
 
-    Parameters
-    ----------
-    K : ndarray
-        The matrix.
-    name : str
-        What to call it in a message.
-
     Raises
     ------
     ValueError
-        With what is wrong, and where.
+        With what the matrix is called, what is wrong, and where.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, got shape {K.shape}.")

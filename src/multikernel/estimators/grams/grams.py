@@ -125,15 +125,8 @@ class Grams:
     def anew(self, chosen: Indices, weights: Array | None) -> "Grams":
         """Return the Gram matrices on some of the samples, computed without the others.
 
-        Their values do not depend on the others to the last digit, as those of
-        `part` may.
-
-        Parameters
-        ----------
-        chosen : ndarray of shape (n_chosen,)
-            The samples.
-        weights : ndarray of shape (n_chosen,) or None
-            Weights of the normalisation's statistics.
+        `chosen` and `weights` are as in `part`, whose values may depend on the others
+        in the last digit; these do not.
         """
         # A table in a file stays there where all of it is asked for.
         every = np.array_equal(chosen, np.arange(self.rows.size))
@@ -263,17 +256,9 @@ class Grams:
         return np.vstack([values, constant]) if landmarks.centred else values
 
     def landmark_grams(self, active: Indices) -> LandmarkGrams:
-        """Return kernels between new samples and their landmarks.
+        """Return kernels between new samples and their landmarks, and no others.
 
-        Parameters
-        ----------
-        active : ndarray of shape (n_active,)
-            The kernels.
-
-        Returns
-        -------
-        grams : LandmarkGrams
-            Without any other training sample.
+        `active` are the kernels, shape (n_active,).
         """
         landmarks = self.stack.landmarks
         assert landmarks is not None

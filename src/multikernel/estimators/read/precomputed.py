@@ -152,13 +152,7 @@ def _matrices(grams: Any) -> list[Array]:
 
 
 def opened(X: Any) -> Any:
-    """Return precomputed kernels given as paths, or with names, as their array.
-
-    Parameters
-    ----------
-    X : path, list of paths, NamedGrams, or anything else
-        Anything else is returned as it is.
-    """
+    """Return the array of kernels given as paths or with names; all else as it is."""
     if isinstance(X, NamedGrams):
         return X.array
     paths = X if isinstance(X, list | tuple) else [X]
@@ -211,13 +205,7 @@ def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> 
 
 
 def check_finite_grams(X: Array) -> None:
-    """Raise with the first place in Gram matrices that is not finite.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        The matrices, samples first.
-    """
+    """Raise with the first place in Gram matrices, samples first, not finite."""
     # In the order in which they are held: the matrices may fill the memory.
     slowest = int(np.argmax(X.strides))
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
@@ -231,12 +219,7 @@ def check_finite_grams(X: Array) -> None:
 def without_others(X: Array, rows: Indices) -> Array:
     """Return the matrices between some samples, in a file where they are in one.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_samples, n_kernels)
-        The matrices.
-    rows : ndarray of shape (n_rows,)
-        The samples.
+    X has shape (n_samples, n_samples, n_kernels), as what is returned.
     """
     if backing(X) is None:
         return np.asarray(X[np.ix_(rows, rows)])
@@ -343,17 +326,8 @@ def _room(array: Array, storage: Storage, max_bytes: int | None) -> Array:
 def kernels_first(X: Array, array: Array) -> Array:
     """Copy a samples-first block into an array of whole matrices, on all cores.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        The matrices.
-    array : ndarray of shape (n_kernels, n_samples, n_fit_samples)
-        Overwritten.
-
-    Returns
-    -------
-    array : ndarray of shape (n_kernels, n_samples, n_fit_samples)
-        C-contiguous.
+    X has shape (n_samples, n_fit_samples, n_kernels), and `array`, which is overwritten
+    and returned, (n_kernels, n_samples, n_fit_samples).
     """
     n_samples, _, n_kernels = X.shape
 

@@ -1,6 +1,7 @@
 """The folds of a search: which samples they have, their scores, the table of all."""
 
 import copy
+import difflib
 import inspect
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -269,6 +270,24 @@ def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
     except TypeError:
         return False
     return True
+
+
+def scoring_choice(value: Any) -> str | None:
+    """Check a ``scoring`` parameter: one score, by name or as a function."""
+    if value is None or (callable(value) and takes(value, 3)):
+        return None
+    # Imported here: it takes a fifth of the time of importing this package.
+    from sklearn.metrics import get_scorer_names
+
+    names = get_scorer_names()
+    if isinstance(value, str) and value in names:
+        return None
+    near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
+    known = f" ({', '.join(map(repr, near))})" if near else ""
+    return (
+        "None, a callable with arguments (model, X, y), or a name of "
+        f"sklearn.metrics.get_scorer_names(){known}"
+    )
 
 
 def cv_results(

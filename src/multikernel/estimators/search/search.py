@@ -1,6 +1,5 @@
 """Choosing parameters by cross-validation: a method, its candidates, and folds."""
 
-import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from multikernel.estimators.search.folds import (
     best_candidate,
     cv_results,
     make_splits,
-    takes,
+    scoring_choice,
 )
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
 from multikernel.linalg.threads import run_blocks
@@ -344,24 +343,6 @@ def gone_down(runs: Sequence[FoldRun[Any]]) -> bool:
     best = int(np.argmax(mean))
     waited = mean.size - 1 - best >= max(2, round(PATIENCE * chain.size))
     return bool(waited and mean[best] > max(mean[0], mean[-1]))
-
-
-def scoring_choice(value: Any) -> str | None:
-    """Check a ``scoring`` parameter: one score, by name or as a function."""
-    if value is None or (callable(value) and takes(value, 3)):
-        return None
-    # Imported here: it takes a fifth of the time of importing this package.
-    from sklearn.metrics import get_scorer_names
-
-    names = get_scorer_names()
-    if isinstance(value, str) and value in names:
-        return None
-    near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
-    known = f" ({', '.join(map(repr, near))})" if near else ""
-    return (
-        "None, a callable with arguments (model, X, y), or a name of "
-        f"sklearn.metrics.get_scorer_names(){known}"
-    )
 
 
 class SearchCV(BaseMKL):
