@@ -15,7 +15,7 @@ from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit import fitted, publish
 from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
 from multikernel.estimators.grams.source import GramSource, gram_source
-from multikernel.estimators.grams.training import Training
+from multikernel.estimators.grams.training import Scales, Training
 from multikernel.estimators.lp.method import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
@@ -25,22 +25,6 @@ from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.problem import Callback, Solution
 from multikernel.solvers.one_class import OneClass
-
-
-@dataclass(frozen=True, eq=False)
-class OneClassTask:
-    """The problem of one-class learning, whose numbers are those of the estimator.
-
-    Parameters
-    ----------
-    solver : OneClass
-        The problem and its solver.
-    """
-
-    solver: OneClass
-    objective_scale: ClassVar[float] = 1.0
-    dual_scale: ClassVar[float] = 1.0
-    numbers: ClassVar[Mapping[str, float | Array]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +44,20 @@ class OneClassMethod:
 
     why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
 
-    def problem(self, data: Training) -> OneClassTask:
-        """Return the problem."""
-        return OneClassTask(self.solver)
+    def problem(self, data: Training) -> Scales:
+        """Return the scales of the problem, whose numbers are the estimator's."""
+        return Scales()
 
-    def solve(
-        self, problem: OneClassTask, data: Training, watch: Watch
-    ) -> list[Solution]:
+    def solve(self, problem: Scales, data: Training, watch: Watch) -> list[Solution]:
         """Return the solution."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
-        solution = problem.solver.solve(data.stack, weights / weights.sum(), watch)
+        solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unfinished(self.source.owner, data, [solution])
         return [solution]
 
     def publish(
-        self, problem: OneClassTask, data: Training, solution: list[Solution]
+        self, problem: Scales, data: Training, solution: list[Solution]
     ) -> dict[str, Any]:
         """Return the fitted attributes."""
         attributes = fitted_attributes(problem, data, solution)

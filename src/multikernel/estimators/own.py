@@ -58,7 +58,9 @@ class OwnMethod(GramMethod):
         else:
             penalties = [self.regularizer] * len(losses)
         summed = [penalty.with_alpha(total * penalty.alpha) for penalty in penalties]
-        return Recipe(losses, summed, self.solver, 1.0 / total, numbers=numbers)
+        return Recipe(
+            losses, summed, self.solver, objective_scale=1.0 / total, numbers=numbers
+        )
 
     def along_path(self) -> "OwnMethod":
         """Return the method with a penalty whose strength does not matter."""

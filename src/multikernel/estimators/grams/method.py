@@ -2,11 +2,11 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.grams.source import GramSource
-from multikernel.estimators.grams.training import Recipe, Training
+from multikernel.estimators.grams.training import Recipe, Scales, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting
 from multikernel.estimators.progress import Watch
@@ -210,25 +210,6 @@ def continued(before: Solution | None, after: Solution) -> Solution:
     return replace(after, history=history, n_iter=len(history) - 1)
 
 
-class Scales(Protocol):
-    """What turns the numbers of a problem into those of its estimator."""
-
-    @property
-    def objective_scale(self) -> float | Array:
-        """Return the factor of objectives, or one for each problem."""
-        ...
-
-    @property
-    def dual_scale(self) -> float | Array:
-        """Return the factor of dual points, or one for each problem."""
-        ...
-
-    @property
-    def numbers(self) -> Mapping[str, float | Array]:
-        """Return what parameters in units of the targets are as numbers."""
-        ...
-
-
 def fitted_attributes(
     recipe: Scales, training: Training, solutions: Sequence[Solution]
 ) -> dict[str, Any]:
@@ -236,8 +217,8 @@ def fitted_attributes(
 
     Parameters
     ----------
-    recipe : Recipe
-        Gives the scales.
+    recipe : Scales
+        Of the problems.
     training : Training
         What it was fitted on.
     solutions : sequence of Solution

@@ -29,8 +29,28 @@ SEARCHED = 2**28
 been found to be no kernel: 2 GB, which the search reads in about 10 s."""
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scales:
+    """What turns the numbers of problems into those of their estimator.
+
+    Parameters
+    ----------
+    objective_scale : float or ndarray of shape (n_problems,), default=1.0
+        The factor of objectives: one over the total weight for a mean loss, C for a C
+        in front of the sum.
+    dual_scale : float or ndarray of shape (n_problems,), default=1.0
+        The factor of dual points.
+    numbers : mapping, default={}
+        What parameters in units of the targets are as numbers, to be published.
+    """
+
+    objective_scale: float | Array = 1.0
+    dual_scale: float | Array = 1.0
+    numbers: Mapping[str, float | Array] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class Recipe(Scales):
     """The parts of a method: what `Problem` is made of, and what solves it.
 
     Parameters
@@ -41,21 +61,13 @@ class Recipe:
         The penalty of each problem, in the summed scale of `Problem`.
     solver : Solver
         The algorithm.
-    objective_scale : float or ndarray of shape (n_problems,)
-        What turns objectives of problems into those of the estimator: one over the
-        total weight for a mean loss, C for a C in front of the sum.
-    dual_scale : float or ndarray of shape (n_problems,), default=1.0
-        What turns dual points of problems into the estimator's.
-    numbers : mapping, default={}
-        What parameters in units of the targets are as numbers, to be published.
+    objective_scale, dual_scale, numbers
+        As in `Scales`.
     """
 
     losses: Sequence[Loss]
     penalties: Sequence[BlockRegularizer]
     solver: Solver
-    objective_scale: float | Array
-    dual_scale: float | Array = 1.0
-    numbers: Mapping[str, float | Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,7 +116,9 @@ class GreedyMethod:
         (alpha,) = units.numbers("alpha", self.alpha, STANDARD_RIDGE, power)
         numbers["alpha"] = float(alpha)
         ridge = BlockElasticNet(alpha * total, l1_ratio=0.0)
-        return Recipe(losses, [ridge], self.solver, 1.0 / total, numbers=numbers)
+        return Recipe(
+            losses, [ridge], self.solver, objective_scale=1.0 / total, numbers=numbers
+        )
 
     def solve(self, problem: Recipe, data: Training, watch: Watch) -> GreedyPath:
         """Select kernels, and return the models with none, one, two, ..."""

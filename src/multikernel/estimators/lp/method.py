@@ -121,7 +121,14 @@ class MarginMethod(GramMethod):
         Cs = units.numbers("C", self.C, standard, power)
         numbers["C"] = units.published(self.C, Cs)
         penalties = [SquaredBlockNorm(1.0 / C, self.p) for C in Cs.tolist()]
-        return Recipe(losses, penalties, self.solver, Cs, Cs, numbers)
+        return Recipe(
+            losses,
+            penalties,
+            self.solver,
+            objective_scale=Cs,
+            dual_scale=Cs,
+            numbers=numbers,
+        )
 
 
 class UnitSumMethod(MarginMethod):

@@ -95,7 +95,9 @@ class SparseMethod(GramMethod):
             _penalty(alpha * total, ratio)
             for alpha, ratio in zip(alphas, ratios, strict=True)
         ]
-        return Recipe(losses, penalties, solver, 1.0 / total, numbers=numbers)
+        return Recipe(
+            losses, penalties, solver, objective_scale=1.0 / total, numbers=numbers
+        )
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another relative duality gap to stop at."""
