@@ -87,6 +87,27 @@ class PathSolver(Solver, Protocol):
         ...
 
 
+@runtime_checkable
+class ManySolver(PathSolver, Protocol):
+    """A solver that takes problems which differ in their targets side by side."""
+
+    def side_by_side(
+        self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
+    ) -> bool:
+        """Return whether it can take these, with such penalties."""
+        ...
+
+    def follow_many(
+        self,
+        problems: Sequence[Problem],
+        penalties: Iterable[Sequence[BlockRegularizer]],
+        starts: Sequence[Solution | None],
+        callback: Callback | None = None,
+    ) -> Iterator[list[Solution]]:
+        """Yield the solutions of all problems for penalties in turn, one for each."""
+        ...
+
+
 def alpha_grid(
     problem: Problem, n_alphas: int = 50, alpha_min_ratio: float = 1e-2
 ) -> Array:
@@ -158,9 +179,68 @@ def follow(
                 return
 
 
+def continued(before: Solution | None, after: Solution) -> Solution:
+    """Return a solution with the history of the one that it started from."""
+    if before is None:
+        return after
+    last = before.history[-1]
+    lines = [
+        replace(
+            line,
+            iteration=last.iteration + line.iteration,
+            seconds=last.seconds + line.seconds,
+            passes=last.passes + line.passes,
+            inner_steps=last.inner_steps + line.inner_steps,
+        )
+        for line in after.history[1:]
+    ]
+    history = (*before.history, *lines)
+    return replace(after, history=history, n_iter=len(history) - 1)
+
+
 def _exponent(regularizer: BlockRegularizer) -> float:
     """Return p, or 1 for a penalty that has none."""
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
+
+
+def follow_each(
+    solver: Solver,
+    problems: Sequence[Problem],
+    penalties: Sequence[Sequence[BlockRegularizer]],
+    starts: Sequence[Solution | None],
+    callback: Callback | None = None,
+) -> Iterator[list[Solution]]:
+    """Yield the solutions of several problems for penalties in turn.
+
+    Parameters
+    ----------
+    solver : Solver
+        The algorithm; a `ManySolver` takes them side by side where it can.
+    problems : sequence of Problem
+        Their regularisers are not used.
+    penalties : sequence of sequence of BlockRegularizer
+        One for each problem, in turn; see `follow`.
+    starts : sequence of Solution or None
+        Warm starts for the first of them.
+    callback : callable, optional
+        Handed to every solve.
+
+    Yields
+    ------
+    solutions : list of Solution
+        One per problem; where one was stopped they are the last.
+    """
+    if isinstance(solver, ManySolver) and solver.side_by_side(problems, penalties[0]):
+        yield from solver.follow_many(problems, penalties, starts, callback)
+        return
+    outputs = [
+        follow(solver, problem, own, start, callback)
+        for problem, own, start in zip(
+            problems, zip(*penalties, strict=True), starts, strict=True
+        )
+    ]
+    for found in zip(*outputs, strict=False):
+        yield list(found)
 
 
 def solve_path(

@@ -3,7 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any, ClassVar, Self
@@ -30,7 +30,7 @@ from multikernel.estimators.publish.attributes import (
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Solution, Status
-from multikernel.solvers.base import follow, solve_path
+from multikernel.solvers.base import continued, follow_each, solve_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +165,13 @@ def follow_outputs(
     starts = starts or [None] * len(training.problems(recipes[0]))
     done = 0
     while done < len(recipes):
-        left = list(zip(*(r.penalties for r in recipes[done:]), strict=True))
+        left = [recipe.penalties for recipe in recipes[done:]]
         problems = training.problems(recipes[0])
-        outputs = [
-            follow(recipes[0].solver, problem, penalties, start, watch)
-            for problem, penalties, start in zip(problems, left, starts, strict=True)
-        ]
-        for found in zip(*outputs, strict=False):
-            starts = list(found)
+        for found in follow_each(recipes[0].solver, problems, left, starts, watch):
+            starts = found
             if training.grams.refine(found):
                 break  # and begin here again, on the finer matrices
-            yield list(found)
+            yield found
             done += 1
         else:
             return
@@ -189,25 +185,6 @@ def on_finest(
         paths = solve()
         if not grams.refine([s for path in paths for s in path]):
             return paths
-
-
-def continued(before: Solution | None, after: Solution) -> Solution:
-    """Return a solution with the history of the one that it started from."""
-    if before is None:
-        return after
-    last = before.history[-1]
-    lines = [
-        replace(
-            line,
-            iteration=last.iteration + line.iteration,
-            seconds=last.seconds + line.seconds,
-            passes=last.passes + line.passes,
-            inner_steps=last.inner_steps + line.inner_steps,
-        )
-        for line in after.history[1:]
-    ]
-    history = (*before.history, *lines)
-    return replace(after, history=history, n_iter=len(history) - 1)
 
 
 def fitted_attributes(

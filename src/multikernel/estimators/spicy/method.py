@@ -82,9 +82,12 @@ class SparseMethod(GramMethod):
     max_iter: int
 
     def problem(self, data: Training) -> Recipe:
-        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
-        total = data.samples.total_weight
+        """Return the recipe."""
         units = target_units(self.source.owner, data.samples)
+        return self.recipe(units, data.samples.total_weight)
+
+    def recipe(self, units: Units, total: float) -> Recipe:
+        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
         losses, numbers = self.loss.on(units)
         alphas, ratios = self.strengths(units)
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
@@ -239,7 +242,10 @@ class AlphaCandidates:
 
     def _recipes(self, training: Training) -> list[Recipe]:
         """Return the recipes of all strengths."""
+        samples = training.samples
+        # Deviations of hundreds of targets for every strength took a tenth of a search.
+        units = target_units(self.method.source.owner, samples)
         return [
-            replace(self.method, alpha=alpha).problem(training)
+            replace(self.method, alpha=alpha).recipe(units, samples.total_weight)
             for alpha in self.alphas.amounts()
         ]

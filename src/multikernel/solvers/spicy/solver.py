@@ -1,6 +1,6 @@
 """SpicyMKL: a working set of kernels, each solved by `AugmentedLagrangian`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import cast
@@ -33,6 +33,7 @@ from multikernel.solvers.base import check_supported
 from multikernel.solvers.best import Model, evaluated
 from multikernel.solvers.incumbent import Incumbent, Patience, Recorder, metered
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
+from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.sides import (
@@ -173,6 +174,48 @@ class SpicyMKL:
             if solution.status is Status.STOPPED:
                 return
             recorder = Recorder(callback, recorder.meter)
+
+    def side_by_side(
+        self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
+    ) -> bool:
+        """Return whether `follow_many` takes such problems; see `many`."""
+        return side_by_side(problems, penalties)
+
+    def follow_many(
+        self,
+        problems: Sequence[Problem],
+        penalties: Iterable[Sequence[BlockRegularizer]],
+        starts: Sequence[Solution | None],
+        callback: Callback | None = None,
+    ) -> Iterator[list[Solution]]:
+        """Yield the solutions of all problems for penalties in turn, one for each.
+
+        Parameters
+        ----------
+        problems : sequence of Problem
+            Those that `side_by_side` is true of.
+        penalties : iterable of sequence of BlockRegularizer
+            One for each problem, in turn, best in falling order.
+        starts : sequence of Solution or None
+            Warm starts for the first of them.
+        callback : callable, optional
+            As in `solve`; where it stops one solve, all end there.
+
+        Yields
+        ------
+        solutions : list of Solution
+            One per problem.
+        """
+        path = PathOfMany(problems, self.tol, self.max_iter, callback)
+        for step, own in enumerate(penalties):
+            if step == 0:
+                path.begin(starts, own)
+            found, left = path.solve(own)
+            for t in left.tolist():
+                found[t] = path.go_on(self.solve, t, own[t], found[t])
+            yield found
+            if path.stopped:
+                return
 
 
 def _incumbent(problem: Problem, recorder: Recorder) -> Incumbent:

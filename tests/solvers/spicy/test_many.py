@@ -1,0 +1,194 @@
+"""Many targets side by side: each is solved for and certified as it is alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.reference.conic import reference_optimum
+
+from multikernel.certificates import alpha_max, duality_gap
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram import DenseStack, LowRankStack, ScaledStack
+from multikernel.losses import EpsilonInsensitiveLoss, SquaredLoss, weighted
+from multikernel.problem import Problem, Status
+from multikernel.regularizers import BlockElasticNet, BlockL1
+from multikernel.solvers import SpicyMKL
+from multikernel.solvers.base import follow_each
+from multikernel.solvers.spicy import many
+
+SHARES = (1.1, 0.5, 0.2, 0.02)
+
+
+def make_problems(n_targets=4, loss=None, intercept=True, n=24, n_kernels=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_kernels))
+    X[:, -1] = X[:, 0]  # a kernel twice
+    squared = (X[:, None] - X[None]) ** 2
+    gram = DenseStack(np.ascontiguousarray(np.exp(-np.moveaxis(squared, 2, 0))))
+    Y = np.sin(2.0 * X) @ rng.normal(size=(n_kernels, n_targets))
+    Y += 0.1 * rng.normal(size=Y.shape) + 0.3
+    loss = loss or SquaredLoss()
+    return [Problem(gram, y, loss, BlockL1(1.0), intercept) for y in Y.T.copy()]
+
+
+def along(problems):
+    tops = [alpha_max(problem) for problem in problems]
+    return [[BlockL1(share * top) for top in tops] for share in SHARES]
+
+
+def followed(solver, problems, penalties, callback=None):
+    nothing = [None] * len(problems)
+    return list(follow_each(solver, problems, penalties, nothing, callback))
+
+
+def assert_solved(problem, solution, tol):
+    assert solution.status is Status.CONVERGED
+    assert solution.duality_gap <= tol
+    assert duality_gap(problem, solution) <= solution.duality_gap + 2e-9
+    alone = SpicyMKL(tol=0.1 * tol).solve(problem)
+    lowest = alone.objective * (1.0 - alone.duality_gap)
+    assert lowest * (1.0 - 1e-9) <= solution.objective
+    assert solution.objective * (1.0 - tol) <= alone.objective
+    np.testing.assert_array_equal(solution.active, np.flatnonzero(solution.norms))
+    assert len(solution.history) == solution.n_iter + 1
+    assert solution.history[-1].duality_gap == solution.duality_gap
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("tol", [1e-2, 1e-7])
+def test_paths_are_those_of_every_target_alone(tol, intercept):
+    problems = make_problems(intercept=intercept)
+    penalties = along(problems)
+    paths = followed(SpicyMKL(tol=tol), problems, penalties)
+    assert len(paths) == len(SHARES)
+    for own, found in zip(penalties, paths, strict=True):
+        for problem, penalty, solution in zip(problems, own, found, strict=True):
+            assert_solved(replace(problem, regularizer=penalty), solution, tol)
+    assert all(solution.active.size == 0 for solution in paths[0])
+    assert any(solution.active.size > 1 for solution in paths[-1])
+
+
+def test_optima_are_those_of_conic_programs():
+    problems = make_problems(2)
+    own = along(problems)[2]
+    found = followed(SpicyMKL(tol=1e-7), problems, [own])[0]
+    for problem, penalty, solution in zip(problems, own, found, strict=True):
+        array, y = problem.gram.array, problem.y
+        best = reference_optimum(array, y, "squared_error", penalty.alpha)
+        assert solution.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_weights_of_samples_are_copies():
+    copies = np.array([1, 2, 3] * 8)
+    once = make_problems(3)
+    heavy = [replace(p, loss=weighted(p.loss, copies.astype(float))) for p in once]
+    places = np.repeat(np.arange(24), copies)
+    gram = DenseStack(np.ascontiguousarray(once[0].gram.array[:, places][:, :, places]))
+    often = [replace(p, gram=gram, y=p.y[places]) for p in once]
+    penalties = along(heavy)
+    solver = SpicyMKL(tol=1e-8)
+    assert solver.side_by_side(heavy, penalties[0])
+    paths = zip(
+        followed(solver, heavy, penalties), followed(solver, often, penalties),
+        strict=True,
+    )  # fmt: skip
+    for few, many_samples in paths:
+        for one, other in zip(few, many_samples, strict=True):
+            assert one.objective == pytest.approx(other.objective, rel=1e-7)
+            np.testing.assert_allclose(one.norms.sum(), other.norms.sum(), rtol=1e-2)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e6])
+def test_offsets_scales_and_constants(scale):
+    problems = make_problems(3)
+    problems = [replace(p, y=scale * (p.y + 1e4)) for p in problems]
+    problems[1] = replace(problems[1], y=np.full_like(problems[1].y, 1e4 * scale))
+    penalties = [
+        [BlockL1(share * (alpha_max(p) or scale)) for p in problems] for share in SHARES
+    ]
+    for own, found in zip(
+        penalties, followed(SpicyMKL(tol=1e-4), problems, penalties), strict=True
+    ):
+        for problem, penalty, solution in zip(problems, own, found, strict=True):
+            assert_solved(replace(problem, regularizer=penalty), solution, 1e-4)
+        assert found[1].active.size == 0
+        assert found[1].intercept == 1e4 * scale
+
+
+def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch):
+    problems = make_problems()
+    monkeypatch.setattr(many, "SETTINGS", replace(many.SETTINGS, most_together=1))
+    penalties = along(problems)[1:]
+    paths = followed(SpicyMKL(tol=1e-6), problems, penalties)
+    for own, found in zip(penalties, paths, strict=True):
+        for problem, penalty, solution in zip(problems, own, found, strict=True):
+            assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
+    assert max(solution.n_iter for found in paths for solution in found) > 1
+
+
+def test_a_limit_is_a_limit():
+    problems = make_problems()
+    found = followed(SpicyMKL(tol=1e-8, max_iter=1), problems, along(problems)[-1:])[0]
+    for problem, penalty, solution in zip(
+        problems, along(problems)[-1], found, strict=True
+    ):
+        assert solution.status is Status.MAX_ITER
+        assert solution.n_iter == 1
+        gap = duality_gap(replace(problem, regularizer=penalty), solution)
+        assert 1e-8 < gap <= solution.duality_gap + 2e-9
+
+
+def test_a_callback_stops_all_targets():
+    problems, lines = make_problems(), []
+
+    def callback(line):
+        lines.append(line)
+        return len(lines) == 2
+
+    paths = followed(SpicyMKL(tol=1e-8), problems, along(problems)[1:], callback)
+    assert len(paths) == 1
+    assert len(lines) == len(problems)
+    assert all(solution.status is Status.STOPPED for solution in paths[0])
+
+
+def test_starts_are_used():
+    problems = make_problems()
+    own = along(problems)[2]
+    solver = SpicyMKL(tol=1e-6)
+    cold = next(follow_each(solver, problems, [own], [None] * 4))
+    warm = next(follow_each(solver, problems, [own], cold))
+    assert all(solution.n_iter == 0 for solution in warm)
+    assert all(solution.n_iter > 1 for solution in cold)
+
+
+def test_an_indefinite_matrix_is_named():
+    problems = make_problems()
+    array = problems[0].gram.array.copy()
+    array[1] -= 4.0 * np.eye(24)
+    problems = [replace(p, gram=DenseStack(array)) for p in problems]
+    gram = problems[0].gram
+    problems = [replace(p, gram=gram) for p in problems]
+    with pytest.raises(IndefiniteKernelError):
+        followed(SpicyMKL(tol=1e-6), problems, [[BlockL1(0.1)] * 4])
+
+
+def test_what_is_taken_side_by_side():
+    problems, solver = make_problems(), SpicyMKL()
+    penalties = along(problems)[0]
+    assert solver.side_by_side(problems, penalties)
+    scaled = ScaledStack(problems[0].gram, np.full(5, 2.0))
+    assert solver.side_by_side([replace(p, gram=scaled) for p in problems], penalties)
+    assert not solver.side_by_side(problems[:1], penalties[:1])
+    assert not solver.side_by_side(problems, [BlockElasticNet(0.1, 0.5)] * 4)
+    others = [replace(p, loss=EpsilonInsensitiveLoss(0.1)) for p in problems]
+    assert not solver.side_by_side(others, penalties)
+    factors = LowRankStack(np.eye(24)[:, :4], np.array([0, 1, 4]))
+    thin = [replace(p, gram=factors) for p in problems]
+    assert not solver.side_by_side(thin, penalties)
+    heavy = weighted(SquaredLoss(), np.arange(1.0, 25.0))
+    mixed = [replace(problems[0], loss=heavy), *problems[1:]]
+    assert not solver.side_by_side(mixed, penalties)
+    # They are solved for one by one then.
+    found = followed(SpicyMKL(tol=1e-6), mixed, [along(mixed)[1]])[0]
+    for problem, penalty, solution in zip(mixed, along(mixed)[1], found, strict=True):
+        assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
