@@ -22,7 +22,7 @@ from multikernel.regularizers import BlockL1, SquaredBlockNorm
 from multikernel.solvers import Alternating, SpicyMKL
 
 X, LABELS = load_iris(return_X_y=True)
-X, LABELS = (X - X.mean(axis=0))[::3], np.array(["a", "b", "c"])[LABELS[::3]]
+X, LABELS = (X - X.mean(axis=0))[::5], np.array(["a", "b", "c"])[LABELS[::5]]
 KERNELS = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
 MANY = np.stack([LABELS != "a", LABELS == "c", X[:, 1] > 0.0], axis=1).astype(int)
 
