@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeGuard, runtime_checkable
 
+import numpy as np
+
 from multikernel._typing import Array
 
 
@@ -47,7 +49,12 @@ class BlockRegularizer(Protocol):
 
 @runtime_checkable
 class ProximableRegularizer(BlockRegularizer, Protocol):
-    """Adds the separable prox of the norms, on which SpicyMKL is built."""
+    """Adds the separable prox of the norms, on which SpicyMKL is built.
+
+    It asks about the kernels of a working set, in any number and none at first: arrays
+    of all methods have as many entries as that, so all kernels are treated alike. A
+    weight w_m of a kernel is the scale 1 / w_m^2 of its matrix, see `ScaledStack`.
+    """
 
     @property
     def threshold(self) -> float:
@@ -78,6 +85,16 @@ def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]
     An `isinstance` of a protocol takes 20 times as long, and solvers ask often.
     """
     return hasattr(penalty, "prox_derivative")
+
+
+def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
+    """Return whether a penalty takes norms of working sets, here of one and of none."""
+    try:
+        shapes = [np.shape(penalty.prox(np.ones(n), 1.0)) for n in (0, 1)]
+        penalty.value(np.empty(0))
+    except (ValueError, IndexError):  # arrays of its own have another length
+        return False
+    return shapes == [(0,), (1,)]
 
 
 def is_variational(penalty: BlockRegularizer) -> TypeGuard[VariationalRegularizer]:

@@ -8,6 +8,7 @@ from multikernel.regularizers.base import (
     BlockRegularizer,
     ProximableRegularizer,
     VariationalRegularizer,
+    treats_kernels_alike,
 )
 
 
@@ -49,6 +50,12 @@ def check_regularizer(
         )
     rng = np.random.default_rng(seed)
     points = _norms(n_kernels, rng)
+    if isinstance(regularizer, ProximableRegularizer):
+        assert treats_kernels_alike(regularizer), (
+            "A penalty with a prox must take norms of any number of kernels, as "
+            "solvers ask about working sets, none among them; an array of weights in "
+            "it does not. Divide a kernel's matrix by the square of its weight instead."
+        )
     _check_value(regularizer, points, rng)
     _check_dual_ball(regularizer, points)
     _check_fenchel_young(regularizer, points, rng)

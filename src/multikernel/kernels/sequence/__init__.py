@@ -7,6 +7,7 @@ from multikernel.kernels.sequence.builders import (
     per_window,
     sequence_dictionary,
 )
+from multikernel.kernels.sequence.function import StringKernel
 from multikernel.kernels.sequence.letters import Alphabet
 from multikernel.kernels.sequence.motif import MotifKernel, motif_patterns
 from multikernel.kernels.sequence.profile import ProfileKernel
@@ -19,6 +20,7 @@ __all__ = [
     "ProfileKernel",
     "SequenceKernel",
     "SpectrumKernel",
+    "StringKernel",
     "WeightedDegreeKernel",
     "WindowKernel",
     "dna_dictionary",

@@ -28,6 +28,7 @@ from multikernel.regularizers.base import (
     BlockRegularizer,
     ProximableRegularizer,
     is_proximable,
+    treats_kernels_alike,
 )
 from multikernel.solvers.base import check_supported
 from multikernel.solvers.best import Model, evaluated
@@ -100,6 +101,12 @@ class SpicyMKL:
             return (
                 "SpicyMKL needs a regulariser with a separable prox, such as BlockL1 "
                 f"or BlockElasticNet, got {type(problem.regularizer).__name__}."
+            )
+        if not treats_kernels_alike(problem.regularizer):
+            return (
+                "SpicyMKL asks a penalty about the kernels of a working set, and "
+                f"{type(problem.regularizer).__name__} takes arrays of another length: "
+                "for a weight w of a kernel divide its matrix by w**2 (ScaledStack)."
             )
         loss = problem.loss
         treated = is_smooth(loss) or is_polyhedral(loss)
