@@ -136,6 +136,9 @@ has 16 digits."""
 LARGEST_VALUE = 1e100
 """Largest value of data, targets and strengths: products of a few are numbers still."""
 
+SMALLEST_STRENGTH = 1e-150
+"""Smallest strength that is not zero: its square is a number still."""
+
 LARGEST_TOTAL = 1e100
 """Largest sum of sample weights: its square is a number still."""
 

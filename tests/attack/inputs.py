@@ -410,7 +410,9 @@ def mutate_array(random, array):
 def made_odd(mutation, array):
     """What a mutation makes of an array, or the array where it can do nothing."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):
+        # What NumPy says of a mutation is nothing that a fit has said.
+        with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             return mutation(array)
     except (ValueError, TypeError, AttributeError, IndexError, OverflowError):
         return array

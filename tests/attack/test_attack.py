@@ -66,10 +66,18 @@ ODD_INPUTS = (
     907275,
     907500,
     912044,
+    922586,
+    924947,
+    930016,
+    933117,
+    936043,
+    1101984,
+    1109501,
 )
 """Inputs that got an error without words: float32, cv, scoring, matrices that are no
 kernels, sparse matrices inside arrays, and the harness; or that NumPy warned of:
-targets of 1e-200, a C of 1e308, and a Gram matrix that is not symmetric by 1e155."""
+targets of 1e-200, a C of 1e308, an alpha of 1e-320, a Gram matrix that is not symmetric
+by 1e155, and matrices and predictions beyond 1e308."""
 
 
 @pytest.fixture(autouse=True)

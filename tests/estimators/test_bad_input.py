@@ -18,6 +18,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
     UniformMKLRegressor,
 )
 from multikernel.exceptions import (
@@ -144,6 +145,10 @@ SAMPLES = [
     (
         lambda X, y: (np.array(sparse.coo_matrix(X), dtype=object), y, None),
         "X is a NumPy array around one object, a coo_matrix: an array of numbers",
+    ),
+    (
+        lambda X, y: (np.array(None), y, None),
+        "X is a NumPy array around one object, None: an array of numbers",
     ),
     (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
     (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),
@@ -338,6 +343,37 @@ def test_values_of_a_kernel_that_overflow_at_prediction():
         ValueError, match=r"polynomial\(degree=9\) has values that are n"
     ):
         model.predict(1e50 * X)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, GroupOMPRegressor])
+def test_predictions_that_overflow_are_refused(kind, storage):
+    """Values of the kernel are numbers, and their multiples by 1e240 are not."""
+    X, _ = data()
+    quartic = [PolynomialKernel(4, offset=0.0)]
+    model = kind(quartic, storage=storage).fit(1e-30 * X, X[:, 0] ** 4)
+    far = np.diag([0.0, 1e60, 0.0])
+    asked = [model.predict, model.contributions]
+    if kind is GroupOMPRegressor:
+        asked.append(lambda X: list(model.staged_predict(X)))
+    for method in asked:
+        assert all(np.isfinite(each).all() for each in method(1e-80 * far))
+        with pytest.raises(ValueError, match="row 1 of X is too large for floating"):
+            method(far)
+    with pytest.raises(ValueError, match=r"CombinedKernel.* values that are not fin"):
+        model.combined_kernel_(far, X)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_predictions_that_overflow_in_a_fold_are_refused():
+    X, _ = data()
+    y, X = 1e20 * X[:, 0] ** 4, 1e-38 * X
+    X[-1, 0] = 1e38
+    search = SpicyMKLRegressorCV([PolynomialKernel(4, offset=0.0)], cv=2)
+    with pytest.raises(ValueError, match="row 14 of the validation samples of a fold"):
+        search.fit(X, y)
 
 
 class ShortDiagonal(LinearKernel):

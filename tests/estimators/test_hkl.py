@@ -231,9 +231,9 @@ def test_features_that_overflow_are_refused(data):
     with pytest.raises(ValueError, match="row 0 of the validation samples of a fold"):
         search.fit(X, quartic)
     model = HKLRegressor(grid, alpha=1e-6).fit(X[1:], quartic[1:])
-    with pytest.raises(ValueError, match="features of row 2 of X are too large"):
+    with pytest.raises(ValueError, match="prediction for row 2 of X is too large"):
         model.predict(X[[1, 2, 0]])
-    with pytest.raises(ValueError, match="features of row 0 of X are too large"):
+    with pytest.raises(ValueError, match="prediction for row 0 of X is too large"):
         model.contributions(X[:1])
     assert np.isfinite(HKLRegressor(PolynomialGrid(2)).fit(X, y).duality_gap_)
 

@@ -157,6 +157,14 @@ def indefinite(K):
     K[2] = 2.0 * np.eye(60) - np.outer(signs, signs)
 
 
+def huge(K):
+    K[2, 3, 3] = 1e101
+
+
+def huge_pair(K):
+    K[2, 3, 7] = K[2, 7, 3] = -1e308
+
+
 def negative(K):
     K[2][4, 4] = -0.25
 
@@ -169,8 +177,11 @@ def negative(K):
         (lambda K: stack_grams(K)[:, :, :0], "holds no kernel"),
         (lambda K: wrong(one_entry, K), r"Gram matrix 1 is not symmetric.*\[(3|7), "),
         (lambda K: wrong(lambda K: K.fill(np.nan), K), "contains NaN"),
+        (lambda K: wrong(huge, K), r"too large .* 1e\+101 at \[3, 3\] of Gram"),
+        (lambda K: wrong(huge_pair, K), r"too large .* -1e\+308 at \[3, 7\] of Gram"),
     ],
 )
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_bad_matrices_get_a_sentence(make, message):
     X, y = data()
     with pytest.raises(ValueError, match=message):

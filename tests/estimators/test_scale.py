@@ -288,7 +288,9 @@ def test_constant_targets_are_learnt_as_such(halves):
     [
         ({"alpha": 1e101}, 1.0, r"alpha is 1e\+101, and at most 1e\+100 is possible"),
         ({"alpha": "1e308scale"}, 1e50, "alpha is '1e308scale', here inf, and at most"),
-        ({"alpha": "1e-200scale"}, 1e-150, "'1e-200scale', which is too small"),
+        ({"alpha": 1e-320}, 1.0, r"alpha is 1e-320, and at least 1e-150 is possible"),
+        ({"alpha": "1e-200scale"}, 1e-150, "'1e-200scale', here 0, and at least"),
+        ({"alpha": "1e-140scale"}, 1e-50, r"'1e-140scale', here .*e-19.*at least"),
         ({"epsilon": "1e99scale"}, 1e50, r"epsilon is '1e99scale', here .*e\+1.*, and"),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE, Check
+from multikernel._validation import LARGEST_VALUE, SMALLEST_STRENGTH, Check
 
 Amount = float | str
 """A number, or "scale", or a multiple of that such as "0.1scale"."""
@@ -152,13 +152,7 @@ class Units:
         # What is beyond all numbers is refused.
         with np.errstate(over="ignore"):
             unit = standard * self._powers(name, value, power)
-            numbers = multiple * unit
-        if multiple > 0.0 and not numbers.all():
-            raise ValueError(
-                f"{self.owner}: {name} is {value!r}, which is too small for a "
-                "floating-point number in units of these targets. Choose a larger one."
-            )
-        return self._checked(name, value, numbers)
+            return self._checked(name, value, multiple * unit)
 
     def _powers(self, name: str, value: Amount, power: int | None) -> Array:
         """Return the power of the deviations that a parameter is in units of."""
@@ -174,13 +168,22 @@ class Units:
 
     def _checked(self, name: str, value: Amount, numbers: Array) -> Array:
         """Return numbers, or raise for one whose products leave all numbers."""
-        largest = float(numbers.max())
-        if largest <= LARGEST_VALUE:
-            return numbers.astype(np.float64)
-        stands = f", here {largest:.3g}" if isinstance(value, str) else ""
+        numbers = numbers.astype(np.float64)
+        smallest, largest = float(numbers.min()), float(numbers.max())
+        nothing = value == 0.0 or multiple_of_scale(value) == 0.0
+        if largest > LARGEST_VALUE:
+            wrong, allowed = largest, f"at most {LARGEST_VALUE:g}"
+        elif smallest < SMALLEST_STRENGTH and not nothing:
+            wrong, allowed = smallest, f"at least {SMALLEST_STRENGTH:g}"
+        else:
+            return numbers
+        if not isinstance(value, str):
+            raise ValueError(
+                f"{self.owner}: {name} is {value!r}, and {allowed} is possible."
+            )
         raise ValueError(
-            f"{self.owner}: {name} is {value!r}{stands}, and at most {LARGEST_VALUE:g} "
-            "is possible. Choose a smaller one."
+            f"{self.owner}: {name} is {value!r}, here {wrong:.3g}, and {allowed} is "
+            "possible. Choose another multiple, or another unit for the targets."
         )
 
     def published(self, value: Amount, numbers: Array) -> float | Array:

@@ -154,14 +154,16 @@ class Census:
 
     Parameters
     ----------
+    sizes : ndarray of shape (n_kernels,)
+        |u^T K v| for two random vectors: of the size of the Frobenius norm of K, so
+        that a single entry that is too large is found. Not finite where one is not.
     asymmetry : ndarray of shape (n_kernels,)
-        u^T K v - v^T K u for two random vectors: of the size of the Frobenius norm of
-        K - K^T, so that a single pair of entries that differ is found. Not finite
-        where an entry is not.
+        u^T K v - v^T K u, of the size of that of K - K^T.
     forms : ndarray of shape (n_kernels,)
         Quadratic forms of the weights.
     """
 
+    sizes: Array
     asymmetry: Array
     forms: Array
 
@@ -200,7 +202,7 @@ def take_census(
     stack.know_diagonals(diagonals)
     # What is too large for sums is not finite here, and is named by its readers.
     with np.errstate(over="ignore", invalid="ignore"):
-        return Census(sums[:, 0] - sums[:, 1], sums[:, 2])
+        return Census(np.abs(sums[:, 0]), sums[:, 0] - sums[:, 1], sums[:, 2])
 
 
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:

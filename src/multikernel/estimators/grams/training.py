@@ -15,6 +15,7 @@ from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
 from multikernel.estimators.publish.attributes import Expansion
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
@@ -301,6 +302,7 @@ def _images_outside(
     return cut
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array:
     """Return decision values; every kernel is read once for all models.
 
@@ -328,4 +330,5 @@ def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array
         owners = [model for model, _ in places]
         values = values.reshape(n_test, len(owners), f.shape[2])
         f[owners] += np.moveaxis(values, 1, 0)
+    finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD)
     return f

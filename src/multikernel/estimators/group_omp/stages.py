@@ -19,6 +19,7 @@ from multikernel.estimators.publish.attributes import (
     told,
 )
 from multikernel.estimators.publish.predict import AdditiveModel, CrossGrams, Rows
+from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.kernels.columns import Columns
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
@@ -133,6 +134,7 @@ class StagedModel:
             coefs[position, : values.shape[1]] = values[n_selected]
         return coefs
 
+    @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, X: Rows) -> Array:
         """Return the decision values of every model, each kernel evaluated once.
 
@@ -156,6 +158,7 @@ class StagedModel:
                 images = self.grams(X[rows], position) @ columns
                 images = images.reshape(-1, len(later), n_outputs)
                 f[position + 1 :, rows] += np.moveaxis(images, 0, 1)
+        finite_predictions(np.moveaxis(f, 1, 0))
         return f
 
 

@@ -13,11 +13,13 @@ from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.method import Fold
 from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
-from multikernel.estimators.read.numbers import all_finite
+from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
+
+CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +280,7 @@ class HullModel:
             samples = self.graph.sample(self.scaler(X[rows]))
             for place, k in enumerate(self.active):
                 terms[rows, :, place] = self.centred(samples, k) @ self.coefs[k]
-        return _finite(terms)
+        return finite_predictions(terms, advice=CLIPPED)
 
     @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, X: Rows) -> Array:
@@ -288,23 +290,11 @@ class HullModel:
             samples = self.graph.sample(self.scaler(X[rows]))
             for k in self.active:
                 f[rows] += self.centred(samples, k) @ self.coefs[k]
-        return _finite(f)
+        return finite_predictions(f, advice=CLIPPED)
 
     def centred(self, samples: GraphSamples, k: int) -> Array:
         """Return the centred features of a node of the hull on samples."""
         return samples.features(self.nodes[k], self.bases[k]) - self.means[k]
-
-
-def _finite(values: Array, where: str = "X") -> Array:
-    """Return predictions, or refuse samples that features overflow on."""
-    if all_finite(values):
-        return values
-    row = int(np.argwhere(~np.isfinite(values))[0][0])
-    raise ValueError(
-        f"The features of row {row} of {where} are too large for floating-point "
-        "numbers: its values lie too far from those of the training samples. Leave it "
-        "out, or clip it; PolynomialGrid(extrapolation='constant') clips by itself."
-    )
 
 
 def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
@@ -368,5 +358,5 @@ def values_of(X: Array, models: Sequence[HullModel]) -> Array:
             if node not in known:
                 known[node] = model.centred(samples, k)
             values += known[node] @ model.coefs[k]
-    _finite(np.moveaxis(f, 1, 0), "the validation samples of a fold")
+    finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD, CLIPPED)
     return f

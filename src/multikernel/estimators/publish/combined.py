@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.predict import CrossGrams
+from multikernel.kernels.base import checked_values
 from multikernel.linalg.tables import row_chunks
 
 
@@ -65,9 +66,15 @@ class CombinedKernel(Kernel):
         """
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         cols = rows if Y is None else np.atleast_2d(np.asarray(Y, dtype=np.float64))
-        K = np.zeros((rows.shape[0], cols.shape[0]))
-        for position, weight in enumerate(self.weights):
-            K += weight * self.grams.between(rows, cols, position)
+        shape = rows.shape[0], cols.shape[0]
+
+        def add() -> Array:
+            K = np.zeros(shape)
+            for position, weight in enumerate(self.weights):
+                K += weight * self.grams.between(rows, cols, position)
+            return K
+
+        K = checked_values(add, shape, repr(self))
         if eval_gradient:
             return K, np.empty((*K.shape, 0))
         return K

@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
+from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.gram import Normalization, cross_gram, kernel_features
 from multikernel.gram.factors.growth import inverse_roots
 from multikernel.gram.steps import CenterStep
@@ -363,14 +364,20 @@ class AdditiveModel:
         Returns
         -------
         terms : ndarray of shape (n_samples, n_outputs, n_positions)
+
+        Raises
+        ------
+        ValueError
+            Naming a sample with a term that is too large for a number.
         """
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))
-        for rows in row_chunks(X.shape[0], n_kept):
-            for place, position in enumerate(positions):
-                K = self.grams(X[rows], position)
-                terms[rows, :, place] = K @ self.coefs[position, : K.shape[1]]
-        return terms
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in row_chunks(X.shape[0], n_kept):
+                for place, position in enumerate(positions):
+                    K = self.grams(X[rows], position)
+                    terms[rows, :, place] = K @ self.coefs[position, : K.shape[1]]
+        return finite_predictions(terms)
 
     def decision_values(self, X: Rows) -> Array:
         """Return the sum of all terms and the intercept, shape (n_samples, n_outputs).
@@ -383,14 +390,20 @@ class AdditiveModel:
         Returns
         -------
         f : ndarray of shape (n_samples, n_outputs)
+
+        Raises
+        ------
+        ValueError
+            Naming a sample with a value that is too large for a number.
         """
         n_active, n_kept, _ = self.coefs.shape
         f = np.tile(self.intercept, (X.shape[0], 1))
 
+        @np.errstate(over="ignore", invalid="ignore")
         def add(rows: slice) -> None:
             for position in range(n_active):
                 K = self.grams(X[rows], position)
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
 
         run_blocks(add, row_chunks(X.shape[0], n_kept))
-        return f
+        return finite_predictions(f)

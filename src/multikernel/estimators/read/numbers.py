@@ -17,6 +17,7 @@ from multikernel.kernels.sequence.tables import Layout
 from multikernel.linalg.tables import is_dask
 
 IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
+OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or leave the samples out."
 
 
@@ -195,10 +196,11 @@ def refuse_other_arrays(values: Any, name: str) -> None:
         )
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "O" and getattr(values, "ndim", None) == 0:
-        wrapped = type(values[()]).__name__
+        wrapped = values[()]
+        what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
         raise ValueError(
-            f"{name} is a NumPy array around one object, a {wrapped}: an array of "
-            "numbers is needed."
+            f"{name} is a NumPy array around one object, {what}: an array of numbers "
+            "is needed."
         )
     if kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
@@ -266,9 +268,9 @@ def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     names : sequence or None
         Names of the columns, where there are any.
     """
-    if all_finite(X) and max(X.max(), -X.min()) <= LARGEST_VALUE:
+    if within_reach(X):
         return
-    row, column = first_not_finite(X) if not all_finite(X) else _largest(X)
+    row, column = first_not_finite(X) if not all_finite(X) else largest_place(X)
     label = repr(column if names is None else str(names[column]))
     if np.isfinite(X[row, column]):
         raise ValueError(
@@ -338,12 +340,50 @@ def all_finite(values: Array) -> bool:
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
+def within_reach(values: Array) -> bool:
+    """Return whether values are finite, and products of a few of them as well."""
+    # As Python's numbers: to single precision the limit is infinite.
+    ends = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    return ends[0] >= -LARGEST_VALUE and ends[1] <= LARGEST_VALUE
+
+
 def first_not_finite(values: Array) -> tuple[int, ...]:
     """Return the place of the first value that is not finite."""
     return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
 
 
-def _largest(values: Array) -> tuple[int, ...]:
+def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Array:
+    """Return predictions, or refuse samples on which they overflow.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, ...)
+        The predictions, or the terms of them.
+    where : str, default="X"
+        What messages call the samples.
+    advice : str, default=""
+        What else can be done.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples, ...)
+
+    Raises
+    ------
+    ValueError
+        Naming the first sample whose values are not finite.
+    """
+    if all_finite(values):
+        return values
+    row = first_not_finite(values)[0]
+    raise ValueError(
+        f"The prediction for row {row} of {where} is too large for floating-point "
+        "numbers: its values lie too far from those of the training samples. Leave it "
+        f"out, or clip it.{advice}"
+    )
+
+
+def largest_place(values: Array) -> tuple[int, ...]:
     """Return the place of the value of the largest size."""
     place = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
     return tuple(int(i) for i in place)

@@ -9,14 +9,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import ASYMMETRY, shown
+from multikernel._validation import ASYMMETRY, LARGEST_VALUE, shown
 from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.estimators.read.numbers import (
     LEAVE_OUT,
     all_finite,
     first_not_finite,
+    largest_place,
     read_array,
     refuse_not_finite,
+    within_reach,
 )
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
@@ -205,15 +207,23 @@ def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> 
 
 
 def check_finite_grams(X: Array) -> None:
-    """Raise with the first place in Gram matrices, samples first, not finite."""
+    """Raise for a value of Gram matrices, samples first, not finite or too large."""
     # In the order in which they are held: the matrices may fill the memory.
     slowest = int(np.argmax(X.strides))
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
-        if not all_finite(part):
-            place = first_not_finite(part)
-            i, j, m = np.insert(place, slowest, number).tolist()
-            where = f"[{i}, {j}] of Gram matrix {m}"
-            refuse_not_finite("Input X", part, place, where, LEAVE_OUT)
+        if within_reach(part):
+            continue
+        finite = all_finite(part)
+        place = largest_place(part) if finite else first_not_finite(part)
+        i, j, m = np.insert(place, slowest, number).tolist()
+        where = f"[{i}, {j}] of Gram matrix {m}"
+        if finite:
+            raise ValueError(
+                f"X is too large for sums of squares: it reaches {part[place]:.3g} at "
+                f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
+                "matrix by a constant, the same for new samples."
+            )
+        refuse_not_finite("Input X", part, place, where, LEAVE_OUT)
 
 
 def without_others(X: Array, rows: Indices) -> Array:
@@ -238,6 +248,10 @@ NO_COPY = (
 
 TINY = float(np.finfo(np.float64).tiny)
 
+
+SUSPECT = 1e-20 * LARGEST_VALUE
+"""A random sum over a matrix from which its values are looked at one by one: below it
+one of them is too large once in 1e20 matrices."""
 
 COPIED_TOGETHER = 64
 """Matrices that a thread copies at a time from an array that has samples first."""
@@ -298,7 +312,7 @@ def precomputed_stack(
         np.ones(n_samples) / n_samples if weights is None else weights / weights.sum(),
         check_random_state(0 if random_state is None else random_state),
     )
-    if not np.isfinite(census.asymmetry).all():
+    if not census.sizes.max() <= SUSPECT:
         check_finite_grams(X)
     check_diagonals(held)
     check_symmetric(held, census.asymmetry)
@@ -370,15 +384,10 @@ def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
         Naming the matrix and the pair of entries that differ most.
     """
     traces = np.abs(stack.diagonals()).sum(axis=1)
-    wrong = ~(np.abs(asymmetry) <= ASYMMETRY * np.maximum(traces, TINY))
+    wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
     for m in np.flatnonzero(wrong):
         K = stack.array[m]
         largest = float(np.abs(K).max())
-        if not np.isfinite(asymmetry[m]):
-            raise ValueError(
-                f"Gram matrix {m} is too large for sums over it: its largest value is "
-                f"{largest:.3g}. Divide it by a constant."
-            )
         difference = np.abs(K - K.T)
         i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
         if difference[i, j] <= ASYMMETRY * largest:

@@ -31,7 +31,7 @@ from multikernel.regularizers.base import (
     treats_kernels_alike,
 )
 from multikernel.solvers.base import check_supported
-from multikernel.solvers.best import Model, evaluated
+from multikernel.solvers.best import EPS, Model, evaluated
 from multikernel.solvers.incumbent import Incumbent, Patience, Recorder, metered
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
@@ -381,6 +381,7 @@ class WorkingSet:
     def _lagrangian(self) -> AugmentedLagrangian:
         """Set up the augmented Lagrangian on the next working set."""
         problem, kernels = self.problem, self._next_kernels()
+        part = self._part(kernels)
         coefs = self._zeros(kernels.size)
         kept = np.isin(self.working.kernels, kernels)
         place = np.searchsorted(kernels, self.working.kernels[kept])
@@ -397,8 +398,13 @@ class WorkingSet:
         unit = 1.0 if is_coupled(problem.loss) else half_range(problem.y)
         alpha, level = problem.regularizer.alpha, self._regularizer.threshold
         strength = level + (alpha - level) * unit
+        # What is 16 digits below the dual norms is their rounding: a penalty that suits
+        # less is no better, and leads beyond all numbers.
+        traces = part.traces()
+        largest = np.linalg.norm(self.side.rho) * np.sqrt(traces.max(initial=0.0))
+        strength = max(strength, EPS * float(largest))
         suited = max(1.0, SETTINGS.suited / gap) * unit / strength
-        small = replace(problem, gram=self._part(kernels))
+        small = replace(problem, gram=part)
         return AugmentedLagrangian(
             small,
             kernels,
