@@ -120,7 +120,8 @@ def test_fit_of_lp_norm_models(run, csv):
     assert report["estimator"] == "LpMKLClassifier"
     assert report["parameters"]["C"] == 2.0
     assert {kernel["weight"] for kernel in report["kernels"]} == {1.0}
-    uniform = answer(run("fit", csv, *FIT, "--method", "uniform", "-C", 2, "--json"))
+    uniform = ("--method", "uniform", "--set", "normalize=variance")
+    uniform = answer(run("fit", csv, *FIT, *uniform, "-C", 2, "--json"))
     assert uniform["estimator"] == "UniformMKLClassifier"
     assert uniform["objective"] == pytest.approx(report["objective"], rel=1e-3)
     silp = ("-p", 1, "--set", "solver=silp", "--tol", 1e-4)
@@ -312,7 +313,7 @@ def test_warnings_are_one_line_on_stderr(run, csv):
 
 
 def test_defects_keep_their_traceback(run, csv, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise AssertionError("a defect")
 
     monkeypatch.setattr("multikernel.cli.fit.read_table", broken)

@@ -26,11 +26,12 @@ from multikernel.kernels.sequence.letters import KNOWN
 class ColumnChoice:
     """What the command line says about columns.
 
-    For each view patterns of its columns, the columns to compare as categories, and the
-    one of the groups that cross-validation keeps together.
+    For each view names or patterns of its columns, parted by commas, the columns to
+    compare as categories, and the one of the groups that cross-validation keeps
+    together.
     """
 
-    views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     group: str | None = None
 
@@ -40,19 +41,43 @@ class ColumnChoice:
         A pattern that fits no column is refused.
         """
         found: dict[str, list[str]] = {}
-        for view, patterns in self.views.items():
+        for view, text in self.views.items():
+            patterns = parted([text], columns)
             for pattern in patterns:
-                if not any(fnmatchcase(column, pattern) for column in columns):
+                if pattern not in columns and not any(
+                    fnmatchcase(column, pattern) for column in columns
+                ):
                     raise ValueError(
                         f"--view {view}: no column fits {pattern!r}; there are "
                         f"{', '.join(columns[:12])}{', ...' * (len(columns) > 12)}."
                     )
             found[view] = [
-                c for c in columns if any(fnmatchcase(c, p) for p in patterns)
+                c
+                for c in columns
+                if c in patterns or any(fnmatchcase(c, p) for p in patterns)
             ]
         used = {column for own in found.values() for column in own}
         say_ignored("in no view", [c for c in columns if found and c not in used])
         return found
+
+
+def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
+    """Return names that commas part; what is a column as a whole stays whole.
+
+    >>> from multikernel.cli._columns import parted
+    >>> parted(["age,dose, daily", "site"], ["age", "dose, daily", "site"])
+    ['age', 'dose, daily', 'site']
+    """
+    known = {str(column) for column in columns}
+    names = []
+    for text in given:
+        parts = text.split(",")
+        while parts:
+            wholes = (",".join(parts[:n]).strip() for n in range(len(parts), 1, -1))
+            name = next((whole for whole in wholes if whole in known), parts[0].strip())
+            parts = parts[name.count(",") + 1 :]
+            names += [name] if name else []
+    return names
 
 
 def say_ignored(why: str, columns: Sequence[str]) -> None:
@@ -77,18 +102,17 @@ def parse_columns(
 
     >>> from multikernel.cli._columns import parse_columns
     >>> parse_columns(["clinic=age,stage*"], None, None).views
-    {'clinic': ('age', 'stage*')}
+    {'clinic': 'age,stage*'}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, str] = {}
     for text in views or ():
         name, _, given = text.partition("=")
-        patterns = tuple(p.strip() for p in given.split(",") if p.strip())
-        if not name.strip() or not patterns or name.strip() in found:
+        if not name.strip() or not given.strip(", ") or name.strip() in found:
             raise ValueError(
                 "--view takes name=column, a name once, several columns or patterns "
                 f"parted by commas, such as expression=expr_*; got {text!r}."
             )
-        found[name.strip()] = patterns
+        found[name.strip()] = given
     return ColumnChoice(found, tuple(categories or ()), group)
 
 
@@ -192,6 +216,26 @@ class SequenceChoice:
 
 SPECTRA = SequenceChoice()
 """What holds where the command line says nothing."""
+
+
+CLASS = "class"
+"""The column that the names of several FASTA files make."""
+
+
+def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
+    """Return the records of FASTA files, with the name of its file as their class."""
+    frames = [read_fasta_frame(path) for path in paths]
+    for path, frame in zip(paths, frames, strict=True):
+        if CLASS in frame:
+            raise ValueError(
+                f"The headers of {path} name a class, which of several FASTA files "
+                "are their names: put them into one file, or leave it out."
+            )
+        frame[CLASS] = path.stem
+    if len({path.stem for path in paths}) < len(paths):
+        raise ValueError("Two FASTA files have the same name, and with it one class.")
+    # Fields that only some files have are no columns.
+    return pd.concat(frames, join="inner")
 
 
 def read_fasta_frame(path: Path) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import pandas as pd
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
+from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
 from multikernel.cli._tables import (
     Table,
@@ -94,12 +95,23 @@ def score_of(model: Any, y: Any, predicted: Any) -> float:
     return float(measure(y, predicted))
 
 
+def columns_of(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV or Parquet file."""
+    with naming_damage(path, "table"):
+        if path.suffix == ".csv":
+            return [str(name) for name in pd.read_csv(path, nrows=0)]
+        from pyarrow.parquet import read_schema
+
+        return list(read_schema(path).names)
+
+
 def read_spooled(
     path: Path, target: str, drop: Sequence[str], folder: Path | None
 ) -> SpooledTable:
     """Read a CSV or Parquet file into a temporary file of numbers, in a folder."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    drop = parted(drop, columns_of(path)) if drop else []
     with LiveShare(f"Reading {path.name}") as tell:
         found = spool(read_batches(path, drop=drop, tell=tell), target, folder)
     if not found.X.shape[1]:
@@ -139,6 +151,7 @@ def predict_stream(
     output.
     """
     n_rows, known, predicted = 0, [], []
+    drop = parted(drop, columns_of(path)) if drop else []
     share = LiveShare(f"Predicting {path.name}")
     with share as tell, _writer(output) as write:
         for batch in read_batches(path, drop=drop, tell=tell):
@@ -276,7 +289,7 @@ def read_partitions(path: Path, target: str, drop: list[str]) -> PartitionedTabl
     with naming_damage(path, "table that Dask can read"):
         frame = reader(str(path))
         head = frame.head(npartitions=-1)
-    named = [*drop, target]
+    named = [*parted(drop, frame.columns), target]
     check_columns(path, frame.columns, named)
     features_of(path, head.drop(columns=named))
     with naming_damage(path, "table that Dask can read"):

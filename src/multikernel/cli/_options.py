@@ -48,8 +48,14 @@ ModelFile = Annotated[
 MaxBytes = Annotated[
     int, typer.Option(help="Most memory that loading the model may take.", min=1)
 ]
-DataFile = Annotated[
-    Path, typer.Argument(help="CSV, Parquet, FASTA or npz file.", show_default=False)
+FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
+DataFile = Annotated[Path, typer.Argument(help=f"{FILES}.", show_default=False)]
+DataFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        help=f"{FILES}; several FASTA files have a column class, their names.",
+        show_default=False,
+    ),
 ]
 Target = Annotated[
     list[str] | None,
@@ -60,7 +66,8 @@ Target = Annotated[
     ),
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
+    list[str] | None,
+    typer.Option(help="Columns to leave out, parted by commas; may be repeated."),
 ]
 MethodName = Annotated[
     str,
@@ -192,6 +199,13 @@ Settings = Annotated[
         help="Any other parameter of the estimator, for example l1_ratio=0.5; may be "
         "repeated.",
         metavar="NAME=VALUE",
+    ),
+]
+Impute = Annotated[
+    str | None,
+    typer.Option(
+        help="Fill missing numbers with the mean or the median of their column.",
+        metavar="NAME",
     ),
 ]
 Scale = Annotated[

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,12 +16,16 @@ import pandas as pd
 from pandas.errors import ParserWarning
 
 from multikernel.cli._columns import (
+    CLASS,
     COLUMN,
     PLAIN,
     ColumnChoice,
+    parted,
     read_fasta_frame,
+    read_fasta_frames,
     say_ignored,
 )
+from multikernel.cli._console import say
 from multikernel.datasets.files import SUFFIXES as FASTA
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.mixed import default_texts
@@ -29,7 +33,8 @@ from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 from multikernel.persistence import write_whole
 
 FORMATS = (".csv", ".parquet", ".npz")
-READABLE = (*FORMATS, *FASTA)
+READABLE = (*FORMATS, ".tsv", *FASTA)
+STDIN = "standard input"
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
 NUMBERS = "biuf"
@@ -91,23 +96,36 @@ def read_table(
     sequences: Sequence[str] = (),
     choice: ColumnChoice = PLAIN,
     only: Sequence[str] | None = None,
+    others: Sequence[Path] = (),
 ) -> Table:
-    """Read a CSV, Parquet, FASTA or npz file; refuse in a sentence what is not whole.
+    """Read a CSV, TSV, Parquet, FASTA or npz file; refuse what is not whole.
 
     In an npz file ``X`` holds the features (and ``feature_names`` their names) or ``K``
     the Gram matrices, of shape (n_kernels, n_rows, n_samples). Of `sequences`, columns
     of strings to keep, the letters of a FASTA file are always one; columns of text in a
     view are categories, other text is what estimators take it for. `only` are the
-    features where they are known: others are left out, with a note.
+    features where they are known: others are left out, with a note. `others` are the
+    FASTA files of other classes. The path ``-`` is CSV on standard input.
     """
-    _require_format(path, "read", READABLE)
+    source: Any = path
+    if str(path) == "-":
+        source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
+    else:
+        _require_format(path, "read", READABLE)
+    if others and not all(each.suffix in FASTA for each in (path, *others)):
+        raise ValueError("Several files must be FASTA files, one for each class.")
     if path.suffix == ".npz":
         return _read_npz(path, target, drop)
     if path.suffix in FASTA:
-        frame = read_fasta_frame(path)
+        frame = read_fasta_frames([path, *others]) if others else read_fasta_frame(path)
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
-        frame = _read_frame(path)
+        frame = _read_frame(path, source)
+    drop, target, sequences, categories = (
+        parted(given, frame.columns)
+        for given in (drop, target, sequences, choice.categories)
+    )
+    choice = replace(choice, categories=tuple(categories))
     group = [choice.group] if choice.group else []
     named = [*drop, *target, *group]
     check_columns(path, frame.columns, [*sequences, *choice.categories, *named])
@@ -185,19 +203,55 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(f"{path} is no {kind} ({reason}).") from error
 
 
-def _read_frame(path: Path) -> pd.DataFrame:
+def _read_frame(path: Path, source: Any) -> pd.DataFrame:
+    """Return the table in a file, or in the bytes that stand for one."""
     if path.suffix == ".parquet":
         with naming_damage(path, "Parquet file"):
             return pd.read_parquet(path)
     # Without the repairs that pandas makes in silence.
     with naming_damage(path, "CSV file with a header"), warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
-        header = pd.read_csv(path, header=None, nrows=1, dtype=str)
-        frame = pd.read_csv(path, index_col=False, low_memory=False)
+        separator = _separator(path, source)
+        header = _parsed(source, separator, header=None, nrows=1, dtype=str)
+        frame = _parsed(source, separator, index_col=False, low_memory=False)
+        if separator == ";":
+            # Where semicolons part fields, commas are often decimal points.
+            other = _parsed(
+                source, separator, decimal=",", index_col=False, low_memory=False
+            )
+            frame = max(frame, other, key=_count_numbers)
     doubled = _first_repeated(header.iloc[0].dropna())
     if doubled is not None:
         raise ValueError(f"{path} has several columns named {doubled!r}.")
     return frame
+
+
+def _parsed(source: Any, separator: str, **settings: Any) -> pd.DataFrame:
+    """Return a table of text from a file, or once more from bytes."""
+    if isinstance(source, io.BytesIO):
+        source.seek(0)
+    found: pd.DataFrame = pd.read_csv(source, sep=separator, **settings)
+    return found
+
+
+def _separator(path: Path, source: Any) -> str:
+    """Return what parts the fields of a header, and say so where it is no comma."""
+    if path.suffix == ".tsv":
+        return "\t"
+    if isinstance(source, io.BytesIO):
+        line = source.readline()
+    else:
+        with path.open("rb") as file:
+            line = file.readline()
+    found = max(",;\t", key=lambda mark: line.count(mark.encode()))
+    if found != ",":
+        name = "semicolons" if found == ";" else "tabs"
+        say(f"Fields of {path} are parted by {name}.", "Note:", stderr=True)
+    return found
+
+
+def _count_numbers(frame: pd.DataFrame) -> int:
+    return sum(kind.kind in NUMBERS for kind in frame.dtypes)
 
 
 def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
@@ -207,6 +261,7 @@ def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
             raise ValueError("it holds a single array without a name")
         with archive:
             arrays = {key: archive[key] for key in archive.files}
+    target = parted(target, arrays)
     check_columns(path, arrays, target)
     key = "K" if "K" in arrays else "X"
     check_columns(path, arrays, [key])
@@ -220,6 +275,7 @@ def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     if key == "K":
         return Table(stack_grams(arrays["K"]), y, tuple(names))
     frame = pd.DataFrame(arrays["X"], columns=names)
+    drop = parted(drop, names)
     check_columns(path, frame.columns, drop)
     return Table(features_of(path, frame.drop(columns=drop)), y)
 
@@ -260,6 +316,11 @@ def _read_targets(path: Path, names: list[str], columns: Any, n_rows: int) -> An
     if len(read) <= 1:
         return next(iter(read.values()), None)
     return pd.DataFrame(read)
+
+
+def default_target(paths: Sequence[Path]) -> list[str]:
+    """Return the target where none is named: the class of several FASTA files."""
+    return [CLASS] if len(paths) > 1 else []
 
 
 def one_target(target: list[str], reader: str) -> str:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -46,6 +48,9 @@ from multikernel.kernels.sequence.tables import SEQUENCES
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Parameters of some methods that have an option of their own."""
+
+IMPUTE = ("mean", "median")
+"""What can take the place of missing numbers."""
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -226,28 +231,71 @@ def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
 
 
 def scaler(table: Table) -> Any:
-    """Return a scaler that hands data frames on: kernels are named after columns."""
-    plain = StandardScaler()
+    """Return a scaler of the numbers of a table."""
+    return _of_numbers(StandardScaler(), table)
+
+
+def _of_numbers(step: Any, table: Table) -> Any:
+    """Return a step that hands data frames on: kernels are named after columns."""
     if table.sequences or table.categories:
-        plain = ColumnTransformer(
-            [("numbers", plain, table.numbers)],
+        step = ColumnTransformer(
+            [("numbers", step, table.numbers)],
             remainder="passthrough",
             verbose_feature_names_out=False,
         )
-    return plain.set_output(transform="pandas")
+    return step.set_output(transform="pandas")
 
 
-def scaled(table: Table) -> Any:
-    """Return standardized features; Gram matrices as they are."""
-    return table.X if table.precomputed else scaler(table).fit_transform(table.X)
+def preparation(
+    table: Table, scale: bool, impute: str | None = None
+) -> list[tuple[str, Any]]:
+    """Return the steps before a model, none for Gram matrices.
+
+    `impute` names what takes the place of missing numbers; without it they are refused,
+    as far as the table is at hand.
+    """
+    if impute is not None:
+        check_choice("--impute", impute, IMPUTE)
+    if table.precomputed:
+        return []
+    steps = []
+    if impute is None:
+        _refuse_missing(table)
+    else:
+        filler = SimpleImputer(strategy=impute, keep_empty_features=True)
+        steps.append(("impute", _of_numbers(filler, table)))
+    return [*steps, ("scale", scaler(table))] if scale else steps
 
 
-def with_scaling(estimator: Any, table: Table, scale: bool) -> Pipeline:
-    """Return a pipeline of the estimator, behind a scaler where that makes sense."""
-    steps: list[tuple[str, Any]] = [("model", estimator)]
-    if scale and not table.precomputed:
-        steps.insert(0, ("scale", scaler(table)))
-    return Pipeline(steps)
+def prepared(table: Table, scale: bool = True, impute: str | None = None) -> Any:
+    """Return the features as a model behind such steps sees them."""
+    X = table.X
+    for _, step in preparation(table, scale, impute):
+        X = step.fit_transform(X)
+    return X
+
+
+def _refuse_missing(table: Table) -> None:
+    """Raise for missing numbers, with the option that fills them."""
+    if not isinstance(table.X, pd.DataFrame):
+        return
+    missing = table.X[table.numbers].isna()
+    lacking = missing.columns[missing.any()]
+    if not lacking.empty:
+        first = lacking[0]
+        raise ValueError(
+            f"Column {first!r} lacks {missing[first].sum()} of {len(missing)} values, "
+            f"the first in row {int(missing[first].to_numpy().argmax())} (counted from "
+            f"0), and {len(lacking) - 1} more columns lack some: fill them with "
+            "--impute median (or mean), or leave the rows out."
+        )
+
+
+def with_scaling(
+    estimator: Any, table: Table, scale: bool, impute: str | None = None
+) -> Pipeline:
+    """Return a pipeline of the estimator, behind what prepares its data."""
+    return Pipeline([*preparation(table, scale, impute), ("model", estimator)])
 
 
 def fit_arguments(table: Table, watch: Any) -> dict[str, Any]:

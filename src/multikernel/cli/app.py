@@ -6,7 +6,7 @@ from multikernel import __version__
 from multikernel.cli.demo import demo
 from multikernel.cli.fit import fit
 from multikernel.cli.path import path
-from multikernel.cli.saved import inspect, predict, report
+from multikernel.cli.saved import inspect, predict, report, score
 
 # Defects of the program keep Python's own traceback; users' errors never show one.
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -22,5 +22,5 @@ def multikernel(
         raise typer.Exit
 
 
-for command in (demo, fit, predict, path, inspect, report):
+for command in (demo, fit, predict, score, path, inspect, report):
     app.command()(command)

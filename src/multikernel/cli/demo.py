@@ -13,7 +13,7 @@ from multikernel.cli import _report
 from multikernel.cli._console import LiveFit, say, user_errors
 from multikernel.cli._report import off_screen, save_plot
 from multikernel.cli._tables import Table
-from multikernel.cli._training import scaled
+from multikernel.cli._training import prepared
 from multikernel.cli.fit import fit_table
 from multikernel.display import (
     ConvergenceDisplay,
@@ -95,7 +95,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     model = pipeline["model"]
     with LiveFit("Regularization path", tol=TOL, n_samples=len(table.y)) as watch:
         found = regularization_path(
-            model, scaled(table), table.y, n_alphas=N_ALPHAS, callback=watch
+            model, prepared(table), table.y, n_alphas=N_ALPHAS, callback=watch
         )
     names = found.kernel_names
     displays = {

@@ -25,7 +25,7 @@ from multikernel.cli._large import (
     read_spooled,
 )
 from multikernel.cli._methods import Method, find_method, needed_targets
-from multikernel.cli._tables import Table, one_target, read_table
+from multikernel.cli._tables import Table, default_target, one_target, read_table
 from multikernel.cli._training import Training, fit_arguments, with_scaling
 from multikernel.persistence import check_place, save
 
@@ -38,7 +38,7 @@ TRAINING_SCORES: Mapping[str, str] = {
 
 @user_errors
 def fit(
-    data: options.DataFile,
+    data: options.DataFiles,
     target: options.Target = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Model file to write.")
@@ -68,6 +68,7 @@ def fit(
     stream: options.Stream = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
+    impute: options.Impute = None,
     drop: options.Drop = None,
     view: options.ViewColumns = None,
     category: options.CategoryColumns = None,
@@ -79,9 +80,10 @@ def fit(
     ignore_case: options.IgnoreCase = False,
     json: options.Json = False,
 ) -> None:
-    """Train a model on a CSV, Parquet, FASTA or npz file, and save it."""
+    """Train a model on a CSV, TSV, Parquet, FASTA or npz file, and save it."""
     chosen = find_method(method)
-    targets = needed_targets(target, chosen)
+    first, *others = data
+    targets = needed_targets(target or default_target(data), chosen)
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, chosen)
     strength |= _grouped_folds(group, cv)
     if output is not None:
@@ -103,17 +105,22 @@ def fit(
     with on_cluster(dask):
         if dask is not None:
             only = one_target(targets, "--dask")
-            table: Table = read_partitions(data, only, drop or [])
+            table: Table = read_partitions(first, only, drop or [])
         elif (
-            _reads_by_batches(data, stream, chosen) and not sequence and choice == PLAIN
+            _reads_by_batches(first, stream, chosen)
+            and not sequence
+            and choice == PLAIN
         ):
             only = one_target(targets, "--stream")
-            table = read_spooled(data, only, drop or [], folder)
+            table = read_spooled(first, only, drop or [], folder)
         else:
-            table = read_table(data, targets, drop or [], sequence or [], choice)
+            table = read_table(
+                first, targets, drop or [], sequence or [], choice, others=others
+            )
         estimator = training.estimator(table, strength, cv=cv is not None)
         with training.blaming_settings():
-            pipeline, facts = fit_table(estimator, table, scale, training.method.title)
+            title = training.method.title
+            pipeline, facts = fit_table(estimator, table, scale, title, impute)
     if output is not None:
         save(pipeline, output)
     report = _full_report(pipeline, table, facts) | {
@@ -126,17 +133,19 @@ def fit(
 
 
 def fit_table(
-    estimator: Any, table: Table, scale: bool, title: str
+    estimator: Any, table: Table, scale: bool, title: str, impute: str | None = None
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
+    if impute is not None and isinstance(table, PartitionedTable | SpooledTable):
+        raise ValueError("--impute is for files that are read as a whole.")
     with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
         if isinstance(table, PartitionedTable):
             pipeline, score = fitted_partitions(estimator, table, scale, watch)
         elif isinstance(table, SpooledTable):
             pipeline, score = fitted_stream(estimator, table, scale, watch)
         else:
-            pipeline = with_scaling(estimator, table, scale)
+            pipeline = with_scaling(estimator, table, scale, impute)
             pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start

@@ -14,15 +14,15 @@ from multikernel.cli._columns import SequenceChoice, parse_columns
 from multikernel.cli._console import LiveFit, console, say, user_errors
 from multikernel.cli._methods import find_method, needed_targets
 from multikernel.cli._report import off_screen, print_json, save_plot
-from multikernel.cli._tables import read_table
-from multikernel.cli._training import Training, scaled
+from multikernel.cli._tables import default_target, read_table
+from multikernel.cli._training import Training, prepared
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, regularization_path
 
 
 @user_errors
 def path(
-    data: options.DataFile,
+    data: options.DataFiles,
     target: options.Target = None,
     method: options.MethodName = "spicy",
     task: options.TaskName = None,
@@ -42,6 +42,7 @@ def path(
     max_rank: options.MaxRank = None,
     settings: options.Settings = None,
     scale: options.Scale = True,
+    impute: options.Impute = None,
     drop: options.Drop = None,
     view: options.ViewColumns = None,
     category: options.CategoryColumns = None,
@@ -59,7 +60,8 @@ def path(
     chosen = find_method(method)
     if not chosen.tasks:
         raise ValueError(f"{chosen.title} has no path.")
-    targets = needed_targets(target, chosen)
+    first, *others = data
+    targets = needed_targets(target or default_target(data), chosen)
     training = Training(
         chosen,
         task,
@@ -72,9 +74,11 @@ def path(
         max_rank,
     )
     choice = parse_columns(view, category, None)
-    table = read_table(data, targets, drop or [], sequence or [], choice)
+    table = read_table(
+        first, targets, drop or [], sequence or [], choice, others=others
+    )
     estimator = training.estimator(table, {})
-    X = scaled(table) if scale else table.X
+    X = prepared(table, scale, impute)
     start = time.perf_counter()
     live = LiveFit(training.method.title, tol=estimator.tol, n_samples=len(table.y))
     with training.blaming_settings(), live as watch:

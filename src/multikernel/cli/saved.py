@@ -1,4 +1,4 @@
-"""Commands on a saved model: ``multikernel predict | inspect | report``."""
+"""Commands on a saved model: ``multikernel predict | score | inspect | report``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
-from sklearn.base import is_outlier_detector
+from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel import report as page
 from multikernel.cli import _options as options
@@ -18,6 +18,7 @@ from multikernel.cli._console import say, user_errors
 from multikernel.cli._large import by_batches, predict_stream, score_of
 from multikernel.cli._report import print_json
 from multikernel.cli._tables import (
+    default_target,
     features_of,
     known_part,
     one_target,
@@ -147,6 +148,34 @@ def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
     several = np.ndim(estimator.predict(X[:1])) == 2
     labels = output_names(final_estimator(estimator)) if several else estimator.classes_
     return dict(zip(labels, columns, strict=True))
+
+
+@user_errors
+def score(
+    model: options.ModelFile,
+    data: options.DataFiles,
+    target: options.Target = None,
+    drop: options.Drop = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    json: options.Json = False,
+) -> None:
+    """Score a saved model on known targets: accuracy, or R2."""
+    first, *others = data
+    targets = target or default_target(data)
+    if not targets:
+        raise ValueError("Missing option --target: the column of known targets.")
+    with opened_model(model, max_bytes) as estimator:
+        if is_outlier_detector(estimator):
+            raise ValueError("A one-class model has no score.")
+        sequences, choice = known_columns(estimator)
+        only = known_features(estimator)
+        table = read_table(first, targets, drop or [], sequences, choice, only, others)
+        found = float(estimator.score(table.X, table.y))
+    measure = "accuracy" if is_classifier(estimator) else "R2"
+    if json:
+        print_json({"samples": len(table.X), "measure": measure, "score": found})
+    else:
+        say(f"{measure} on {len(table.X)} samples: {found:.6g}")
 
 
 @user_errors

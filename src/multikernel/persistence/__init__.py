@@ -34,6 +34,7 @@ MAX_BYTES = 2**31  # what a machine with 4 GB can spare
 # Helpers that scikit-learn's fitted estimators hold, and that are no public estimators;
 # skops trusts the public ones.
 HELPERS = (
+    "numpy.dtype",  # that SimpleImputer was fitted on; it holds no data
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.calibration._TemperatureScaling",
     "sklearn.compose._column_transformer.make_column_selector",  # selects views

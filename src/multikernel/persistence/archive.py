@@ -28,7 +28,7 @@ SCHEMA, VERSION = "schema.json", "multikernel.json"
 NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
 
 # Loaders that do not call the class they name; all others do, with what the file says.
-UNCALLED = ("ObjectNode", "JsonNode", "SliceNode")
+UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 

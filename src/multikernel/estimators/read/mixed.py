@@ -158,10 +158,13 @@ def _why_no_categories(column: Any) -> str | None:
 
 
 def _reads_as_quantity(text: str) -> bool:
-    """Return whether a text can be read as a number, or as a date (ISO 8601)."""
+    """Return whether a text can be read as a number, or as a date (ISO 8601).
+
+    A comma may be the decimal point.
+    """
     for read in (float, datetime.fromisoformat):
         try:
-            read(text)
+            read(text.replace(",", "."))
         except ValueError:
             continue
         # These are words for what is not there.
