@@ -203,6 +203,16 @@ def _excess(K: Stored, trace: float, allowed: float) -> float:
     return total
 
 
+@njit(cache=True, nogil=True)
+def _largest(K: Stored) -> float:
+    """Return the largest absolute value."""
+    largest = 0.0
+    for i in range(len(K)):
+        for j in range(len(K)):
+            largest = max(largest, abs(K[i, j]))
+    return largest
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
     array: Stored,
@@ -232,9 +242,11 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
             trace += abs(K[i, i])
         diagonals[c], sides[c] = 0.0, 0.0
         if trace == 0.0:
-            excess[c] = np.abs(K).max()
+            excess[c] = _largest(K)
             continue
-        before[:], v[:], side = 0.0, start, 0.0
+        side = 0.0
+        for i in range(n):
+            before[i], v[i] = 0.0, start[i]
         for step in range(diagonals.shape[1]):
             _multiply(K, v, image)
             along = 0.0
@@ -253,8 +265,10 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 diagonals[c, step + 1 :] = along
                 break
             sides[c, step] = side
-            before[:] = v
-            v[:] = image / side
+            # One by one: assignments of whole arrays take seconds to compile, for the
+            # words of their errors.
+            for i in range(n):
+                before[i], v[i] = v[i], image[i] / side
         excess[c] = _excess(K, trace, allowed)
 
 

@@ -307,7 +307,7 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # a fifth of the time of one shift after the other.
     moved = np.empty((rows.shape[1], n_words, n_moves), dtype=np.uint64)
     equal = np.zeros((n_words + 1, n_moves), dtype=np.uint64)
-    buffer = np.empty(rows.shape[1:], dtype=np.uint64)
+    buffer = np.empty((rows.shape[1], n_words), dtype=np.uint64)
     weights, numbers = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
     for s in range(n_moves):
         weights[s] = shifts[abs(s - n_shifts)]
@@ -315,7 +315,11 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
         i = first + place
         for s in range(n_moves):
             shifted_by(rows[i], s - n_shifts, buffer)
-            moved[:, :, s] = buffer
+            # One by one: an assignment of whole arrays takes four seconds to compile,
+            # for the words of its error.
+            for plane in range(rows.shape[1]):
+                for w in range(n_words):
+                    moved[plane, w, s] = buffer[plane, w]
         for j in range(i if symmetric else 0, cols.shape[0]):
             mark_equal(moved, cols, j, equal)
             out[place, j] = weigh_runs(equal, degrees, weights, numbers)
