@@ -161,13 +161,6 @@ def named(
 def find_link(loss: Any, samples: Samples) -> str:
     """Return what the decision values of a classifier stand for.
 
-    Parameters
-    ----------
-    loss : str or Loss
-        Its ``loss``.
-    samples : Samples
-        What it is fitted on.
-
     Returns
     -------
     link : str
@@ -182,15 +175,7 @@ def find_link(loss: Any, samples: Samples) -> str:
 
 
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
-    """Replace what an earlier fit left by the attributes of this one.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Changed in place; its parameters are not.
-    attributes : mapping
-        All fitted attributes by name.
-    """
+    """Replace what an earlier fit left by the attributes of this one, in place."""
     parameters = estimator.get_params(deep=False)
     for name in set(vars(estimator)) - set(parameters) - set(attributes):
         if name.endswith("_") and not name.startswith("_"):

@@ -215,13 +215,7 @@ class Grams:
         return replace(self, options=replace(self.options, check_psd="none"))
 
     def model(self, expansion: Expansion) -> AdditiveModel:
-        """Return a model that predicts, with no more training data than it needs.
-
-        Parameters
-        ----------
-        expansion : Expansion
-            Coefficients over the training samples.
-        """
+        """Return a model that predicts, with no more training data than it needs."""
         if self.stack.landmarks is None:
             used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
             grams, kept = self.cross(expansion.active, used)

@@ -192,15 +192,6 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return what a fit publishes; attributes of one problem lose their first axis.
 
-    Parameters
-    ----------
-    recipe : Scales
-        Of the problems.
-    training : Training
-        What it was fitted on.
-    solutions : sequence of Solution
-        One per output, or one of all.
-
     Returns
     -------
     attributes : dict

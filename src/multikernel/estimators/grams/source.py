@@ -132,19 +132,6 @@ def settle_storage(
 ) -> tuple[GramOptions, dict[str, str]]:
     """Choose the storage, and say what is to be expected of it.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    dictionary : KernelDictionary or None
-        From `choose_dictionary`; None for precomputed kernels.
-    samples : Samples
-        The training samples.
-    options : GramOptions
-        Normalisation, storage and limits.
-    verbose : bool
-        Whether the choice is written to standard error.
-
     Returns
     -------
     options : GramOptions

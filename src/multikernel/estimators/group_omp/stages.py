@@ -165,13 +165,6 @@ class StagedModel:
 def staged_model(path: GreedyPath, grams: Grams) -> tuple[StagedModel, Indices]:
     """Return the models of a path, with no more training data than they need.
 
-    Parameters
-    ----------
-    path : GreedyPath
-        Kernels and coefficients.
-    grams : Grams
-        What it was grown on.
-
     Returns
     -------
     model : StagedModel

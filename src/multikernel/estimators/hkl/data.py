@@ -298,15 +298,7 @@ class HullModel:
 
 
 def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
-    """Return the model of the solutions of all outputs, over the union of their hulls.
-
-    Parameters
-    ----------
-    data : HullData
-        What they were fitted on.
-    solutions : sequence of HullSolution
-        One per output.
-    """
+    """Return the model of all outputs, over the union of their hulls."""
     means, bases = (
         {
             node: value

@@ -224,15 +224,6 @@ def hull_attributes(
 ) -> dict[str, Any]:
     """Return what a fit publishes; attributes of one output lose their first axis.
 
-    Parameters
-    ----------
-    task : HullTask
-        What was solved.
-    data : HullData
-        What the solutions were fitted on.
-    solutions : sequence of HullSolution
-        One per output.
-
     Returns
     -------
     attributes : dict

@@ -190,15 +190,7 @@ def tail_method(model: Any, theta: int, C: Amount = 1.0) -> TailMethod:
 
 
 def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str, Any]:
-    """Return what "dc" has to say of its solutions, and "conv" need not.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Gives the scale of objectives.
-    solutions : sequence of Solution
-        One per output.
-    """
+    """Return what "dc" has to say of its solutions, and "conv" need not."""
     found = [each for each in solutions if isinstance(each, DCSolution)]
     if not found:
         return {}

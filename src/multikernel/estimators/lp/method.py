@@ -149,30 +149,13 @@ def margin_unit(loss: Loss, training: Training, p: float) -> float:
     Newton's method from a constant model is as long as the kernel times C times the
     curvature: one that is a quarter, as that of the logistic loss is in the middle of
     its slopes, needs four times the C.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of a sample.
-    training : Training
-        Samples and Gram matrices.
-    p : float
-        Norm of the kernel weights.
     """
     size: float = training.kernel_size * training.stack.shape[0] ** (1.0 - 1.0 / p)
     return curvature_unit(loss, training.samples) / size
 
 
 def curvature_unit(loss: Loss, samples: Samples) -> float:
-    """Return one over the curvature of a loss, one where it has none.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of a sample.
-    samples : Samples
-        Its targets.
-    """
+    """Return one over the curvature of a loss, one where it has none."""
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
     y = samples.targets[0]

@@ -54,13 +54,6 @@ def is_frame(X: Any) -> bool:
 def refuse_frames(values: Any, name: str) -> None:
     """Raise for tables that are not there yet, or whose columns cannot be told apart.
 
-    Parameters
-    ----------
-    values : object
-        Data of any kind.
-    name : str
-        What a message calls them.
-
     Raises
     ------
     ValueError
@@ -77,13 +70,6 @@ def refuse_frames(values: Any, name: str) -> None:
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
     """Raise if several columns have one name.
-
-    Parameters
-    ----------
-    columns : iterable
-        Names of columns.
-    name : str
-        What a message calls their table.
 
     Raises
     ------

@@ -166,11 +166,6 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
 def settled_kernels(kernels: Any) -> Any:
     """Return a ``kernels`` parameter in one of a few forms.
 
-    Parameters
-    ----------
-    kernels : object
-        As the user gave it.
-
     Returns
     -------
     kernels : None, "precomputed", Views, KernelDictionary, or the object itself

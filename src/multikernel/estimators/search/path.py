@@ -62,15 +62,6 @@ def strength_grid(
 ) -> Array:
     """Return strengths downwards from the smallest one at which no kernel enters.
 
-    Parameters
-    ----------
-    problems : sequence of Problem
-        The problems of all outputs.
-    n_alphas : int
-        Number of strengths.
-    alpha_min_ratio : float
-        The last strength over the first.
-
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
