@@ -1,6 +1,7 @@
 """Cross-validated estimators equal what one would do by hand, fold by fold."""
 
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -465,3 +466,28 @@ def test_a_search_that_is_stopped_before_a_score_is_unfitted():
     with pytest.raises(RuntimeError, match="before any candidate was scored"):
         search.fit(X, y, callback=lambda line: True)
     assert not hasattr(search, "alpha_")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_folds_without_room_beside_one_another_go_one_by_one(monkeypatch, n_jobs):
+    from multikernel.estimators.search import search
+
+    X, y = make_classification(60, 4, random_state=0)
+    model = SpicyMKLClassifierCV(alphas=[0.1, 0.01], cv=4, n_jobs=n_jobs)
+    together = clone(model).fit(X, y)
+    begin, held, most = search.FoldRun.begin, [], []
+
+    def begun(run, n_copies):
+        begin(run, n_copies)
+        held.append(weakref.ref(run._fold.training))
+        most.append(sum(each() is not None for each in held))
+
+    monkeypatch.setattr(search, "TOGETHER_BYTES", 0)
+    monkeypatch.setattr(search.FoldRun, "begin", begun)
+    alone = clone(model).fit(X, y)
+    assert max(most) <= n_jobs < len(held) == 4
+    for name in ("split0_test_score", "split3_test_score", "mean_n_active"):
+        np.testing.assert_array_equal(
+            alone.cv_results_[name], together.cv_results_[name]
+        )
+    np.testing.assert_array_equal(alone.dual_coef_, together.dual_coef_)

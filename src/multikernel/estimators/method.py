@@ -295,7 +295,7 @@ class Candidates(Protocol[D_contra]):
         data : Data
             All samples.
         watch : Watch
-            Called once per iteration; where it is stopped by now, one is made.
+            Called once per iteration; where it is stopped already, one is made.
         best : int
             The candidate that was chosen.
         """

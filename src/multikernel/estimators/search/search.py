@@ -50,14 +50,8 @@ BATCH_BYTES = 2**26
 class Trial(Generic[D]):
     """What a search has to do, once the samples are known.
 
-    Parameters
-    ----------
-    whole : Data
-        All samples, as a fit has them.
-    candidates : Candidates
-        What is chosen among.
-    objective_scale : float or ndarray of shape (n_problems,)
-        What turns objectives of the method's problems into those of the estimator.
+    `whole` are all samples as a fit has them, and the scale turns objectives of the
+    method's problems into those of the estimator, one for all or one for each.
     """
 
     whole: D
@@ -69,13 +63,8 @@ class Trial(Generic[D]):
 class Outcome:
     """What a search has computed before it chooses.
 
-    Parameters
-    ----------
-    folds : list of FoldScores
-        The scores of all candidates.
-    refit : callable or None
-        From the candidate chosen to the attributes of its model on all samples; None
-        where there is to be none.
+    `refit` leads from the candidate chosen to the attributes of its model on all
+    samples; it is None where there is to be none.
     """
 
     folds: list[FoldScores]
@@ -133,6 +122,7 @@ class Search(Generic[D, P, S]):
         n_copies = len(splits) if together else jobs
         candidates = problem.candidates.with_tol(self.cv_tol)
         runs: dict[int, FoldRun[D]] = {}
+        folds: dict[int, FoldScores] = {}
 
         def begin(number: int) -> None:
             runs[number] = FoldRun(model, data, splits[number], candidates, watch)
@@ -141,28 +131,27 @@ class Search(Generic[D, P, S]):
         def step(number: int, leave: bool = False) -> None:
             runs[number].step(leave)
 
+        def end(number: int) -> None:
+            # With its kernels: there may be room for those of one fold alone.
+            folds[number] = runs.pop(number).scores()
+
         def finish(number: int) -> None:
             begin(number)
             while not runs[number].ended:
                 step(number)
+            end(number)
 
-        def each(work: Callable[[int], None]) -> None:
-            if jobs > 1:
-                # They share the cores; each gets one for BLAS. An interrupt stops all.
-                run_blocks(work, range(len(splits)), jobs, watch.stop)
-            else:
-                for number in range(len(splits)):
-                    work(number)
-
+        each = partial(_for_each, len(splits), jobs, watch)
         if together:
             each(begin)
             while not all(run.ended for run in runs.values()):
                 each(partial(step, leave=gone_down(list(runs.values()))))
+            each(end)
         else:
             each(finish)
-        folds = [runs[number].scores() for number in range(len(splits))]
         refit = partial(problem.candidates.refit, problem.whole, watch)
-        return Outcome(folds, refit if model.refit else None)
+        scores = [folds[number] for number in range(len(splits))]
+        return Outcome(scores, refit if model.refit else None)
 
     def publish(self, problem: Trial[D], data: D, solution: Outcome) -> dict[str, Any]:
         """Choose a candidate, and return its model on all samples with the scores."""
@@ -232,18 +221,7 @@ class Search(Generic[D, P, S]):
 class FoldRun(Generic[D]):
     """One side of a split that is solved on, candidate by candidate, and scored.
 
-    Parameters
-    ----------
-    model : SearchCV
-        The estimator.
-    data : Data
-        What folds are cut from.
-    split : Split
-        Samples to learn from, and to score on.
-    candidates : Candidates
-        What is solved for.
-    watch : Watch
-        Called once per iteration.
+    `model` is the search itself, and `data` what folds are cut from.
     """
 
     def __init__(
@@ -273,10 +251,7 @@ class FoldRun(Generic[D]):
     def step(self, leave: bool) -> None:
         """Solve for a candidate, or for several that are had at once, and score.
 
-        Parameters
-        ----------
-        leave : bool
-            Whether what is left of the chain of the last one is left out.
+        To `leave` is to go on without what is left of the chain of the last one.
         """
         batch: list[Solved] = []
         self.ended |= self.watch.stopped
@@ -308,6 +283,18 @@ class FoldRun(Generic[D]):
         return FoldScores(self.score, self.n_active, self.done, gaps)
 
 
+def _for_each(
+    n_folds: int, jobs: int, watch: Watch, work: Callable[[int], None]
+) -> None:
+    """Do some work on every fold, by its number, on so many threads."""
+    if jobs > 1:
+        # They share the cores; each gets one for BLAS. An interrupt stops all.
+        run_blocks(work, range(n_folds), jobs, watch.stop)
+    else:
+        for number in range(n_folds):
+            work(number)
+
+
 def loosened(tol: float) -> float:
     """Return what folds are solved to, and the way to the choice, by the tolerance.
 
@@ -322,16 +309,8 @@ def loosened(tol: float) -> float:
 def gone_down(runs: Sequence[FoldRun[Any]]) -> bool:
     """Return whether the mean score of a chain has gone down for long.
 
-    Parameters
-    ----------
-    runs : sequence of FoldRun
-        All folds, after as many candidates.
-
-    Returns
-    -------
-    down : bool
-        Whether the best is `PATIENCE` of the chain ago and better than both the first
-        and the last one. At its beginning models are constant, and scores all the same.
+    That is where the best is `PATIENCE` of the chain ago and better than both the first
+    and the last one. At its beginning models are constant, and scores all the same.
     """
     chain = np.asarray(runs[0].chain, dtype=np.intp)
     known = chain[[all(run.done[place] for run in runs) for place in chain]]
