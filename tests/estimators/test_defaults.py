@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from reference.own_losses import QuarterSquare
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.datasets import available, load
@@ -135,32 +136,10 @@ def test_the_grid_of_c_follows_the_size_of_kernels(normalize):
     np.testing.assert_allclose(logistic.Cs_, 4.0 * expected)
 
 
-class HalfCurved:
-    """A quarter of the squared error: half the curvature of `SquaredLoss`."""
-
-    def value(self, y, f):
-        return 0.25 * (y - f) ** 2
-
-    def gradient(self, y, f):
-        return 0.5 * (f - y)
-
-    def conjugate(self, y, u):
-        return u * (u + y)
-
-    def conjugate_gradient(self, y, u):
-        return 2.0 * u + y
-
-    def conjugate_hessian(self, y, u):
-        return np.full_like(u, 2.0)
-
-    def dual_bounds(self, y):
-        return np.full_like(y, -np.inf), np.full_like(y, np.inf)
-
-
 def test_the_grid_of_c_is_in_units_of_a_loss_of_ones_own():
     samples = SimpleNamespace(targets=Y[None])
     assert curvature_unit(SquaredLoss(), samples) == 1.0
-    assert curvature_unit(HalfCurved(), samples) == 2.0
+    assert curvature_unit(QuarterSquare(), samples) == 2.0
     assert curvature_unit(EpsilonInsensitiveLoss(0.1), samples) == 1.0
     classes = SimpleNamespace(targets=np.sign(Y)[None])
     assert curvature_unit(LogisticLoss(), classes) == 4.0

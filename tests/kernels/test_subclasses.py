@@ -86,8 +86,13 @@ def test_a_dictionary_that_builds_other_kernels_is_asked_for_them(X):
     check_gram_stack(stack, np.stack([doubled[m](X) for m in range(3)]))
 
 
-@pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
-@pytest.mark.parametrize("normalize", [None, "trace", "center", ("cosine", "center")])
+@pytest.mark.parametrize(
+    ("normalize", "dense_bytes"),
+    [
+        (None, 2**28),
+        *((how, 0) for how in (None, "trace", "center", ("cosine", "center"))),
+    ],
+)
 def test_noise_on_the_diagonal_is_kept_in_blocks(normalize, dense_bytes, monkeypatch):
     # One row at a time, so that no block is the whole matrix.
     monkeypatch.setattr("multikernel.gram.lazy.stack.BLOCK_NUMBERS", 1)
