@@ -89,16 +89,7 @@ class DenseMatrix(GramMatrix):
         return solve_shifted(self.array, rhs, shift, low_rank)
 
     def plus(self, factor: Array) -> GramMatrix:
-        """Return K + U U^T, one array.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from multikernel.gram import DenseMatrix
-        >>> DenseMatrix(np.eye(2)).plus(np.array([[1.0], [2.0]])).array
-        array([[2., 2.],
-               [2., 5.]])
-        """
+        """Return K + U U^T, one array."""
         if factor.shape[1] == 0:
             return self
         total = factor @ factor.T
@@ -248,7 +239,7 @@ class DenseStack(GramStack):
         copy of few, and a view of many.
         """
         indices = np.arange(self.shape[0])[kernels]
-        run = bool(indices.size) and np.array_equal(indices, _run(indices))
+        run = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
         if self.in_file:
             each, whole = self.array[:1].nbytes, self.array.nbytes
             held = indices.size * each <= min(HELD_BYTES, whole // HELD_SHARE)
@@ -397,11 +388,6 @@ def _products(rows: Stored, v: Array) -> Array:
 
 def _multiply_converted(rows: Stored, v: Array, out: Array) -> None:
     np.matmul(rows.astype(np.float64), v, out=out)
-
-
-def _run(indices: Indices) -> Indices:
-    """Return the run of integers that starts where `indices` does."""
-    return np.arange(indices[0], indices[0] + indices.size)
 
 
 def _mapped_again(

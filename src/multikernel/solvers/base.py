@@ -83,6 +83,21 @@ class PathSolver(Solver, Protocol):
 
         Solutions are handed out one by one, so that none need be kept, and a
         regulariser is asked for when the solution before it is known.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its own regulariser is not used.
+        regularizers : iterable of BlockRegularizer
+            The regularisers.
+        init : Solution, optional
+            A warm start for the first of them.
+        callback : callable, optional
+            As in `solve`; where it stops one solve, the path ends there.
+
+        Yields
+        ------
+        solution : Solution
         """
         ...
 

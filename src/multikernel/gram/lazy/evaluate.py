@@ -245,28 +245,11 @@ def evaluate_other(
     """Compute some rows of a kernel that is no Gaussian, and check what it returns.
 
     A kernel may tell a sample with itself from two equal samples, as scikit-learn's
-    `WhiteKernel` does, and knows it by ``kernel(X)`` or ``diag`` only.
+    `WhiteKernel` does, and knows it by ``kernel(X)`` or ``diag`` only. It is given by
+    its place among ``plan.others``.
 
-    Parameters
-    ----------
-    plan : Plan
-        The kernels.
-    place : int
-        Its place among ``plan.others``.
-    samples : Samples
-        The samples.
-    chosen : slice
-        The rows; all by default.
-
-    Returns
-    -------
-    K : ndarray of shape (n_chosen, n_cols)
-        Not to be written to: a precomputed kernel returns its own array.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong or a value is not finite.
+    The values, (n_chosen, n_cols), are not to be written to: a precomputed kernel
+    returns its own array.
     """
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
@@ -286,26 +269,7 @@ def evaluate_other(
 
 
 def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
-    """Compute k(x, x) of a kernel that is no Gaussian, and check what it returns.
-
-    Parameters
-    ----------
-    plan : Plan
-        The kernels.
-    place : int
-        Its place among ``plan.others``.
-    rows : ndarray of shape (n_rows, n_features)
-        Samples.
-
-    Returns
-    -------
-    diagonal : ndarray of shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong or a value is not finite.
-    """
+    """Compute k(x, x) of a kernel that is no Gaussian, checked, shape (n_rows,)."""
     source = int(plan.sources[place])
     kernel = plan.dictionary[source]
     owner = f"The diag of kernel {source} ({kernel_name(kernel)})"

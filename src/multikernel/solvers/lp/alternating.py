@@ -8,7 +8,7 @@ from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
 from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import FIRST_GAP, WeightOracle, reason_against_loss
-from multikernel.solvers.lp.weight_solver import Step, WeightSolver
+from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
 
 SHARPENING = 0.3
 """The machine's share of the gap is multiplied by this after an iteration in vain."""
@@ -16,11 +16,6 @@ SHARPENING = 0.3
 IN_VAIN = 0.99
 """Ratio of one gap to the one before above which an iteration was in vain: inexact runs
 of the machine once left nothing to improve at a gap of 0.0025."""
-
-LEFT = 1e-3
-"""An iteration leaves at least this share of a weight. The form of a kernel of a large
-scale may round to zero in a rough run of the machine, and a weight of zero is for ever:
-one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
 
 
 @dataclass(frozen=True)

@@ -48,13 +48,11 @@ class Settings:
     """A step is halved so often at most: shorter ones change nothing but rounding."""
 
     most_steps: int = 100
-    """Newton steps of a stage at most; any multipliers give a lower bound."""
+    """Newton steps of a stage at most, as any multipliers give a lower bound; also on
+    one equation, which takes four or so."""
 
     accuracy: float = 1e-12
     """Logarithms of weights, and of their norm, are found to this accuracy."""
-
-    steps: int = 100
-    """Newton steps on one equation at most; it takes four or so."""
 
     block: int = 2**16
     """Kernels at a time: bounds the memory for millions of them."""
@@ -194,17 +192,7 @@ class BarrierResponse:
         return np.asarray(np.maximum(moved, 0.0))
 
     def curvature(self, slopes: Array) -> Array:
-        """Return the second derivatives of sigma_mu(slopes.T @ x) in x.
-
-        Parameters
-        ----------
-        slopes : ndarray of shape (n_planes, n_kernels)
-            The rows are the directions of u.
-
-        Returns
-        -------
-        curvature : ndarray of shape (n_planes, n_planes)
-        """
+        """Return the second derivatives of sigma_mu(slopes.T @ x) in x."""
         along = self.moves * self.normal
         # Centred first, as a difference of two such matrices would drown in rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
@@ -250,7 +238,7 @@ def barrier_response(
     low = mu
     high = p_norm(u, regularizer.conjugate_p) - largest + mu * u.size
     excess = min(max(excess, low), high)
-    for _ in range(SETTINGS.steps):
+    for _ in range(SETTINGS.most_steps):
         logs = _log_weights(p, u, mu, excess)
         weights = np.exp(logs)
         powers = np.exp(p * logs)
@@ -293,7 +281,7 @@ def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
     with np.errstate(divide="ignore"):
         power = np.log(u / nu) / (p - 1.0)
     logs = np.maximum(np.maximum(logs, power), np.log(mu / nu) / p)
-    for _ in range(SETTINGS.steps):
+    for _ in range(SETTINGS.most_steps):
         weights = np.exp(logs)
         rise = nu * np.expm1((p - 1.0) * logs) + excess + short
         size = u * weights + mu
@@ -375,9 +363,8 @@ def _line_search(
     size = min(size, SETTINGS.longest / max(-float(step.min()), SETTINGS.longest))
     for _ in range(SETTINGS.halvings):
         multipliers = point.multipliers * (1.0 + size * step)
-        moved = program.at(
-            multipliers / multipliers.sum(), point.mu, point.response.excess
-        )
+        multipliers /= multipliers.sum()
+        moved = program.at(multipliers, point.mu, point.response.excess)
         if moved.value <= point.value - SETTINGS.armijo * size * decrease:
             return moved
         size *= 0.5
@@ -387,17 +374,8 @@ def _line_search(
 def corner_weights(heights: Array, slopes: Array) -> Array | None:
     """Minimise the highest plane over the simplex, by a linear program (HiGHS).
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n_planes,)
-        The values h.
-    slopes : ndarray of shape (n_planes, n_kernels)
-        The slopes s; a plane is ``heights - slopes @ weights``.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_kernels,) or None
-        At most as many as there are planes are not zero. None where HiGHS gives up.
+    Heights and slopes are those of `central_master`. Of the weights at most as many as
+    there are planes are not zero; there are none where HiGHS gives up.
     """
     n_planes, n_kernels = slopes.shape
     # In units of the numbers at hand, for HiGHS works with absolute tolerances.

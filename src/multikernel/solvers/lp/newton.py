@@ -14,7 +14,6 @@ from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.best import Expansion, expand
 from multikernel.solvers.incumbent import Incumbent, incumbents
-from multikernel.solvers.lp.alternating import LEFT
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
 from multikernel.solvers.lp.oracle import (
     FIRST_GAP,
@@ -24,7 +23,7 @@ from multikernel.solvers.lp.oracle import (
     machine_within,
 )
 from multikernel.solvers.lp.thinning import thin
-from multikernel.solvers.lp.weight_solver import Step, WeightSolver
+from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,10 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import (
-    centred,
-    constant_model,
-    half_range,
-    project_dual,
-)
+from multikernel.certificates import constant_model, half_range, project_dual
 from multikernel.gram.base import GramStack
 from multikernel.linalg.threads import with_one_blas_thread
-from multikernel.losses import (
-    PolyhedralCoupledLoss,
-    SmoothCoupledLoss,
-    is_coupled,
-)
+from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, is_polyhedral, is_smooth
 from multikernel.losses.coupled.simplex import centre_of_simplices
 from multikernel.problem import Callback, Problem, Solution, Status
@@ -30,9 +21,8 @@ from multikernel.regularizers.base import (
     is_proximable,
     treats_kernels_alike,
 )
-from multikernel.solvers.base import check_supported
 from multikernel.solvers.best import EPS, Model, evaluated
-from multikernel.solvers.incumbent import Incumbent, Patience, Recorder, metered
+from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.screening import DualNorms, screening
@@ -45,6 +35,9 @@ from multikernel.solvers.spicy.sides import (
     finite_ends,
 )
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
+
+PATIENCE = SETTINGS.patience, SETTINGS.progress
+"""It gives up where passes gain nothing."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +119,10 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        check_supported(self, problem)
-        problem, recorder = metered(centred(problem), callback)
-        search = WorkingSet(_incumbent(problem, recorder), screening(problem))
+        incumbent = next(
+            incumbents(self, problem, [problem.regularizer], callback, *PATIENCE)
+        )
+        search = WorkingSet(incumbent, screening(incumbent.problem))
         search.start(init)
         return search.run(self.tol, self.max_iter)
 
@@ -146,41 +140,21 @@ class SpicyMKL:
         without looking at them. Strengths are best in falling order. Where a
         regulariser equals the one before it, which `max_iter` has ended, its steps go
         on.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem; its own regulariser is not used.
-        regularizers : iterable of BlockRegularizer
-            The regularisers; each is asked for when the solution before it is known.
-        init : Solution, optional
-            A warm start for the first of them.
-        callback : callable, optional
-            As in `solve`; where it stops one solve, the path ends there.
-
-        Yields
-        ------
-        solution : Solution
         """
-        problem, recorder = metered(centred(problem), callback)
-        bounds = screening(problem)
         search: WorkingSet | None = None
-        for regularizer in regularizers:
-            if search is None or not search.unfinished(regularizer):
-                last, step = search, replace(problem, regularizer=regularizer)
-                check_supported(self, step)
-                search = WorkingSet(_incumbent(step, recorder), bounds)
-                if last is not None:
-                    search.go_on_from(last)
-                else:
-                    if problem.fit_intercept:
-                        bounds.remember(np.ones(problem.gram.shape[1]))
-                    search.start(init)
+        for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
+            if search is None:
+                search = WorkingSet(incumbent, screening(incumbent.problem))
+                if problem.fit_intercept:
+                    search.bounds.remember(np.ones(problem.gram.shape[1]))
+                search.start(init)
+            elif not search.unfinished(incumbent.problem.regularizer):
+                last, search = search, WorkingSet(incumbent, search.bounds)
+                search.go_on_from(last)
             solution = search.run(self.tol, self.max_iter)
             yield solution
             if solution.status is Status.STOPPED:
                 return
-            recorder = Recorder(callback, recorder.meter)
 
     def side_by_side(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
@@ -223,12 +197,6 @@ class SpicyMKL:
             yield found
             if path.stopped:
                 return
-
-
-def _incumbent(problem: Problem, recorder: Recorder) -> Incumbent:
-    """Return what is known of a problem, which gives up where passes gain nothing."""
-    patience = Patience(SETTINGS.patience, SETTINGS.progress)
-    return Incumbent(problem, recorder, patience)
 
 
 @dataclass
