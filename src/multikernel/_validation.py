@@ -150,18 +150,7 @@ to all of 3000 the time is the same, 80 to 120 ms."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
-    """Raise a sentence if a parameter has a wrong value.
-
-    Parameters
-    ----------
-    owner : str
-        The class or function the parameter belongs to.
-    name : str
-        The parameter.
-    value : object
-        Its value.
-    check : Check
-        Says what is right.
+    """Raise a sentence if a parameter of a class or function has a wrong value.
 
     Raises
     ------

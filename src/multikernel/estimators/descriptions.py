@@ -313,6 +313,13 @@ history_ : structured ndarray of shape (n_lines,)
 """
 
 
+UNIFORM_TEXTS = """
+normalize : str, Normalizer, list of these or None, default="trace"
+    How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+    for unit variance in feature space, or what other estimators take. Factors are
+    learnt on the training data.
+"""
+
 UNIFORM_CLASSIFIER_TEXTS = """
 kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
     One for every kernel whose term is not zero: not for one that is zero on the

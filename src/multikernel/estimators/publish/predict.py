@@ -338,17 +338,7 @@ class AdditiveModel:
         self.grams.check_columns(n_kernels, n_features, packed)
 
     def contributions(self, X: Rows) -> Array:
-        """Return every term of the sum.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, ...)
-            New samples.
-
-        Returns
-        -------
-        terms : ndarray of shape (n_samples, n_outputs, n_active)
-        """
+        """Return every term of the sum, shape (n_samples, n_outputs, n_active)."""
         return self.terms(X, range(self.coefs.shape[0]))
 
     def terms(self, X: Rows, positions: Sequence[int]) -> Array:
@@ -381,15 +371,6 @@ class AdditiveModel:
 
     def decision_values(self, X: Rows) -> Array:
         """Return the sum of all terms and the intercept, shape (n_samples, n_outputs).
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, ...)
-            New samples.
-
-        Returns
-        -------
-        f : ndarray of shape (n_samples, n_outputs)
 
         Raises
         ------

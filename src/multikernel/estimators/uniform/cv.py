@@ -8,6 +8,7 @@ import numpy as np
 from multikernel.estimators.descriptions import (
     UNIFORM_CLASSIFIER_TEXTS,
     UNIFORM_REGRESSOR_TEXTS,
+    UNIFORM_TEXTS,
     documented,
 )
 from multikernel.estimators.lp.candidates import margin_search
@@ -22,7 +23,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(UNIFORM_CLASSIFIER_TEXTS)
+@documented(UNIFORM_TEXTS, UNIFORM_CLASSIFIER_TEXTS)
 class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels, C chosen on folds.
 
@@ -42,10 +43,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
     refit : bool, default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
     loss
-    normalize : str, Normalizer, list of these or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, or what other estimators take. Factors are
-        learnt on the training data.
+    normalize
     fit_intercept
     tol
     max_iter
@@ -159,7 +157,7 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
         return margin_search(self, margin_method(self), [np.inf], with_p=False)
 
 
-@documented(UNIFORM_REGRESSOR_TEXTS)
+@documented(UNIFORM_TEXTS, UNIFORM_REGRESSOR_TEXTS)
 class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression with the unweighted sum of all kernels, C chosen on folds.
 
@@ -180,10 +178,7 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
         Whether to solve for all C on all samples, and to be the model at ``C_``.
     loss
     epsilon
-    normalize : str, Normalizer, list of these or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, or what other estimators take. Factors are
-        learnt on the training data.
+    normalize
     fit_intercept
     tol
     max_iter

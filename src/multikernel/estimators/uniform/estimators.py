@@ -5,6 +5,7 @@ from typing import Any
 from multikernel.estimators.descriptions import (
     UNIFORM_CLASSIFIER_TEXTS,
     UNIFORM_REGRESSOR_TEXTS,
+    UNIFORM_TEXTS,
     documented,
 )
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, margin_method
@@ -16,7 +17,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(UNIFORM_CLASSIFIER_TEXTS)
+@documented(UNIFORM_TEXTS, UNIFORM_CLASSIFIER_TEXTS)
 class UniformMKLClassifier(ClassifierMKL):
     r"""Classification with the unweighted sum of all kernels.
 
@@ -35,10 +36,7 @@ class UniformMKLClassifier(ClassifierMKL):
     kernels
     C
     loss
-    normalize : str, Normalizer, list of these or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, or what other estimators take. Factors are
-        learnt on the training data.
+    normalize
     fit_intercept
     tol
     max_iter
@@ -134,7 +132,7 @@ class UniformMKLClassifier(ClassifierMKL):
         return margin_method(self, self.C)
 
 
-@documented(UNIFORM_REGRESSOR_TEXTS)
+@documented(UNIFORM_TEXTS, UNIFORM_REGRESSOR_TEXTS)
 class UniformMKLRegressor(RegressorMKL):
     r"""Regression with the unweighted sum of all kernels.
 
@@ -154,10 +152,7 @@ class UniformMKLRegressor(RegressorMKL):
     C
     loss
     epsilon
-    normalize : str, Normalizer, list of these or None, default="trace"
-        How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-        for unit variance in feature space, or what other estimators take. Factors are
-        learnt on the training data.
+    normalize
     fit_intercept
     tol
     max_iter
