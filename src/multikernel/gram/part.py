@@ -16,6 +16,7 @@ from multikernel.gram.dense import (
     DenseStack,
     Stored,
     threads_for,
+    write_block,
 )
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -237,7 +238,9 @@ class PartStack(GramStack):
         """Return one matrix in float64, a copy where some samples are left out."""
         matrix, some = self.whole.array[kernel], self.samples
         if some.size < len(matrix):
-            matrix = matrix[np.ix_(some, some)]
+            own = np.empty((some.size, some.size), matrix.dtype)
+            write_block(matrix, some, some, own)
+            matrix = own
         return np.asarray(matrix, dtype=np.float64)
 
 
