@@ -7,7 +7,7 @@ the training part, and what counts is the score on the rest: accuracy, or R^2.
 import argparse
 import datetime
 import json
-import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,6 +43,10 @@ from multikernel.kernels import (
     median_dictionary,
 )
 from multikernel.kernels.base import off_diagonal_ratio
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+
+from provenance import commit
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent
@@ -475,10 +479,8 @@ def main() -> None:
         rows = COMMANDS[options.command](options.quick)
     folder = options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    line = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
     content = {
-        "commit": commit.strip(),
+        "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "rows": rows,
     }

@@ -8,6 +8,7 @@ of the solvers' code too. Docstrings and comments do not count.
 import ast
 import hashlib
 import io
+import platform
 import subprocess
 import tokenize
 from functools import cache
@@ -38,6 +39,16 @@ def commit() -> str:
     line = ["git", "describe", "--always", "--dirty"]
     done = subprocess.run(line, capture_output=True, text=True, cwd=HERE, check=False)
     return done.stdout.strip() or "unknown"
+
+
+def processor() -> str:
+    """Return the processor's name where the system tells it."""
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
 
 
 @cache

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from output import commit
 
 from multikernel import SpicyMKLClassifier, stack_grams
 from multikernel.datasets import make_ringnorm, read_batches
@@ -215,10 +216,8 @@ def main() -> None:
     rows = {"maps": maps, "stream": stream}[options.what](options)
     folder = options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    line = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
     content = {
-        "commit": commit.strip(),
+        "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "rows": rows,
     }

@@ -11,7 +11,6 @@ import argparse
 import datetime
 import json
 import resource
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from output import commit
 from problems import WIDTHS, generated
 
 from multikernel.datasets import make_ringnorm
@@ -132,10 +132,8 @@ def main() -> None:
             rows.append(row)
     folder = options.output / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    line = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
     content = {
-        "commit": commit.strip(),
+        "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "rows": rows,
     }

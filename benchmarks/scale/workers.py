@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from output import commit
 from solver_steps import generated
 
 from multikernel.estimators import SpicyMKLClassifier
@@ -210,10 +211,8 @@ def main() -> None:
             rows.append(row)
     folder_of_results = options.output / "results"
     folder_of_results.mkdir(parents=True, exist_ok=True)
-    line = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
     content = {
-        "commit": commit.strip(),
+        "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "rows": rows,
     }

@@ -12,8 +12,7 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 import argparse
 import datetime
 import json
-import platform
-import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +40,10 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
 )
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+
+from provenance import commit, processor
 
 Array = NDArray[Any]
 HERE = Path(__file__).parent
@@ -206,16 +209,6 @@ def compile_all() -> None:
             timed(lambda make=make, y=y: make(cv=2).fit(X, y))
 
 
-def processor() -> str:
-    """Return the name of the processor."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor()
-
-
 def median_table(rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
     """Return medians of seconds and ratios, mean scores and ranks, as a table."""
     chosen = [row for row in rows if row["kind"] == kind]
@@ -298,10 +291,8 @@ def main() -> None:
                 rows += measure(split, methods)
     if "tiny" in kinds and not options.sets:
         rows += tiny()
-    line = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(line, capture_output=True, text=True, cwd=HERE).stdout
     found = {
-        "commit": commit.strip(),
+        "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "processor": processor(),
         "rows": rows,

@@ -28,7 +28,7 @@ from multikernel.solvers import Solver
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from provenance import commit, provenance  # noqa: F401
+from provenance import commit, processor, provenance  # noqa: F401
 
 HERE = Path(__file__).parent
 
@@ -82,7 +82,7 @@ def environment() -> dict[str, Any]:
     """Return the machine, the versions and the date."""
     return {
         "date": datetime.date.today().isoformat(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "BLAS threads": THREADS,
         "python": platform.python_version(),
@@ -99,15 +99,6 @@ def conditions(content: dict[str, Any]) -> str:
     if not any("commit" in row for row in content["rows"]):
         found["commit"] = known
     return ", ".join(f"{name} {value}" for name, value in found.items()) + ".\n"
-
-
-def _processor() -> str:
-    path = Path("/proc/cpuinfo")
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
 
 
 @dataclass(frozen=True)

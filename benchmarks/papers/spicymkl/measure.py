@@ -22,7 +22,7 @@ from multikernel.solvers import SpicyMKL
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from provenance import provenance
+from provenance import processor, provenance
 
 THREADS = 2
 REPEATS = 7
@@ -41,7 +41,7 @@ def environment() -> dict[str, Any]:
     versions = {name: version(name) for name in PACKAGES}
     return {
         "date": datetime.date.today().isoformat(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "memory_gb": round(_memory_bytes() / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
@@ -51,16 +51,6 @@ def environment() -> dict[str, Any]:
         **provenance("spicymkl"),
         **versions,
     }
-
-
-def _processor() -> str:
-    """Return the processor's name where the system tells it."""
-    path = Path("/proc/cpuinfo")
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
 
 
 def _memory_bytes() -> int:
