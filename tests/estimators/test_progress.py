@@ -131,6 +131,51 @@ def test_verbose_searches_write_percentages(capsys):
     assert "67%, iteration" in text
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_candidates_that_are_left_out_count_as_done():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 4))
+    y = np.where(X[:, 0] + 1.5 * rng.standard_normal(60) > 0.0, 1, 0)
+    shares = []
+    search = SpicyMKLClassifierCV(
+        n_alphas=15, alpha_min_ratio=1e-4, scoring="neg_log_loss"
+    )
+    search.fit(X, y, callback=lambda line: bool(shares.append(line.done)))
+    assert np.isnan(search.cv_results_["mean_test_score"]).sum() > 2
+    # Of five folds and the model on all samples, the last one.
+    assert shares[-1] >= 5.0 / 6.0
+
+
+def test_a_long_search_says_how_long_once_and_before_it_is(caplog):
+    clock = iter([60.0, 60.1, 64.0, 100.0])
+    watch = Watch([], clock=lambda: next(clock))
+    watch.expect(101, 1, "SpicyMKLClassifierCV", 2.5e9)
+    for _ in range(2):
+        watch.advance(1)
+        assert not caplog.records
+    watch.advance(9)
+    (record,) = caplog.records
+    assert record.name == "multikernel"
+    assert record.getMessage() == (
+        "SpicyMKLClassifierCV takes about 36 s more, as 10 of its 101 solves took 4 s, "
+        "and up to 2.5 GB of memory for kernels."
+    )
+    watch.advance(1)
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize("slow", [False, True])
+def test_only_long_searches_say_so(slow, caplog, monkeypatch):
+    """The clock of a slow search goes a minute further whenever it is read."""
+    ticks = iter(np.arange(1e6) * (60.0 if slow else 0.0))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks)))
+    SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2).fit(X, Y)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == slow
+    assert all(text.startswith("SpicyMKLRegressorCV takes about ") for text in messages)
+
+
 def test_a_stop_is_not_taken_back_by_another_thread():
     # What one thread is told while a second one asks its callbacks.
     watch = Watch([lambda line: bool(watch.stop())])

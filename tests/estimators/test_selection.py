@@ -155,6 +155,57 @@ def test_searches_and_paths_take_several_targets(data):
     assert regularization_path(SpicyMKLRegressor(KERNELS), X, Y).norms().shape[1] == 4
 
 
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize(
+    ("search", "task"),
+    [
+        (SpicyMKLRegressorCV, "targets"),
+        (LpMKLRegressorCV, "targets"),
+        (SpicyMKLClassifierCV, "classes"),
+        (LpMKLClassifierCV, "classes"),
+    ],
+)
+def test_a_search_with_separate_selections_is_one_for_every_output(search, task, data):
+    """On every fold, for every candidate, as far as the tolerance of folds says."""
+    X, Y = data
+    classify = task == "classes"
+    if search in (SpicyMKLRegressorCV, SpicyMKLClassifierCV):
+        grid = {"alphas": [0.1, 0.03, 0.01]}
+    else:
+        grid = {"Cs": [0.3, 3.0], "ps": [1.0, 2.0]}
+    if classify:
+        grid["loss"] = "log_loss"
+    classes = np.argmax(Y, axis=1)
+    folds = [(np.flatnonzero(part), np.flatnonzero(~part)) for part in _halves(60)]
+
+    def values_of(y, **settings):
+        found = []
+
+        def score(model, X, y):
+            f = model.decision_function(X) if classify else model.predict(X)
+            found.append(f)
+            return 0.0
+
+        model = search(
+            KERNELS, cv=folds, tol=1e-7, scoring=score, refit=False, **grid, **settings
+        )
+        assert model.fit(X, y).cv_tol_ == pytest.approx(1e-6)
+        return np.array(found)
+
+    outputs = [classes == c for c in range(3)] if classify else list(Y.T)
+    together = values_of(classes if classify else Y, selection="separate")
+    alone = np.stack([values_of(y) for y in outputs], axis=-1)
+    assert together.shape == alone.shape
+    assert np.abs(np.diff(together, axis=0)).max() > 1e-2
+    np.testing.assert_allclose(together, alone, atol=2e-3)
+
+
+def _halves(n):
+    """Return which samples are learnt from, on two folds."""
+    odd = np.arange(n) % 2 == 1
+    return odd, ~odd
+
+
 def test_a_fold_of_a_search_is_a_fit_on_it(data):
     X, Y = data
     half = np.arange(60) % 2 == 0

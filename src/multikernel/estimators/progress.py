@@ -2,6 +2,7 @@
 
 import html
 import importlib
+import logging
 import math
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
 
@@ -47,6 +49,12 @@ def report(owner: str, scale: float) -> Callback:
 
 QUIET_SECONDS = 5.0
 """Between two lines about the same work."""
+
+LONG_SECONDS = 30.0
+"""What is left of a search from which on a sentence says so, whoever looks on. It is
+not said before a tenth of that has passed, as paces of less are no forecast."""
+
+LOG = logging.getLogger("multikernel")
 
 
 def tell_building(
@@ -89,15 +97,24 @@ class Watch:
     ----------
     callbacks : sequence of Callback
         Those who look on.
+    clock : callable, optional
+        Returns seconds.
     """
 
-    def __init__(self, callbacks: Sequence[Callback]) -> None:
+    def __init__(
+        self, callbacks: Sequence[Callback], clock: Callable[[], float] | None = None
+    ) -> None:
         self.callbacks = tuple(callbacks)
+        self.clock = time.perf_counter if clock is None else clock
         self.stopped = False
         self._last: Progress | None = None
         self._done, self._total, self._started, self._step = 0, 0, 0.0, 1.0
+        self._begun: tuple[float, int] | None = None
+        self._search, self._n_bytes = "", 0.0
 
-    def expect(self, n_solves: int, n_outputs: int) -> None:
+    def expect(
+        self, n_solves: int, n_outputs: int, search: str = "", n_bytes: float = 0.0
+    ) -> None:
         """Say how many solves a search makes; lines of progress then have shares.
 
         Parameters
@@ -106,13 +123,45 @@ class Watch:
             Candidates, on all folds and on all samples.
         n_outputs : int
             Problems of each.
+        search : str, default=""
+            What a sentence calls it that says how long it takes; none without.
+        n_bytes : float, default=0.0
+            What its kernels take at most.
         """
         self._total, self._step = n_solves, 1.0 / n_outputs
+        self._search, self._n_bytes = search, n_bytes
 
     def advance(self, n_solves: int) -> None:
-        """Say that some of them are made."""
+        """Say that some of them are made, or left out."""
         self._done += n_solves
         self._started = max(0.0, self._started - n_solves)
+        if self._search:
+            self._forecast()
+
+    def _forecast(self) -> None:
+        """Say once how long the rest takes at the pace so far, where that is long.
+
+        The first solves do not count: what is compiled, loaded and cut is so in them.
+        """
+        done, total, now = self._done, self._total, self.clock()
+        if self._begun is None:
+            self._begun = now, done
+            return
+        begun, first = self._begun
+        left = (now - begun) * (total - done) / max(done - first, 1)
+        if now - begun < 0.1 * LONG_SECONDS or left < LONG_SECONDS:
+            return
+        search, self._search = self._search, ""
+        LOG.warning(
+            "%s takes about %s more, as %d of its %d solves took %s, and up to %s of "
+            "memory for kernels.",
+            search,
+            _time(left),
+            done - first,
+            total,
+            _time(now - begun),
+            readable_bytes(round(self._n_bytes)),
+        )
 
     def _share(self, line: Progress) -> float:
         """Return what is done; a path of many strengths is told of at its end only."""

@@ -35,8 +35,9 @@ that is not the tolerance itself. Scores on a hundred samples differ by more tha
 at gaps of a hundredth and of a thousandth do."""
 
 PATIENCE = 0.3
-"""Share of a chain of candidates that the score may go down for before the rest is left
-out: of the default grids a factor of four in alpha, and of sixteen in C."""
+"""Share of a chain of candidates in which the score has not become better, before the
+rest is left out: of the default grids a factor of four in alpha, and of sixteen in C.
+"""
 
 TOGETHER_BYTES = 2**31
 """Folds are solved side by side, so that a path may end where their mean score has gone
@@ -116,10 +117,15 @@ class Search(Generic[D, P, S]):
         splits = make_splits(model.cv, data.samples)
         size = len(next(iter(problem.candidates.columns().values())))
         n_outputs = len(data.samples.targets)
-        watch.expect(size * (len(splits) + bool(model.refit)), n_outputs)
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
+        watch.expect(
+            size * (len(splits) + bool(model.refit)),
+            n_outputs,
+            self.source.owner,
+            (1 + n_copies) * data.n_bytes,
+        )
         candidates = problem.candidates.with_tol(self.cv_tol)
         runs: dict[int, FoldRun[D]] = {}
         folds: dict[int, FoldScores] = {}
@@ -145,7 +151,7 @@ class Search(Generic[D, P, S]):
         if together:
             each(begin)
             while not all(run.ended for run in runs.values()):
-                each(partial(step, leave=gone_down(list(runs.values()))))
+                each(partial(step, leave=no_better(list(runs.values()))))
             each(end)
         else:
             each(finish)
@@ -255,6 +261,9 @@ class FoldRun(Generic[D]):
         """
         batch: list[Solved] = []
         self.ended |= self.watch.stopped
+        if leave:
+            left_out = np.asarray(self.chain, dtype=np.intp)
+            self.watch.advance(int(np.count_nonzero(~self.done[left_out])))
         while not self.ended:
             try:
                 found = self._solved.send(True) if leave else next(self._solved)
@@ -306,11 +315,12 @@ def loosened(tol: float) -> float:
     return max(tol, min(LOOSER * tol, LOOSEST))
 
 
-def gone_down(runs: Sequence[FoldRun[Any]]) -> bool:
-    """Return whether the mean score of a chain has gone down for long.
+def no_better(runs: Sequence[FoldRun[Any]]) -> bool:
+    """Return whether the mean score of a chain has not gone up for long.
 
-    That is where the best is `PATIENCE` of the chain ago and better than both the first
-    and the last one. At its beginning models are constant, and scores all the same.
+    That is where the best is `PATIENCE` of the chain ago and better than the first one:
+    at its beginning models are constant, and scores all the same. Where nothing changes
+    any more, as all data are separated, none is better than the best.
     """
     chain = np.asarray(runs[0].chain, dtype=np.intp)
     known = chain[[all(run.done[place] for run in runs) for place in chain]]
@@ -321,7 +331,7 @@ def gone_down(runs: Sequence[FoldRun[Any]]) -> bool:
         return False
     best = int(np.argmax(mean))
     waited = mean.size - 1 - best >= max(2, round(PATIENCE * chain.size))
-    return bool(waited and mean[best] > max(mean[0], mean[-1]))
+    return bool(waited and mean[best] > mean[0])
 
 
 class SearchCV(BaseMKL):
