@@ -33,9 +33,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import centred
-from multikernel.certificates.evaluation import EPS, ORDINARY, rounding_unit
-from multikernel.certificates.forms import TINY
+from multikernel.certificates import ORDINARY, TINY, centred, rounding_unit
 from multikernel.gram.base import GramStack
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses import SquaredLoss
@@ -44,6 +42,7 @@ from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import continued
+from multikernel.solvers.best import EPS
 from multikernel.solvers.incumbent import kernel_weights
 from multikernel.solvers.spicy.settings import SETTINGS
 
