@@ -16,6 +16,7 @@ from multikernel.kernels.dictionary import (
     kernel_names,
     resolve_columns,
 )
+from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.function import FunctionKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.median import median_dictionary, median_distance
@@ -27,6 +28,7 @@ from multikernel.kernels.views import OptionalKernel, Views
 __all__ = [
     "CategoryKernel",
     "ColumnKernel",
+    "ExpectedKernel",
     "FunctionKernel",
     "GaussianKernel",
     "Kernel",

@@ -3,6 +3,7 @@
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import ColumnKernel
+from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
@@ -24,7 +25,7 @@ NUMBERS = (
     RandomFourierFeatures,
 )
 SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
-PARTS = (ColumnKernel, OptionalKernel, WindowKernel)
+PARTS = (ColumnKernel, ExpectedKernel, OptionalKernel, WindowKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:

@@ -32,6 +32,7 @@ from multikernel.kernels.dictionary import (
     kernel_names,
     told_apart,
 )
+from multikernel.kernels.expected import ExpectedKernel, filled_gaps
 from multikernel.kernels.gaussian import MEDIAN, GaussianKernel, RadialDictionary
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
@@ -317,6 +318,17 @@ class Lesson:
         assert isinstance(found, Lesson)
         return found
 
+    def filled(self, columns: Columns | None) -> "Lesson":
+        """Return the samples on these columns, without gaps."""
+        key = ("filled", repr(columns))
+        if key not in self.known:
+            self.known[key] = Lesson(
+                filled_gaps(self.seen(columns)), self.sample_weight
+            )
+        found = self.known[key]
+        assert isinstance(found, Lesson)
+        return found
+
 
 @singledispatch
 def learnt_kernel(
@@ -361,6 +373,17 @@ def _optional_kernel(
 ) -> Kernel:
     inner = learnt_kernel(kernel.kernel, lesson.present(columns))
     return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
+
+
+@learnt_kernel.register
+def _expected_kernel(
+    kernel: ExpectedKernel, lesson: Lesson, columns: Columns | None = None
+) -> Kernel:
+    inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
+    known = ExpectedKernel(inner, kernel.learnt)
+    if known.learnt is not None:
+        return known
+    return known.learnt_from(lesson.seen(columns), lesson.sample_weight)
 
 
 @learnt_kernel.register

@@ -1,14 +1,14 @@
 """Named views of the data: their columns and kernels, also where samples lack one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
-from multikernel._validation import OneOf, check_parameter
+from multikernel._validation import OneOf, check_parameter, listed
 from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
@@ -19,7 +19,12 @@ from multikernel.kernels.columns import (
     resolved_label,
 )
 from multikernel.kernels.dictionary import ListDictionary
+from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.function import as_kernels
+from multikernel.kernels.sampled import NystroemKernel
+
+MISSING = ("error", "zero", "expected")
+"""What can be done where values of a view are missing."""
 
 Selector = Columns | Callable[[Any], Any]
 """Columns, or a function that returns them for a data frame."""
@@ -42,17 +47,25 @@ class Views:
         functions. Without kernels a view gets those of `median_dictionary`, and a
         `CategoryKernel` for its columns of text. Within a view, a `ColumnKernel` names
         columns of that view, by name or by position in it.
-    missing : {"error", "zero"}, default="error"
-        What to do where all values of a view are nan for a sample: refuse the data,
-        or let the view's kernels be zero there (`OptionalKernel`), so that its terms
-        of the model are zero for the sample. The kernels are normalised over all
-        samples as others are: by the same variance in all, a view that few samples
-        have weighs more where it is there. Within a view nothing may be missing.
+    missing : {"error", "zero", "expected"} or mapping, default="error"
+        What to do where values are nan, or None: in all views, or from names of views
+        to what is done there ("error" for others).
+
+        "error" refuses the data.
+
+        "zero" is for views that samples lack as a whole: the view's kernels are zero
+        there (`OptionalKernel`), so that its terms of the model are zero for the
+        sample. The kernels are normalised over all samples as others are: by the same
+        variance in all, a view that few samples have weighs more where it is there.
+
+        "expected" is for gaps anywhere: kernels take their expectation over what a
+        sample lacks, as if that were drawn from the values of the training samples
+        (`ExpectedKernel`). The view has Gaussian, linear and category kernels.
 
     Raises
     ------
     ValueError
-        If there is no view, or a name is no text.
+        If there is no view, a name is no text, or `missing` names no view.
 
     Examples
     --------
@@ -64,10 +77,13 @@ class Views:
     """
 
     views: Mapping[str, Any]
-    missing: str = "error"
+    missing: str | Mapping[str, str] = "error"
 
     def __post_init__(self) -> None:
-        check_parameter("Views", "missing", self.missing, OneOf(("error", "zero")))
+        given = self.missing
+        each = list(given.values()) if isinstance(given, Mapping) else [given]
+        for choice in each:
+            check_parameter("Views", "missing", choice, OneOf(MISSING))
         if not isinstance(self.views, Mapping) or not self.views:
             raise ValueError(
                 "Views need a mapping from at least one name to columns, or to "
@@ -76,6 +92,20 @@ class Views:
         for name in self.views:
             if not isinstance(name, str):
                 raise ValueError(f"The name of a view is a text, got {name!r}.")
+        strange = [name for name in given if name not in self.views] * (
+            isinstance(given, Mapping)
+        )
+        if strange:
+            raise ValueError(
+                f"Views: missing names {strange[0]!r}, which is none of the views "
+                f"{listed(list(self.views))}."
+            )
+
+    def missing_in(self, view: str) -> str:
+        """Return what is done where values of a view are missing."""
+        if isinstance(self.missing, str):
+            return self.missing
+        return self.missing.get(view, "error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +113,13 @@ class View:
     """A view of given data.
 
     Its columns are positions in the data, its kernels stand on columns of the data
-    (None: the default ones), and samples may lack an `optional` one.
+    (None: the default ones), and `missing` is what is done where values are missing.
     """
 
     name: str
     columns: tuple[int, ...]
     kernels: tuple[Kernel, ...] | None
-    optional: bool
+    missing: str
 
     def all_kernels(
         self,
@@ -103,7 +133,7 @@ class View:
         of categories.
         """
         if self.kernels is not None:
-            return [self._as_optional(kernel) for kernel in self.kernels]
+            return [self._with_gaps(kernel) for kernel in self.kernels]
         numbers = tuple(c for c in self.columns if c not in texts)
         words = [c for c in self.columns if c in texts]
         found = list(default(numbers)) if numbers else []
@@ -111,14 +141,25 @@ class View:
         if words:
             kernel: Kernel = CategoryKernel()
             kernels.append(on_view(kernel, self.name, tuple(words), features))
-        return [self._as_optional(kernel) for kernel in kernels]
+        return [self._with_gaps(kernel) for kernel in kernels]
 
-    def _as_optional(self, kernel: Kernel) -> Kernel:
-        """Return a kernel that bears with samples without the view, if it has to."""
-        if not self.optional:
+    def _with_gaps(self, kernel: Kernel) -> Kernel:
+        """Return a kernel that bears with missing values, if it has to."""
+        if self.missing == "error":
             return kernel
         assert isinstance(kernel, ColumnKernel)
-        return ColumnKernel(OptionalKernel(kernel.kernel), kernel.columns, kernel.label)
+        inner = kernel.kernel
+        if self.missing == "zero":
+            return replace(kernel, kernel=OptionalKernel(inner))
+        if isinstance(inner, ExpectedKernel):
+            return kernel
+        try:
+            if isinstance(inner, NystroemKernel):
+                between = ExpectedKernel(inner.kernel)
+                return replace(kernel, kernel=replace(inner, kernel=between))
+            return replace(kernel, kernel=ExpectedKernel(inner))
+        except TypeError as error:
+            raise TypeError(f"View {self.name!r}: {error}") from error
 
 
 def on_view(
@@ -161,13 +202,13 @@ def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) 
     try:
         columns = _selected_positions(selector, X, features)
         if kernels is None:
-            return View(name, columns, None, views.missing == "zero")
+            return View(name, columns, None, views.missing_in(name))
         # Dictionaries say what is no kernel, and which names are there twice.
         chosen = ListDictionary(as_kernels(kernels)).kernels
         found = tuple(on_view(kernel, name, columns, features) for kernel in chosen)
     except (TypeError, ValueError) as error:
         raise type(error)(f"View {name!r}: {error}") from error
-    return View(name, columns, found, views.missing == "zero")
+    return View(name, columns, found, views.missing_in(name))
 
 
 def _selected_positions(

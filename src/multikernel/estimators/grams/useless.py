@@ -15,6 +15,7 @@ from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
     ColumnKernel,
+    ExpectedKernel,
     GaussianKernel,
     KernelDictionary,
     LinearKernel,
@@ -213,7 +214,7 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
         columns: Any = range(n)
         if isinstance(kernel, ColumnKernel):
             columns, kernel = kernel.columns, kernel.kernel
-        if isinstance(kernel, OptionalKernel):
+        if isinstance(kernel, OptionalKernel | ExpectedKernel):
             kernel = kernel.kernel
         if isinstance(kernel, SCALED) and not isinstance(columns, slice):
             sets.add(tuple(columns))

@@ -106,6 +106,12 @@ def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> Non
     named = {name: found[name] for name in TEXT_FEATURES if name in found}
     for name, places in (named | found.get("view_columns_", {})).items():
         check_places(owner, name, places, n_features)
+    missing = found.get("missing_views_", "error")
+    each = missing if isinstance(missing, dict) else {"": missing}
+    if any(not isinstance(how, str) for how in each.values()) or (
+        isinstance(missing, dict) and each.keys() != found["view_columns_"].keys()
+    ):
+        raise ValueError(f"{owner}: missing_views_ must say what each view bears.")
     if "category_features_" in found:
         _check_length(owner, "categories_", found, found["category_features_"].size)
         if any(np.ndim(values) != 1 for values in found["categories_"]):

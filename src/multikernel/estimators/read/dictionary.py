@@ -28,10 +28,11 @@ from multikernel.kernels import (
 )
 from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.dictionary import told_apart
+from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.median import learnt_dictionary
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
-from multikernel.kernels.views import ViewDictionary, present_rows
+from multikernel.kernels.views import ViewDictionary
 from multikernel.linalg.tables import backing, evenly_spaced
 
 MANY_ROWS, MANY_COLUMNS = 10_000, 4
@@ -225,9 +226,9 @@ def _view_kernels(
 
     def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
         part = X[:, [place[c] for c in columns]]
-        rows = present_rows(part)
+        rows = ~np.isnan(part).all(axis=1)
         own = None if weights is None else weights[rows]
-        return default_dictionary(part[rows], own).kernels
+        return default_dictionary(filled_gaps(part[rows]), own).kernels
 
     categories = set() if layout is None else set(layout.categories)
     features = features_of(table.given, table.feature_names)

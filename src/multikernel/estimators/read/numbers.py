@@ -16,7 +16,10 @@ from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import Layout
 from multikernel.linalg.tables import is_dask
 
-IMPUTE = "Impute missing values, for example with SimpleImputer, or leave rows out."
+IMPUTE = (
+    "Give kernels as Views({'a name': columns, ...}, missing='expected'), which takes "
+    "gaps, impute missing values, for example with SimpleImputer, or leave rows out."
+)
 OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or leave the samples out."
 
@@ -234,10 +237,12 @@ def check_values(
             name: [place[c] for c in columns.tolist() if c in place]
             for name, columns in estimator.view_columns_.items()
         }
-        may_miss = estimator.missing_views_ == "zero"
+        missing = estimator.missing_views_
+        if isinstance(missing, str):  # of a model of an earlier version
+            missing = dict.fromkeys(views, missing)
         seen = {column for own in views.values() for column in own}
-        if may_miss or len(seen) < numbers.shape[1]:
-            numbers = seen_values(numbers, views, names, may_miss)
+        if set(missing.values()) != {"error"} or len(seen) < numbers.shape[1]:
+            numbers = seen_values(numbers, views, names, missing)
     if numbers.size:
         check_finite_table(numbers, names)
 
@@ -272,7 +277,7 @@ def seen_values(
     X: Array,
     views: Mapping[str, Sequence[int]],
     names: Sequence[object] | None,
-    may_miss: bool,
+    missing: Mapping[str, str],
 ) -> Array:
     """Return the values that views see, zeros elsewhere.
 
@@ -284,8 +289,8 @@ def seen_values(
         The columns of each view.
     names : sequence or None
         Names of the columns, where there are any.
-    may_miss : bool
-        Whether whole views of a sample may be nan, which become zeros.
+    missing : mapping from str to {"error", "zero", "expected"}
+        What is done where values of a view are nan: values that may be become zeros.
 
     Returns
     -------
@@ -297,19 +302,21 @@ def seen_values(
         If a sample lacks a part of a view.
     """
     seen = np.zeros(X.shape)
-    for view, columns in views.items():
-        part = X[:, columns]
-        missing = np.isnan(part)
-        partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
-        if may_miss and partly.size:
-            column = columns[int(np.argmax(missing[partly[0]]))]
+    # Of a column in several views, the one that bears no gaps decides.
+    for view in sorted(views, key=lambda view: missing[view] == "error"):
+        columns = views[view]
+        part, how = X[:, columns], missing[view]
+        gaps = np.isnan(part)
+        partly = np.flatnonzero(gaps.any(axis=1) & ~gaps.all(axis=1))
+        if how == "zero" and partly.size:
+            column = columns[int(np.argmax(gaps[partly[0]]))]
             label = repr(column if names is None else str(names[column]))
             raise ValueError(
                 f"Row {partly[0]} lacks a part of view {view!r}, first column {label}: "
-                "a sample may lack a view as a whole only. Impute the rest, for "
-                "example with SimpleImputer."
+                "with missing='zero' a sample may lack a view as a whole only; "
+                "Views(..., missing='expected') takes gaps anywhere."
             )
-        seen[:, columns] = np.where(missing, 0.0, part) if may_miss else part
+        seen[:, columns] = part if how == "error" else np.where(gaps, 0.0, part)
     return seen
 
 

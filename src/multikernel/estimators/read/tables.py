@@ -217,7 +217,7 @@ def _find_views(
     """Return the views of data, and publish their columns."""
     views = tuple(find_views(kernels, X, features_of(X, names)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
-    columns.missing_views_ = kernels.missing
+    columns.missing_views_ = {view.name: view.missing for view in views}
     return views
 
 

@@ -23,6 +23,7 @@ from multikernel.kernels.columns import (
     select_columns,
 )
 from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
+from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.letters import from_texts, pack, unpack
 from multikernel.kernels.views import OptionalKernel
@@ -177,7 +178,7 @@ class Layout:
 
 def _kind_taken(kernel: Kernel) -> str:
     """Return what a kernel takes."""
-    while isinstance(kernel, OptionalKernel):
+    while isinstance(kernel, OptionalKernel | ExpectedKernel):
         kernel = kernel.kernel
     if isinstance(kernel, SequenceKernel):
         return SEQUENCES

@@ -1,0 +1,235 @@
+"""Kernels on columns with gaps: a missing value counts as one of the others."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.category import CategoryKernel
+from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.polynomial import LinearKernel
+
+KINDS = (GaussianKernel, LinearKernel, CategoryKernel)
+"""Kernels whose expectations have a closed form."""
+
+
+@dataclass(frozen=True)
+class ExpectedKernel:
+    r"""A kernel on what samples have, in expectation over what they lack.
+
+    A missing value of a column is drawn, for itself, from the values that training
+    samples have there: from a normal distribution of their mean m and variance v, and
+    of categories from these. The kernel between two samples is the expectation, an
+    inner product of mean elements, so it stays positive semidefinite. A column j has
+    in the Gaussian kernel the factor
+
+    ===================  ==========================================================
+    both have it         :math:`\exp(-(x - x')^2 / (2 \sigma^2))`
+    one has it           :math:`\sqrt{\sigma^2 / (\sigma^2 + v)}\,
+                         \exp(-(x - m)^2 / (2 (\sigma^2 + v)))`
+    none has it          :math:`\sqrt{\sigma^2 / (\sigma^2 + 2 v)}`
+    ===================  ==========================================================
+
+    (without correlations between columns, that of [1]_ before its normalisation), in
+    the linear kernel m stands for a missing x, and in the category kernel two samples
+    agree on a column with the probability that they do.
+
+    Parameters
+    ----------
+    kernel : GaussianKernel, LinearKernel or CategoryKernel
+        The kernel between samples without gaps.
+    learnt : tuple of tuple of float, default=None
+        For each column its mean and variance, or the shares of its categories; an
+        estimator learns them when it is fitted, without labels.
+
+    Raises
+    ------
+    TypeError
+        If the kernel is another one.
+
+    References
+    ----------
+    .. [1] Śmieja, Struski, Tabor, Marzec (2019). Generalized RBF kernel for incomplete
+       data. Knowledge-Based Systems 173, 150-162. doi:10.1016/j.knosys.2019.02.034
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.kernels import ExpectedKernel, GaussianKernel
+    >>> X = np.array([[0.0, 1.0], [0.0, np.nan], [1.0, 3.0]])
+    >>> ExpectedKernel(GaussianKernel(1.0)).learnt_from(X)(X).round(2)
+    array([[1.  , 0.55, 0.08],
+           [0.55, 0.58, 0.33],
+           [0.08, 0.33, 1.  ]])
+    """
+
+    kernel: Kernel
+    learnt: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.kernel) not in KINDS:
+            raise TypeError(
+                f"{kernel_name(self.kernel)} has no expectation in closed form, which "
+                "GaussianKernel, LinearKernel and CategoryKernel have: where values "
+                "are missing, take one of these."
+            )
+
+    @property
+    def name(self) -> str:
+        """Return the name of the kernel."""
+        return kernel_name(self.kernel)
+
+    def learnt_from(
+        self, X: Array, sample_weight: Array | None = None
+    ) -> "ExpectedKernel":
+        """Return the kernel with what it takes missing values for.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples, on the columns that the kernel sees, nan where values are missing.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Their weights.
+
+        Raises
+        ------
+        ValueError
+            If no sample has a value in some column.
+        """
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        found: list[tuple[float, ...]] = []
+        for place, column in enumerate(X.T):
+            known = ~np.isnan(column)
+            values, w = column[known], weights[known]
+            if not values.size:
+                raise ValueError(
+                    f"No sample has a value in column {place} (counted from 0) of "
+                    f"those of {self.name}: leave it out."
+                )
+            if isinstance(self.kernel, CategoryKernel):
+                codes = np.maximum(values, 0.0).astype(np.intp)
+                shares = np.bincount(codes, w * (values >= 0.0)) / w.sum()
+                found.append(tuple(shares.tolist()))
+            else:
+                mean = float(np.average(values, weights=w))
+                variance = float(np.average((values - mean) ** 2, weights=w))
+                found.append((mean, variance))
+        return replace(self, learnt=tuple(found))
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        if isinstance(self.kernel, CategoryKernel):
+            return self._categories(X, X if Y is None else Y)
+        means, variances = np.array(self._known()).T
+        rows = _Centred(X, means)
+        others = rows if Y is None else _Centred(Y, means)
+        if isinstance(self.kernel, LinearKernel):
+            return self.kernel(rows.filled, None if Y is None else others.filled)
+        assert isinstance(self.kernel, GaussianKernel)
+        K = self._logarithm(rows, others, self.kernel.width**2, variances)
+        if Y is None:
+            np.fill_diagonal(K, self._log_diagonal(rows.missing, variances))
+        return np.exp(K, out=K)
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples,)."""
+        if isinstance(self.kernel, GaussianKernel):
+            variances = np.array(self._known())[:, 1]
+            missing = np.isnan(X).astype(np.float64)
+            return np.exp(self._log_diagonal(missing, variances))
+        if isinstance(self.kernel, LinearKernel):
+            return self.kernel.diag(_Centred(X, np.array(self._known())[:, 0]).filled)
+        squares = np.array([np.square(shares).sum() for shares in self._known()])
+        return np.asarray(np.where(np.isnan(X), squares, 1.0).mean(axis=1))
+
+    def _known(self) -> tuple[tuple[float, ...], ...]:
+        if self.learnt is None:
+            raise ValueError(
+                f"{self.name} does not know yet what missing values stand for: "
+                "estimators learn it from the training samples; elsewhere call "
+                "learnt_from(X)."
+            )
+        return self.learnt
+
+    def _log_diagonal(self, missing: Array, variances: Array) -> Array:
+        """Return the logarithms of values of samples with themselves."""
+        assert isinstance(self.kernel, GaussianKernel)
+        square = self.kernel.width**2
+        return -0.5 * (missing @ np.log1p(2.0 * variances / square))
+
+    @staticmethod
+    def _logarithm(
+        rows: "_Centred", others: "_Centred", square: float, variances: Array
+    ) -> Array:
+        """Return the logarithms of a Gaussian's values, sums over the columns."""
+
+        def one_sided(given: "_Centred", lacking: "_Centred") -> Array:
+            # Columns that one has and the other lacks.
+            wider = square + variances
+            heights = np.log1p(variances / square) + given.values**2 / wider
+            return np.asarray((given.present * heights) @ lacking.missing.T)
+
+        both = (rows.values**2) @ others.present.T
+        both += rows.present @ (others.values**2).T
+        both -= 2.0 * (rows.values @ others.values.T)
+        K = np.maximum(both, 0.0, out=both)
+        K /= square
+        if rows.missing.any() or others.missing.any():
+            # As symmetric as its parts are.
+            K += one_sided(rows, others) + one_sided(others, rows).T
+            scale = np.sqrt(np.log1p(2.0 * variances / square))
+            K += (rows.missing * scale) @ (others.missing * scale).T
+        K *= -0.5
+        return K
+
+    def _categories(self, X: Array, Y: Array) -> Array:
+        """Return the expected share of columns on which samples agree."""
+        K = np.zeros((X.shape[0], Y.shape[0]))
+        for x, y, known in zip(X.T, Y.T, self._known(), strict=True):
+            shares = np.array(known)
+            own, other = np.isnan(x), np.isnan(y)
+            K += x[:, None] == y[None, :]
+            K += np.outer(_shares_of(x, shares), other)
+            K += np.outer(own, _shares_of(y, shares))
+            K += np.outer(own, other) * np.square(shares).sum()
+        K /= X.shape[1]
+        return K
+
+
+class _Centred:
+    """Samples less the means of their columns, zero where a value is missing."""
+
+    def __init__(self, X: Array, means: Array) -> None:
+        lacking = np.isnan(X)
+        self.values: Array = np.where(lacking, 0.0, X - means)
+        self.filled: Array = np.where(lacking, means, X)
+        self.missing: Array = lacking.astype(np.float64)
+        self.present: Array = 1.0 - self.missing
+
+
+def _shares_of(codes: Array, shares: Array) -> Array:
+    """Return the share of each category; zero for those unknown, and for gaps."""
+    known = (codes >= 0.0) & (codes < shares.size)
+    places = np.where(known, codes, 0.0).astype(np.intp)
+    return np.asarray(np.where(known, shares[places], 0.0))
+
+
+def filled_gaps(X: Array) -> Array:
+    """Return samples whose gaps hold values of others, for what is learnt of distances.
+
+    The values are spread as those that are there, and do not depend on the order of
+    the samples. A column without any is zero.
+    """
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return X
+    filled, order = X.copy(), np.lexsort(X.T[::-1])
+    draw = np.random.default_rng(0)
+    for column in np.flatnonzero(gaps.any(axis=0)):
+        places = order[gaps[order, column]]
+        known = X[~gaps[:, column], column]
+        ranks = (draw.permutation(places.size) + 0.5) / places.size
+        spread = np.quantile(known, ranks, method="nearest") if known.size else 0.0
+        filled[places, column] = spread
+    return filled
