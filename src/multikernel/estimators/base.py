@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -106,6 +107,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         attributes = fitted(self, self._method(), X, y, sample_weight, callback)
         publish(self, attributes)
         return self
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of all parameters, in order.
+
+        scikit-learn reads them from the signature, which takes a tenth of a
+        millisecond, several times in a fit and for every score of a search.
+        """
+        return list(super()._get_param_names())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the estimator.

@@ -13,7 +13,7 @@ from multikernel.gram.factors.growth import (
 )
 from multikernel.gram.factors.landmarks import LowRank, kernel_features, known_ranks
 from multikernel.gram.files import MemoryMapped, Storage
-from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.memory import MODEST_BYTES, byte_limit, readable_bytes
 from multikernel.gram.normalization import Steps, check_steps
 from multikernel.kernels.base import KernelDictionary, kernel_name
 from multikernel.linalg.threads import available_threads
@@ -116,7 +116,9 @@ def choose_storage(
     >>> choice.reason
     'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
     """
-    costs = Costs(len(dictionary), X.shape[0], byte_limit(max_bytes))
+    modest = max_bytes is None and 8 * len(dictionary) * len(X) ** 2 <= MODEST_BYTES
+    limit = MODEST_BYTES if modest else byte_limit(max_bytes)
+    costs = Costs(len(dictionary), X.shape[0], limit)
     if storage != "auto":
         return costs.asked_for(storage, dictionary, X)
     features = known_ranks(dictionary, X)
