@@ -20,7 +20,6 @@ from multikernel.certificates.evaluation import (
     with_rounding,
 )
 from multikernel.certificates.forms import (
-    TINY,
     check_combination,
     check_forms,
     dual_norms,
@@ -48,7 +47,6 @@ from multikernel.certificates.null_model import (
 
 __all__ = [
     "ORDINARY",
-    "TINY",
     "ConstantModel",
     "DualCertificate",
     "FullProof",

@@ -12,11 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.linalg import EPS
 from multikernel.losses.base import Loss, is_shift_equivariant
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Problem
-
-EPS = float(np.finfo(np.float64).eps)
 
 CONSTANT = 4.0 * EPS
 """Targets that differ by no more than this share of the largest are constant."""

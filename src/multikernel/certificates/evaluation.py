@@ -25,7 +25,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates.centring import centred
-from multikernel.certificates.forms import TINY, check_forms, factor_norms
+from multikernel.certificates.forms import check_forms, factor_norms
 from multikernel.certificates.gap import (
     DualCertificate,
     DualDomain,
@@ -40,10 +40,9 @@ from multikernel.certificates.gap import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import TermProducts
+from multikernel.linalg import EPS, TINY
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem, Solution
-
-EPS = float(np.finfo(np.float64).eps)
 
 ORDINARY = 1e-9
 """Share of the objective that rounding may hide without the gap being enlarged.

@@ -6,10 +6,8 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
+from multikernel.linalg import TINY
 from multikernel.linalg.spectra import lowest_direction
-
-TINY = float(np.finfo(np.float64).tiny)
-"""The smallest normal number: what a division by zero is guarded with."""
 
 
 def factor_norms(gram: GramStack, v: Array) -> Array:

@@ -23,9 +23,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates.forms import TINY, factor_norms
+from multikernel.certificates.forms import factor_norms
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
+from multikernel.linalg import EPS, TINY
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Solution
@@ -33,8 +34,6 @@ from multikernel.regularizers.base import ProximableRegularizer
 
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
-
-EPS = float(np.finfo(np.float64).eps)
 
 NEGATIVE_GAP = -1e-4
 """Relative gap below which it is not rounding, single precision included."""

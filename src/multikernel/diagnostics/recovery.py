@@ -16,8 +16,7 @@ from multikernel._validation import (
     check_parameter,
 )
 from multikernel.gram.base import STACK, GramStack
-
-EPS = float(np.finfo(np.float64).eps)
+from multikernel.linalg import EPS
 
 EXACT = 1e-8
 """Relative difference of bounds below which the norm counts as known exactly."""

@@ -21,6 +21,7 @@ from multikernel.gram.dense import DenseMatrix, DenseStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.steps import Moments, ScaleStep, Step
+from multikernel.linalg import TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
@@ -37,8 +38,6 @@ those of no kernel: single precision leaves 1e-7 of each."""
 
 VANISHES = 1e-6
 """Share of the trace below which a tail counts as none: that is how exact it is."""
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)

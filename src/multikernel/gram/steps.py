@@ -16,12 +16,10 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.growth import inverse_roots
+from multikernel.linalg import TINY
 
 VANISHES = 1e-12
 """Share of a kernel's size below which what is left of it is rounding only."""
-
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 class Step(Protocol):

@@ -1,1 +1,9 @@
 """Linear algebra that knows no kernel: threads, shifted systems, quadrature."""
+
+import numpy as np
+
+EPS = float(np.finfo(np.float64).eps)
+"""The distance of one from the next number: what rounding hides of it."""
+
+TINY = float(np.finfo(np.float64).tiny)
+"""The smallest normal number: what a division by zero is guarded with."""

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from multikernel._typing import Array, Indices
+from multikernel.linalg import TINY
 
 SOLVES = 2
 """Multipliers are found, and found again for what rounding has left of the sums."""
@@ -25,8 +26,6 @@ SOLVES = 2
 RIDGE = 1e-14
 """This share is added to the scaled diagonal of the multipliers' system: its
 rounding."""
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
+from multikernel.linalg import TINY
 from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
 from multikernel.machines.base import (
     NOT_A_KERNEL,
@@ -42,7 +43,6 @@ class Settings:
 SETTINGS = Settings()
 
 
-TINY = float(np.finfo(np.float64).tiny)
 EPS = 16.0 * float(np.finfo(np.float64).eps)
 
 

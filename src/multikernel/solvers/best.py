@@ -22,6 +22,7 @@ from multikernel.certificates import (
     relative_gap,
 )
 from multikernel.gram.base import GramStack, Refinement
+from multikernel.linalg import EPS
 from multikernel.problem import Problem
 
 
@@ -242,9 +243,6 @@ class Best:
     def take(self, model: Model) -> None:
         """Make an evaluated model the one to publish, whether it is best or not."""
         self.model = self._proved = model
-
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass

@@ -28,10 +28,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import TINY, check_forms
+from multikernel.certificates import check_forms
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
+from multikernel.linalg import TINY
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
 from multikernel.problem import Callback, Solution, Status

@@ -9,7 +9,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import (
-    TINY,
     certify,
     decision_values,
     dual_norms,
@@ -20,6 +19,7 @@ from multikernel.certificates import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.metered import Meter, MeteredStack
+from multikernel.linalg import TINY
 from multikernel.losses import LOSSES
 from multikernel.problem import Problem, Progress, Solution, Status
 from multikernel.regularizers import REGULARIZERS

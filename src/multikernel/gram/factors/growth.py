@@ -10,6 +10,7 @@ from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.gaussian import radial_form
+from multikernel.linalg import EPS
 from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
@@ -26,8 +27,6 @@ COMPLETED = 5
 """A factor that may have as many columns as there are samples, and has a fifth of them,
 is completed from the whole matrix by LAPACK: for 569 samples that took 15 ms, one
 column after another 45."""
-
-EPS = float(np.finfo(np.float64).eps)
 
 ROUNDING = 4
 """Units in the last place of the diagonal that a residual is off by, and one more for

@@ -10,7 +10,6 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.engine import FactorBlock
 from multikernel.gram.factors.growth import (
-    EPS,
     ROUNDING,
     Factor,
     grown_triangle,
@@ -25,6 +24,7 @@ from multikernel.kernels.base import (
     kernel_diagonal,
     kernel_name,
 )
+from multikernel.linalg import EPS
 
 ROWS_AT_ONCE = 2**16
 """Rows between which and its landmarks a kernel is computed at a time: with a hundred

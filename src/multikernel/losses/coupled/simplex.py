@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from multikernel._typing import Array, Mask
+from multikernel.linalg import EPS
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import CoupledLoss
 
@@ -78,7 +79,6 @@ does not lead up. With the last one the step always does, as it is a gradient's.
 _Point = tuple[Array, Array, Mask]
 """A shift, the projection of what it leads to, and where that is inside the domain."""
 
-EPS = float(np.finfo(np.float64).eps)
 ROUNDING = 4.0 * EPS
 """An excess below this share of the sum of absolute values is left at the end."""
 

@@ -23,6 +23,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.matrix import GramMatrix
+from multikernel.linalg import TINY
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, CrammerSingerLoss, project_coupled
@@ -68,9 +69,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)

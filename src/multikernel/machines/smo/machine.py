@@ -24,6 +24,7 @@ from multikernel.exceptions import (
     UnsupportedProblemError,
 )
 from multikernel.gram.matrix import GramMatrix
+from multikernel.linalg import EPS
 from multikernel.linalg.threads import compiled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral
 from multikernel.machines.base import (
@@ -109,9 +110,6 @@ BAD_SCALES = (
     'or from 1 / C: bring them to one scale (normalize="trace" or "variance"), or '
     "lower C."
 )
-
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)

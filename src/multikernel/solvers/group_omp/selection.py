@@ -21,6 +21,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
+from multikernel.linalg import EPS
 from multikernel.linalg.quadrature import QuadratureBounds, start_bounds
 from multikernel.linalg.threads import run_blocks
 from multikernel.solvers.group_omp.refit import Whitening
@@ -194,9 +195,6 @@ class FactorSelector:
         if self.rotations:
             forms = np.add.reduceat(forms, self.stack.offsets[:-1], axis=1)
         return choose(query, forms, SETTINGS.tie, 1.0)
-
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 class BoundSelector:

@@ -15,11 +15,10 @@ from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
 from multikernel.certificates import largest_losses, project_dual, rounding_unit
+from multikernel.linalg import EPS
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.problem import HullProblem
 from multikernel.solvers.hkl.smoothing import SmoothedNorm
-
-EPS = float(np.finfo(np.float64).eps)
 
 WIDE = np.longdouble
 """Extended precision, where the machine has it."""

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import TINY, check_forms, project_dual, relative_gap
+from multikernel.certificates import check_forms, project_dual, relative_gap
+from multikernel.linalg import TINY
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.best import Expansion

@@ -24,7 +24,7 @@ from scipy.optimize import linprog
 from scipy.special import xlogy
 
 from multikernel._typing import Array
-from multikernel.certificates import TINY
+from multikernel.linalg import TINY
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 

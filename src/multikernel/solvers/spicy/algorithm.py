@@ -39,10 +39,10 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import TINY, check_forms, scaled_dual_value
+from multikernel.certificates import check_forms, scaled_dual_value
+from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
-from multikernel.solvers.best import EPS
 from multikernel.solvers.spicy.kernels import (
     KernelSpaces,
     QuadraticModel,

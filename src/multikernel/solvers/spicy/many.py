@@ -33,8 +33,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import ORDINARY, TINY, centred, rounding_unit
+from multikernel.certificates import ORDINARY, centred, rounding_unit
 from multikernel.gram.base import GramStack
+from multikernel.linalg import EPS, TINY
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses import SquaredLoss
 from multikernel.losses.weighted import WeightedLoss
@@ -42,7 +43,6 @@ from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import continued
-from multikernel.solvers.best import EPS
 from multikernel.solvers.incumbent import kernel_weights
 from multikernel.solvers.spicy.settings import SETTINGS
 

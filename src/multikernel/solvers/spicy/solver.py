@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import constant_model, half_range, project_dual
 from multikernel.gram.base import GramStack
+from multikernel.linalg import EPS
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, is_polyhedral, is_smooth
@@ -21,7 +22,7 @@ from multikernel.regularizers.base import (
     is_proximable,
     treats_kernels_alike,
 )
-from multikernel.solvers.best import EPS, Model, evaluated
+from multikernel.solvers.best import Model, evaluated
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
