@@ -47,6 +47,7 @@ from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
 )
+from multikernel.estimators.table_encoder import TableEncoder
 from multikernel.estimators.uniform.cv import (
     UniformMKLClassifierCV,
     UniformMKLRegressorCV,
@@ -91,6 +92,7 @@ __all__ = [
     "SpicyMKLClassifierCV",
     "SpicyMKLRegressor",
     "SpicyMKLRegressorCV",
+    "TableEncoder",
     "UniformMKLClassifier",
     "UniformMKLClassifierCV",
     "UniformMKLRegressor",

@@ -1,0 +1,259 @@
+"""Dates and text of a data frame as what kernels take, in one line of a pipeline."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from multikernel._typing import Array
+from multikernel._validation import Number, check_parameter, listed
+from multikernel.estimators.read.mixed import text_columns
+from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
+
+PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
+"""Lengths of periods in days, of months and years the mean of our calendar."""
+
+OTHER = "(other)"
+"""Stands for all values of a column of text beyond its limit."""
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+"""How a text that is a date begins."""
+
+DATES, WORDS, REST = "dates", "words", "rest"
+"""What columns hold."""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    r"""Make numbers of dates, and categories of text, in a data frame of pandas.
+
+    A date is a year with its decimals (1970 and the days since, of 365.2425 a year),
+    and for each period p that is asked for a point on a circle,
+    :math:`\cos 2 \pi t / p` and :math:`\sin 2 \pi t / p` in two columns, t in days: a
+    Gaussian kernel on both is a periodic one. Text of many values keeps the
+    most frequent ones, and the others share one. Other columns stay as they are.
+
+    Parameters
+    ----------
+    periods : sequence of {"day", "week", "month", "year"}, default=()
+        Periods of all columns of dates.
+    max_categories : int, default=100
+        Most different values of a column of text, at least 2; the last of them is
+        "(other)", for the rarer ones and those that the fit has not met. A column of
+        fewer values keeps all.
+
+    Attributes
+    ----------
+    kinds_ : dict from str to {"dates", "words", "rest"}
+        What columns hold. Text all of whose values are dates (ISO 8601) is "dates".
+    categories_ : dict from str to tuple or None
+        The values that a column of words keeps; None where it keeps all.
+    feature_names_in_ : ndarray of str
+        Names of the columns.
+    n_features_in_ : int
+        Their number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from multikernel import TableEncoder
+    >>> X = pd.DataFrame({
+    ...     "sold": pd.to_datetime(["2024-01-01", "2024-01-08", "2024-01-11"]),
+    ...     "shop": ["a", "a", "b"],
+    ... })
+    >>> TableEncoder(periods=["week"]).fit_transform(X).round(2)
+          sold  sold week cos  sold week sin shop
+    0  2024.00           -0.9          -0.43    a
+    1  2024.02           -0.9          -0.43    a
+    2  2024.03            1.0           0.00    b
+    """
+
+    def __init__(self, periods: Sequence[str] = (), max_categories: int = 100) -> None:
+        self.periods = periods
+        self.max_categories = max_categories
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find out what columns hold, and which values of text are frequent.
+
+        Parameters
+        ----------
+        X : pandas DataFrame of shape (n_samples, n_features)
+            The table.
+        y : object, default=None
+            Not looked at.
+
+        Returns
+        -------
+        self : TableEncoder
+
+        Raises
+        ------
+        TypeError
+            If X is no data frame of pandas.
+        ValueError
+            If a parameter is wrong, or two columns would have one name.
+        """
+        owner = type(self).__name__
+        check_parameter(owner, "periods", self.periods, _expect_periods)
+        most = Number(2, integer=True)
+        check_parameter(owner, "max_categories", self.max_categories, most)
+        _check_frame(owner, X)
+        texts = {X.columns[place] for place in text_columns(X)}
+        kinds, kept = {}, {}
+        for name in X.columns:
+            kinds[name] = _kind(X[name], name in texts)
+            if kinds[name] == WORDS:
+                kept[name] = _frequent(X[name], self.max_categories)
+        self.kinds_, self.categories_ = kinds, kept
+        self.feature_names_in_ = np.array(list(X.columns), dtype=object)
+        self.n_features_in_ = len(X.columns)
+        refuse_shared_names(self.get_feature_names_out(), "the encoded table")
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the table with dates as numbers and text as categories.
+
+        Parameters
+        ----------
+        X : pandas DataFrame of shape (n_samples, n_features)
+            A table with the columns of the fit.
+
+        Returns
+        -------
+        encoded : pandas DataFrame of shape (n_samples, n_encoded)
+            What is missing stays missing.
+
+        Raises
+        ------
+        ValueError
+            If columns are others than those of the fit, or dates are none.
+        """
+        check_is_fitted(self)
+        _check_frame(type(self).__name__, X)
+        if list(X.columns) != list(self.kinds_):
+            raise ValueError(
+                f"X has the columns {listed(list(X.columns))}, but "
+                f"{type(self).__name__} was fitted on {listed(list(self.kinds_))}."
+            )
+        encoded: dict[str, Any] = {}
+        for name, kind in self.kinds_.items():
+            if kind == DATES:
+                encoded |= self._dates(name, X[name])
+            elif kind == WORDS:
+                encoded[name] = _as_categories(X[name], self.categories_[name])
+            else:
+                encoded[name] = X[name]
+        return type(X)(encoded, index=X.index)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Not looked at: names are those of the fit.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        found: list[str] = []
+        for name, kind in self.kinds_.items():
+            found += [name, *self._circles(name)] if kind == DATES else [name]
+        return np.array(found, dtype=object)
+
+    def _circles(self, name: str) -> list[str]:
+        """Return the names of the two columns of each period of a date."""
+        return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
+
+    def _dates(self, name: str, column: Any) -> dict[str, Array]:
+        """Return the columns that a column of dates becomes."""
+        days = _days(column)
+        if days is None:
+            raise ValueError(f"Column {name!r} held dates in fit, and holds none now.")
+        encoded = {name: 1970.0 + days / PERIODS["year"]}
+        for period in self.periods:
+            # Of a whole turn many times over the sine would lose digits.
+            turn = 2.0 * np.pi * np.remainder(days / PERIODS[period], 1.0)
+            encoded[f"{name} {period} cos"] = np.cos(turn)
+            encoded[f"{name} {period} sin"] = np.sin(turn)
+        return encoded
+
+
+def _expect_periods(value: object) -> str | None:
+    """Say what periods are, unless these are some."""
+    if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
+        return None
+    return f"a list of some of {', '.join(map(repr, PERIODS))}"
+
+
+def _check_frame(owner: str, X: Any) -> None:
+    """Raise unless data are a data frame of pandas whose columns have names."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        raise TypeError(
+            f"{owner} takes a data frame of pandas, got {type(X).__name__}: make one "
+            "first, of one of polars by X.to_pandas()."
+        )
+    refuse_frames(X, "X")
+
+
+def _kind(column: Any, text: bool) -> str:
+    """Return what a column holds."""
+    if getattr(column.dtype, "kind", "") == "M":
+        return DATES
+    if not text:
+        return REST
+    # Categories were said to be some, whatever they look like.
+    said = column.dtype == "category"
+    return WORDS if said or _days(column) is None else DATES
+
+
+def _days(column: Any) -> Array | None:
+    """Return dates as days since 1970, nan where missing; None where some are none."""
+    if getattr(column.dtype, "kind", "") == "M":
+        zone = getattr(column.dtype, "tz", None)
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None) if zone else column
+        moments = column.to_numpy(dtype="datetime64[us]")
+    else:
+        given = column[column.notna()].tolist()
+        # A number alone would be read as a year.
+        if not given or not all(isinstance(v, str) and DATE.match(v) for v in given):
+            return None
+        moments = np.full(len(column), "NaT", dtype="datetime64[us]")
+        try:
+            moments[column.notna().to_numpy()] = [_moment(text) for text in given]
+        except ValueError:  # not ISO 8601
+            return None
+    gaps = np.isnat(moments)
+    days = moments.astype(np.int64) / 86_400e6
+    return np.where(gaps, np.nan, days)
+
+
+def _moment(text: str) -> datetime:
+    """Return the time of a text (ISO 8601), in UTC where it has a zone."""
+    found = datetime.fromisoformat(text)
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+
+
+def _frequent(column: Any, most: int) -> tuple[Any, ...] | None:
+    """Return the values of a column that are kept, None for all."""
+    counts = Counter(column[column.notna()].tolist())
+    if len(counts) <= most:
+        return None
+    # Of values as frequent as one another the first in the alphabet.
+    ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
+    return tuple(ranked[: most - 1])
+
+
+def _as_categories(column: Any, kept: tuple[Any, ...] | None) -> Any:
+    """Return a column of categories, those beyond its limit as one."""
+    if kept is not None:
+        values = column.astype(object)
+        column = values.where(values.isna() | values.isin(kept), OTHER)
+    return column.astype("category")
