@@ -91,7 +91,7 @@ class ManyTargets:
     forms: Array = field(init=False)
     norms: Array = field(init=False)
     rho: Array = field(init=False)  # (n_samples, n_targets)
-    images: Array = field(init=False)  # (n_kernels, n_samples, n_targets)
+    f: Array = field(init=False)  # (n_samples, n_targets), without intercepts
     curvature: Array = field(init=False)  # (n_targets, n_kernels, n_kernels)
     intercept: Array = field(init=False)  # (n_targets,), as the next four
     objective: Array = field(init=False)
@@ -113,8 +113,7 @@ class ManyTargets:
         self.traces = np.abs(self.gram.traces())
         self.roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
-        self.rho = np.zeros((n_samples, size))
-        self.images = np.zeros((n_kernels, n_samples, size))
+        self.rho, self.f = np.zeros((2, n_samples, size))
         self.curvature = np.zeros((size, n_kernels, n_kernels))
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
         self.failed = np.zeros(size, dtype=bool)
@@ -129,7 +128,8 @@ class ManyTargets:
             if self.centres:
                 rho -= rho.mean(axis=0)
             images = self.gram.matvec(rho)
-            self.rho[:, chosen], self.images[:, :, chosen] = rho, images
+            self.rho[:, chosen] = rho
+            self.f[:, chosen] = np.einsum("mit,mt->it", images, self.eta[:, chosen])
             self.forms[:, chosen] = np.einsum("mit,it->mt", images, rho)
             for place, (t, known) in enumerate(zip(chosen, roots, strict=True)):
                 if known is not None:
@@ -163,10 +163,9 @@ class ManyTargets:
     @np.errstate(all="ignore")  # What is no number has no certificate.
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Certify some targets, with all that rounding may hide; see `evaluation`."""
-        rho, eta, images = self.rho[:, targets], self.eta[:, targets], self.images
+        rho, eta, f = self.rho[:, targets], self.eta[:, targets], self.f[:, targets]
         y, w, offset = self.y[:, targets], self.weights[:, None], self.offset[targets]
         alphas, forms = alphas[targets], self.forms[:, targets]
-        f = np.einsum("mit,mt->it", images[:, :, targets], eta)
         b = np.zeros(targets.size)
         if self.centres:
             b = (self.weights @ (y - f)) / self.weights.sum()
