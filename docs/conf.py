@@ -1,6 +1,5 @@
 """Sphinx configuration."""
 
-import os
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,6 +57,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "within_subsection_order": ExplicitOrder([*FIRST, "*"]),
+    "capture_repr": ("_repr_html_",),  # tables, but no addresses of objects
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("multikernel",),
     "abort_on_example_error": True,
@@ -68,9 +68,6 @@ sphinx_gallery_conf = {
     "min_reported_time": 10,
     "show_signature": False,
 }
-# Examples take their small sizes unless they are asked for the whole.
-os.environ.setdefault("MULTIKERNEL_EXAMPLES", "small")
-
 default_role = "py:obj"
 autosummary_generate = True
 # autosummary lists the members; a second list by numpydoc would repeat them.

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from multikernel import SpicyMKLClassifier
+from multikernel import ConvergenceDisplay, SpicyMKLClassifier
 from multikernel.kernels import GaussianKernel, ParameterGrid
 
 rng = np.random.default_rng(0)
@@ -61,3 +61,4 @@ if hasattr(model, "duality_gap_"):
     whole.fit(rows, labels)
     apart = abs(whole.objective_ - model.objective_) / whole.objective_
     print(f"the objectives are {apart:.0e} apart")
+    ConvergenceDisplay.from_estimator(model)
