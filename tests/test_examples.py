@@ -50,7 +50,7 @@ def test_example_runs(path, monkeypatch, tmp_path):
 )
 def test_charts_read_the_pages_of_the_benchmarks(path):
     drawn = runpy.run_path(str(path))["figure"]
-    assert all(ax.lines or ax.patches for ax in drawn.axes)
+    assert all(ax.lines or ax.patches or ax.collections for ax in drawn.axes)
     plt.close("all")
 
 

@@ -26,6 +26,18 @@ def number(cell):
     return float(re.findall(r"\d+\.?\d*", cell)[0])
 
 
+METHODS = {
+    "unweighted sum": "#7F7F7F",
+    "lp-norm, p = 1": "#E69F00",
+    "lp-norm, p = 4/3": "#CC79A7",
+    "lp-norm, p = 2": "#56B4E9",
+    "MKL-GOMP": "#009E73",
+    "HKL": "#000000",
+    "local Rademacher": "#D55E00",
+    "SpicyMKL": "#0072B2",
+}
+"""One colour for a method, in all panels."""
+
 figure, axes = plt.subplots(2, 2, figsize=(9.5, 7.0), layout="constrained")
 (mixed, inputs), (spectra, tables) = axes
 
@@ -37,7 +49,8 @@ for name, label in {
     "p = 2": "lp-norm, p = 2",
     "p = inf": "unweighted sum",
 }.items():
-    mixed.plot(noise, [number(row[name]) for row in rows], "o-", label=label)
+    errors = [number(row[name]) for row in rows]
+    mixed.plot(noise, errors, "o-", label=label, color=METHODS[label])
 mixed.set(
     title="One linear kernel a feature, 50 samples",
     xlabel="noise kernels, %",
@@ -48,9 +61,10 @@ mixed.legend(fontsize="small")
 rows = table("papers/hkl/RESULTS.md", "## Table 1", "set")
 rows = [row for row in rows if row["kernel"] == "pol4" and row["MKL"]]
 places = np.arange(len(rows))
-for shift, name, label in ((-0.2, "MKL", "a kernel a column"), (0.2, "HKL", "HKL")):
+# Its MKL is the norm p = 1 with a kernel a column.
+for shift, name, label in ((-0.2, "MKL", "lp-norm, p = 1"), (0.2, "HKL", "HKL")):
     errors = [number(row[name]) / number(row["MKL"]) for row in rows]
-    inputs.bar(places + shift, errors, 0.4, label=label)
+    inputs.bar(places + shift, errors, 0.4, label=label, color=METHODS[label])
 names = [row["set"].replace("pumadyn-32", "pumadyn ") for row in rows]
 inputs.set_xticks(places, names, rotation=30, ha="right")
 inputs.set(
@@ -66,7 +80,8 @@ for name, label in {
     "l2": "lp-norm, p = 2",
     "l1": "lp-norm, p = 1",
 }.items():
-    spectra.plot(sizes, [number(row[name]) for row in rows], "o-", label=label)
+    areas = [number(row[name]) for row in rows]
+    spectra.plot(sizes, areas, "o-", label=label, color=METHODS[label])
 spectra.set(
     title="Informative kernels with short spectra",
     xlabel="training samples",
@@ -77,14 +92,34 @@ spectra.legend(fontsize="small")
 
 rows = table("defaults/RESULTS.md", "## Dictionaries", "dictionary")
 rows = {row["dictionary"]: row for row in rows}
-methods = ("SpicyMKL", "MKL-GOMP", "LpMKL 4/3", "sum")
+methods = {
+    "SpicyMKL": "SpicyMKL",
+    "MKL-GOMP": "MKL-GOMP",
+    "LpMKL 4/3": "lp-norm, p = 4/3",
+    "sum": "unweighted sum",
+}
 places = np.arange(len(methods))
-for shift, name, label in (
-    (-0.2, "linear", "a linear kernel"),
-    (0.2, "all: 1/2 1 2, columns: 1", "the default dictionary"),
+colors = [METHODS[label] for label in methods.values()]
+# Points, as a bar would have to start at zero.
+for marker, name, label in (
+    ("D", "linear", "a linear kernel"),
+    ("o", "all: 1/2 1 2, columns: 1", "the default dictionary"),
 ):
     accuracy = [100.0 * number(rows[name][method]) for method in methods]
-    tables.bar(places + shift, accuracy, 0.4, label=label)
-tables.set_xticks(places, methods)
-tables.set(title="Nine small tables", ylabel="mean test accuracy, %", ylim=(70.0, 85.0))
+    filled = colors if marker == "o" else "none"
+    tables.scatter(
+        places, accuracy, 70, filled, marker, edgecolors=colors, linewidths=1.8
+    )
+    tables.scatter(
+        [],
+        [],
+        70,
+        "k" if marker == "o" else "none",
+        marker,
+        label=label,
+        edgecolors="k",
+    )
+tables.set_xticks(places, [label.replace(", ", ",\n") for label in methods.values()])
+tables.set(title="Nine small tables", ylabel="mean test accuracy, %")
+tables.margins(x=0.2, y=0.25)
 tables.legend(fontsize="small", ncols=2, loc="upper center")
