@@ -140,7 +140,7 @@ def named(
     attributes : dict
         With the classes, the columns, and the `FittedModel` as ``_state``.
     """
-    samples, loss = data.samples, estimator.get_params(deep=False).get("loss")
+    samples, loss = data.samples, getattr(estimator, "loss", None)
     own = dict(attributes)
     state = FittedModel(
         model=own.pop("_model", None),
@@ -176,10 +176,14 @@ def find_link(loss: Any, samples: Samples) -> str:
 
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     """Replace what an earlier fit left by the attributes of this one, in place."""
-    parameters = estimator.get_params(deep=False)
-    for name in set(vars(estimator)) - set(parameters) - set(attributes):
-        if name.endswith("_") and not name.startswith("_"):
-            delattr(estimator, name)
+    earlier = {
+        name
+        for name in set(vars(estimator)) - set(attributes)
+        if name.endswith("_") and not name.startswith("_")
+    }
+    # A search publishes a model per score, and parameters are read from signatures.
+    for name in earlier and earlier - set(estimator.get_params(deep=False)):
+        delattr(estimator, name)
     for name, value in attributes.items():
         setattr(estimator, name, value)
 

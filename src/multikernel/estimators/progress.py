@@ -153,8 +153,8 @@ class Watch:
             return
         search, self._search = self._search, ""
         LOG.warning(
-            "%s takes about %s more, as %d of its %d solves took %s, and up to %s of "
-            "memory for kernels.",
+            "%s may take about %s more, as %d of its %d solves took %s, and up to "
+            "%s of memory for kernels.",
             search,
             _time(left),
             done - first,
