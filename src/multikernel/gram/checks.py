@@ -13,6 +13,7 @@ from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import COLUMN_NUMBERS
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
+from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import compiled, run_blocks
 
 REPAIRS = ("clip", "shift", "flip")
@@ -244,7 +245,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     def work(start: int) -> None:
         chosen = np.arange(start, min(start + step, n_kernels))
         array, places = _read(stack.take(chosen), rows)
-        write(array, places, rows, sums[chosen[0] : chosen[-1] + 1])
+        write(read_only(array), places, rows, sums[chosen[0] : chosen[-1] + 1])
 
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))

@@ -16,6 +16,7 @@ from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.spectra import lowest_direction
+from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
 CHOICES = ("auto", "active", "all", "none")
@@ -228,7 +229,7 @@ def _suspects(held: GramStack, kernels: list[int]) -> list[int]:
     def work(block: tuple[slice, Stored, Indices]) -> None:
         part, array, places = block
         own = diagonals[part], sides[part], excess[part]
-        write(array, places, start, ROUNDING, *own)
+        write(read_only(array), places, start, ROUNDING, *own)
 
     run_blocks(work, _blocks(held, kernels), None if held.in_memory else 1)
     T = np.zeros((len(kernels), steps, steps))

@@ -13,7 +13,7 @@ from multikernel.gram.base import IMAGE_BYTES, GramStack, Products, products_of_
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import address, read_ahead
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tables import backing
+from multikernel.linalg.tables import backing, read_only
 from multikernel.linalg.threads import compiled, run_blocks, with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
@@ -352,14 +352,14 @@ class DenseStack(GramStack):
 
     def _combine_single(self, support: Indices, weights: Array) -> Array:
         """Sum float32 matrices in float64, a few rows of the sum at a time."""
-        write_sums = compiled(LOOPS, "write_sums")
+        write_sums, array = compiled(LOOPS, "write_sums"), read_only(self.array)
         n_rows, n_cols = self.shape[1:]
         total = np.empty((n_rows, n_cols))
         factors = np.asarray(weights[support], dtype=np.float64)
 
         def add(start: int) -> None:
             part = total[start : start + ROWS_PER_TASK]
-            write_sums(self.array, support, factors, start, part)
+            write_sums(array, support, factors, start, part)
 
         run_blocks(add, range(0, n_rows, ROWS_PER_TASK))
         return total
@@ -381,6 +381,7 @@ def _products(rows: Stored, v: Array) -> Array:
         # samples took 0.18 s on one thread and on two, and compiled loops take 0.05.
         multiply, entries = compiled(LOOPS, "write_products"), ENTRIES_PER_TASK
         vectors, out = np.ascontiguousarray(v.reshape(-1)), products.reshape(-1)
+        rows, vectors = read_only(rows), read_only(vectors)
     else:
         multiply, entries = _multiply_converted, BLOCK_ENTRIES
         vectors, out = v, products

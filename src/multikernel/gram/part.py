@@ -33,6 +33,7 @@ from multikernel.gram.normalization import (
     Steps,
     empty_normalization,
 )
+from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import compiled, run_blocks
 
 LOOPS = "multikernel.gram.dense_loops"
@@ -96,15 +97,13 @@ class PartStack(GramStack):
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         if v.size > len(v):
             return self._joint_forms(v)
-        add_forms = compiled(LOOPS, "add_forms")
+        add_forms, array = compiled(LOOPS, "add_forms"), read_only(self.whole.array)
         kernels = self.kernels
         forms = np.zeros(kernels.size)
         padded = self._padded(v.reshape(-1))
 
         def work(part: slice) -> None:
-            add_forms(
-                self.whole.array, kernels[part], self.samples, padded, forms[part]
-            )
+            add_forms(array, kernels[part], self.samples, padded, forms[part])
 
         self._run(work, self._tasks())
         return forms
@@ -124,6 +123,7 @@ class PartStack(GramStack):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
         combine_rows = compiled(LOOPS, "combine_rows")
+        array = read_only(self.whole.array)
         support = np.flatnonzero(weights)
         kernels = self.kernels[support]
         factors = np.asarray(weights[support], dtype=np.float64)
@@ -131,7 +131,7 @@ class PartStack(GramStack):
 
         def work(part: slice) -> None:
             combine_rows(
-                self.whole.array,
+                array,
                 kernels,
                 factors,
                 self.samples,
@@ -194,6 +194,7 @@ class PartStack(GramStack):
     def _images(self, vectors: Array) -> Array:
         """Return products for (1 or n_kernels, n_samples) vectors."""
         write_images = compiled(LOOPS, "write_images")
+        array = read_only(self.whole.array)
         padded = self._padded(vectors)
         images = np.empty(self.shape[:2])
         kernels = self.kernels
@@ -201,7 +202,7 @@ class PartStack(GramStack):
         def work(part: slice) -> None:
             buffer = np.empty((part.stop - part.start, self.whole.shape[1]))
             own = padded if len(padded) == 1 else padded[part]
-            write_images(self.whole.array, kernels[part], self.samples, own, buffer)
+            write_images(array, kernels[part], self.samples, own, buffer)
             images[part] = buffer[:, self.samples]
 
         self._run(work, self._tasks())

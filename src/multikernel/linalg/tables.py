@@ -1,10 +1,13 @@
 """Tables of numbers: whether they are in memory, in a file or elsewhere; their rows."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
 
 
 def is_dask(X: object) -> bool:
@@ -19,6 +22,17 @@ def backing(array: Any) -> "np.memmap[Any, Any] | None":
         file = array if isinstance(array, np.memmap) else file
         array = getattr(array, "base", None)
     return file
+
+
+def read_only(array: Numbers) -> Numbers:
+    """Return a read-only view: numba compiles once for every kind of source.
+
+    Files are mapped so that they cannot be written to, and to numba what can be written
+    to is another type.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def evenly_spaced(n_rows: int, most: int) -> Indices:

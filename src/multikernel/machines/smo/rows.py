@@ -7,6 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import GramMatrix
+from multikernel.linalg.tables import read_only
 
 FLOAT_BYTES = 8
 FETCH = 8
@@ -181,10 +182,3 @@ class CachedRows:
     def widened(self) -> "CachedRows":
         """Return an empty cache for all samples, in the memory of this one."""
         return CachedRows.empty(self.gram, np.arange(self.gram.shape[0]), self.buffer)
-
-
-def read_only(array: Array) -> Array:
-    """Return a read-only view: numba compiles once for every kind of source."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
