@@ -21,6 +21,7 @@ FATAL = (
     "inconsistent",
     "exceptions",
     "sentences",
+    "warnings",
 )
 """Categories that must be empty, as columns of the table."""
 
@@ -30,6 +31,7 @@ TITLES = {
     "inconsistent": "models astray",
     "exceptions": "undocumented errors",
     "sentences": "errors without words",
+    "warnings": "stray warnings",
 }
 
 BLOCK = 250
