@@ -126,6 +126,22 @@ def test_weights_of_samples_are_copies(rule):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("method", ["independent", "joint", "greedy"])
+def test_alignments_have_no_units(method):
+    """Those of a kernel count in its weight alone, where kernels are added up."""
+    _, y, K = problem()
+    expected = alignment_weights(DenseStack(K), y, np.ones(40), method=method)
+    ones = np.full(40, 1e90)
+    found = alignment_weights(DenseStack(1e200 * K), 1e90 * y, ones, method=method)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    units = 10.0 ** (20 * np.arange(len(K)) % 80)
+    stack = DenseStack(K * units[:, None, None])
+    found = alignment_weights(stack, y, np.ones(40), method=method)
+    own = expected if method == "independent" else expected / units
+    np.testing.assert_allclose(found / found.sum(), own / own.sum(), rtol=1e-6)
+
+
 def test_the_model_is_the_machine_on_the_weighted_sum():
     X, y, _ = problem()
     model = AlignmentMKLRegressor(

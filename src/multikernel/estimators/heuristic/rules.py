@@ -26,7 +26,9 @@ from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import UnitSumMethod, lp_solver
 from multikernel.estimators.parameters import loss_of
+from multikernel.gram import ScaledStack
 from multikernel.gram.base import GramStack
+from multikernel.linalg import TINY
 from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
 
@@ -96,9 +98,16 @@ def alignment_weights(
     weights : ndarray of shape (n_kernels,)
         Their sum is one; zeros where no kernel is aligned with the targets.
     """
-    mean = sample_weight @ y / sample_weight.sum()
-    aligned = gram.quadratic_forms(sample_weight * (y - mean))
-    products = centred_products(gram, sample_weight, diagonal=method == "independent")
+    shares = sample_weight / sample_weight.sum()
+    centred = y - shares @ y
+    centred /= np.abs(centred).max() or 1.0
+    # Cosines have no units; the products behind them could leave all numbers.
+    traces = gram.traces()
+    scales = np.zeros(traces.size)
+    np.divide(1.0, traces, out=scales, where=traces > TINY)
+    gram = ScaledStack(gram, scales)
+    aligned = gram.quadratic_forms(shares * centred)
+    products = centred_products(gram, shares, diagonal=method == "independent")
     squares = products if products.ndim == 1 else products.diagonal()
     sizes = np.sqrt(np.maximum(squares, 0.0))
     # What is constant on the samples has no direction; its rounding has one.
@@ -116,7 +125,7 @@ def alignment_weights(
             chosen = _greedy(M, cosines[kept], most)
         v = _best_sum(M[np.ix_(chosen, chosen)], cosines[kept][chosen])
         found[kept[chosen]] = v / sizes[kept][chosen]
-    return _unit(found)
+    return _unit(_unit(found) * scales / scales.max(initial=TINY))
 
 
 def centred_products(

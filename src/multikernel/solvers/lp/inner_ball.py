@@ -34,7 +34,7 @@ class InnerBall:
     center : ndarray of shape (n_kernels,)
         Positive kernel weights of p-norm one.
     exponent : float
-        P, at least p and above 1.
+        P, at least p, and above 1 but for rounding.
     """
 
     regularizer: SquaredBlockNorm
@@ -103,6 +103,8 @@ class InnerBall:
             Up to a factor.
         """
         used = (weights > 0.0) & (old.forms > 0.0)
+        if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
+            return weights  # a corner, at which the ball answers all steps alike
         change = old.images[used] @ (new.rho - old.rho)
         logs = 2.0 * change / old.forms[used] / (self.exponent - 1.0)
         followed = np.zeros_like(weights)
