@@ -27,6 +27,19 @@ def test_neighbours_are_a_view_and_others_a_copy(array):
     np.testing.assert_array_equal(scattered, array[[4, 0]])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_entries_are_those_asked_for_or_an_error(array, dtype):
+    stack = DenseStack(array.astype(dtype))
+    rows, cols = np.array([7, 0, 3]), np.array([2, -1, 11, 2])
+    expected = stack.array[4][np.ix_(rows, cols)].astype(np.float64)
+    found = stack.entries(4, rows, cols)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, expected)
+    for sides in ((rows, np.array([20])), (np.array([20]), cols)):
+        with pytest.raises(IndexError):
+            stack.entries(4, *sides)
+
+
 def test_all_samples_are_the_stack_itself(array):
     stack = DenseStack(array)
     assert stack.restrict(np.arange(20)) is stack
