@@ -104,6 +104,8 @@ def test_columns_without_numbers_are_named(frames):
     with pytest.raises(
         ValueError, match=r"without numbers in X: 'age', 'dose'\. Give views"
     ):
+        SpicyMKLClassifier(KERNELS).fit(library.DataFrame(columns), labels)
+    with pytest.raises(ValueError, match="column 'dose' holds for sure no sequences"):
         SpicyMKLClassifier().fit(library.DataFrame(columns), labels)
 
 

@@ -326,7 +326,7 @@ def output_place(model: Any, output: Any) -> int:
     raise ValueError(
         f"The model has {n_outputs} {what}, and a picture is of one: {asked}, by "
         f"output={labels[0]!r} for example, of {listed(labels)}"
-        + ("." if labels == names else f" (or {listed(names)}).")
+        + ("." if list(map(str, labels)) == names else f" (or {listed(names)}).")
     )
 
 
