@@ -34,11 +34,11 @@ model.summary("view").round(2)
 # Which kernels would have been chosen on other patients
 # ------------------------------------------------------
 #
-# Half of the patients at a time are fitted anew. A threshold of nine in ten, and a
-# strong penalty, make the bound low: more kernels pass than chance lets pass. At a
-# tenth of this strength fits on halves choose a dozen, and the bound would say nothing.
+# Half of the patients at a time are fitted anew. The penalty is strong on purpose: fits
+# that choose few kernels make the bound on chance low, and more kernels pass than that.
+# With a tenth of it they choose a dozen, and the bound would say nothing.
 
-stability = stability_selection(model, X, y, 50, threshold=0.9, random_state=0)
+stability = stability_selection(model, X, y, 50, random_state=0)
 print(f"{stability.stable_kernels.size} pass, {stability.verdict}")
 StabilityDisplay(stability).plot()
 

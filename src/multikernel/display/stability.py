@@ -118,9 +118,10 @@ class StabilityDisplay:
             f"share of {len(found.selections)} halves that chose the kernel"
         )
         n_stable = found.stable_kernels.size
+        verdict = found.verdict.replace(": ", ":\n")  # a figure is narrower than that
         _style.headline(
             panel,
             f"{n_stable} of {len(found.kernel_names)} kernels chosen on "
-            f"{found.threshold:.0%} of halves or more;\n{found.verdict}",
+            f"{found.threshold:.0%} of halves or more;\n{verdict}",
         )
         return self
