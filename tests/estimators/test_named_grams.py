@@ -186,3 +186,13 @@ def test_a_repair_refuses_other_samples():
     repair = GramRepair().fit(np.eye(3)[:, :, None])
     with pytest.raises(ValueError, match="fitted on 3 samples and 1 kernels"):
         repair.transform(np.ones((2, 4, 1)))
+
+
+def test_a_repair_refuses_named_matrices_in_another_order():
+    K = {"first": np.diag([1.0, -1.0, 1.0]), "second": np.diag([-1.0, 1.0, 1.0])}
+    repair = GramRepair().fit(stack_grams(K))
+    swapped = stack_grams({name: K[name] for name in ("second", "first")})
+    with pytest.raises(ValueError, match="'second', 'first', but GramRepair was"):
+        repair.transform(swapped)
+    without = repair.transform(np.asarray(stack_grams(K)))
+    np.testing.assert_array_equal(without, np.asarray(repair.transform(stack_grams(K))))

@@ -288,3 +288,16 @@ def test_views_of_batches_of_rows():
     np.testing.assert_allclose(
         model.predict(table.drop(columns="y")), whole.predict(table.drop(columns="y"))
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "now", "message"),
+    [
+        ("site", np.arange(N), "'site' of categories held text in fit, and holds num"),
+        ("ward", FRAME["ward"].astype(str), "'ward' of .* numbers in fit, and holds t"),
+    ],
+)
+def test_categories_stay_text_or_numbers(column, now, message):
+    model = SpicyMKLRegressor({"origin": ["site", "ward"]}).fit(FRAME, Y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(FRAME.assign(**{column: now}))

@@ -191,3 +191,17 @@ def test_a_bootstrap_of_several_targets_and_its_report():
     assert fits.interval("view_shares")[0].shape == (2, 2)
     assert "of 2 outputs" in repr(fits)
     assert "from (90 %)" in report(model, X, y, bootstrap=fits)
+
+
+def test_samples_without_weight_make_no_interval_narrower():
+    X, y = data(90)
+    model = SpicyMKLRegressor(VIEWS).fit(X[:30], y[:30])
+    w = np.r_[np.ones(15), np.zeros(45)]
+    X, y, own = X[30:], y[30:], {"random_state": 0, "n_resamples": 2000}
+    split = variance_split(model, X, y, "view", sample_weight=w, **own)
+    left = variance_split(model, X[:15], y[:15], "view", **own)
+    np.testing.assert_allclose(split.shares, left.shares, rtol=1e-10)
+    # With four times as many draws the first would be half the second.
+    np.testing.assert_allclose(
+        split.resampled.std(axis=0), left.resampled.std(axis=0), rtol=0.2
+    )

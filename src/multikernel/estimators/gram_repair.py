@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import OneOf, check_parameter, check_symmetric
-from multikernel.estimators.read.named_grams import NamedGrams
+from multikernel.estimators.read.named_grams import NamedGrams, check_same_grams
 from multikernel.estimators.read.precomputed import kernels_first, read_grams
 
 
@@ -92,6 +92,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
             directions.append(vectors[:, eigenvalues < 0.0])
         self.lowest_eigenvalues_ = np.array(lowest, dtype=np.float64)
         self._directions = directions
+        self._names = X.names if named(X) else None
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -139,6 +140,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
                 f"X has shape {grams.shape}, but {type(self).__name__} was fitted on "
                 f"{expected[0]} samples and {expected[1]} kernels."
             )
+        check_same_grams(type(self).__name__, X, self._names)
         order = grams.shape[2], *grams.shape[:2]
         repaired = kernels_first(grams, np.empty(order, grams.dtype))
         times = 2.0 if self.how == "flip" else 1.0

@@ -281,8 +281,10 @@ def variance_split(
     _, variances = _shares(targets, terms, weights[None])
     mean_squares = np.average(errors**2, axis=0, weights=weights)
     r2 = 1.0 - mean_squares / variances[0]
-    random, n = check_random_state(random_state), len(targets)
+    random = check_random_state(random_state)
+    # A sample without weight is none, and makes no resample larger.
     drawable = (weights > 0.0).astype(np.float64)
+    n = int(drawable.sum())
     resampled = []
     for first in range(0, n_resamples, BATCH):
         size = min(BATCH, n_resamples - first)

@@ -249,7 +249,7 @@ def read_mixed(
     for place, column in enumerate(numeric):
         if column in chosen:
             values = estimator.categories_[chosen.index(column)]
-            numbers[:, place] = _codes(columns[column], values)
+            numbers[:, place] = _codes(columns[column], values, layout.label(column))
         else:
             numbers[:, place] = _numbers(columns[column], layout.label(column))
     return layout.packed(numbers, [columns[c] for c in strings]), layout
@@ -300,14 +300,19 @@ def _found_categories(column: Array, label: str) -> Array:
     return np.array(sorted(values))
 
 
-def _codes(column: Array, values: Array) -> Array:
+def _codes(column: Array, values: Array, label: str) -> Array:
     """Return the places of a column's values among the categories."""
     places = {value: float(place) for place, value in enumerate(values.tolist())}
+    found = column.tolist()
+    text = values.dtype.kind == "U"
+    if any(isinstance(v, str) is not text for v in found if not _is_missing(v)):
+        # The text '1' is none of the numbers, and all would be new categories.
+        then, now = ("text", "numbers") if text else ("numbers", "text")
+        raise ValueError(
+            f"Column {label} of categories held {then} in fit, and holds {now} now."
+        )
     return np.array(
-        [
-            np.nan if _is_missing(value) else places.get(value, UNKNOWN)
-            for value in column.tolist()
-        ]
+        [np.nan if _is_missing(v) else places.get(v, UNKNOWN) for v in found]
     )
 
 

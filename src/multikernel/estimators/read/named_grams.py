@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import shown
+from multikernel._validation import listed, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,3 +105,14 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
         raise ValueError(f"Two Gram matrices have the name {twice[0]!r}.")
+
+
+def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
+    """Raise where named matrices are not those of the fit, in their order."""
+    if known is None or not isinstance(X, NamedGrams) or X.names == known:
+        return
+    raise ValueError(
+        f"X holds the Gram matrices {listed(X.names)}, but {owner} was fitted on "
+        f"{listed(known)}: give the same ones in the same order, for example "
+        "stack_grams({name: grams[name] for name in names}) with the names of the fit."
+    )

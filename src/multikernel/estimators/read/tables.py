@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
-from multikernel._validation import listed
 from multikernel.estimators.read.batches import spool
 from multikernel.estimators.read.mixed import (
     features_of,
@@ -18,7 +17,7 @@ from multikernel.estimators.read.mixed import (
     settled_texts,
     text_columns,
 )
-from multikernel.estimators.read.named_grams import NamedGrams
+from multikernel.estimators.read.named_grams import NamedGrams, check_same_grams
 from multikernel.estimators.read.numbers import (
     Spooled,
     check_finite_table,
@@ -282,20 +281,8 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
             f"{expected[1]} kernels: X must have shape (n_samples, {expected[0]}, "
             f"{expected[1]})."
         )
-    _check_gram_names(estimator, owner, X)
+    check_same_grams(owner, X, estimator._state.names.given)
     return checked
-
-
-def _check_gram_names(estimator: BaseEstimator, owner: str, X: Any) -> None:
-    """Raise where named matrices are not those of the fit, in their order."""
-    known = estimator._state.names.given
-    if known is None or not isinstance(X, NamedGrams) or X.names == known:
-        return
-    raise ValueError(
-        f"X holds the Gram matrices {listed(X.names)}, but {owner} was fitted on "
-        f"{listed(known)}: give the same ones in the same order, for example "
-        "stack_grams({name: grams[name] for name in model.kernel_names_})."
-    )
 
 
 def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Array:
