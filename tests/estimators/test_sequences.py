@@ -436,6 +436,9 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
         ([None] + ["ACGT" * 6] * 59, "no text"),
         (["3.5", "?", "2"] * 20, "'2' reads as a number"),
         (["2024-05-01", "2024-06-01"] * 30, "'2024-05-01' reads as a number or a date"),
+        (["31/01/2024", "30/01/2024"] * 30, "'30/01/2024' reads as a number or a date"),
+        (["1,000,000", "2,500,000"] * 30, "'1,000,000' reads as a number"),
+        (["50 %", "low"] * 30, "'50 %' reads as a number"),
     ],
 )
 def test_text_that_may_be_categories_gets_no_default(text, reason):

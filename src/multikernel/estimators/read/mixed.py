@@ -160,7 +160,8 @@ def _why_no_categories(column: Any) -> str | None:
 def _reads_as_quantity(text: str) -> bool:
     """Return whether a text can be read as a number, or as a date (ISO 8601).
 
-    A comma may be the decimal point.
+    A comma may be the decimal point. Digits without a letter are taken for a quantity
+    as well: 31/01/2024, 1,000,000 and 50 %.
     """
     for read in (float, datetime.fromisoformat):
         try:
@@ -169,7 +170,7 @@ def _reads_as_quantity(text: str) -> bool:
             continue
         # These are words for what is not there.
         return text.strip().lower() not in ("nan", "inf", "infinity")
-    return False
+    return any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
