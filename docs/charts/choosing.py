@@ -108,14 +108,20 @@ for marker, name, label in (
     accuracy = [100.0 * number(rows[name][method]) for method in methods]
     filled = colors if marker == "o" else "none"
     tables.scatter(
-        places, accuracy, 70, filled, marker, edgecolors=colors, linewidths=1.8
+        places,
+        accuracy,
+        70,
+        filled,
+        marker=marker,
+        edgecolors=colors,
+        linewidths=1.8,
     )
     tables.scatter(
         [],
         [],
         70,
         "k" if marker == "o" else "none",
-        marker,
+        marker=marker,
         label=label,
         edgecolors="k",
     )

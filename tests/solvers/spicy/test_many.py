@@ -126,6 +126,13 @@ def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch):
     assert max(solution.n_iter for found in paths for solution in found) > 1
 
 
+def test_steps_of_both_kinds_are_within_the_limit(monkeypatch):
+    problems = make_problems()
+    monkeypatch.setattr(many, "SETTINGS", replace(many.SETTINGS, most_together=1))
+    found = followed(SpicyMKL(tol=1e-12, max_iter=3), problems, along(problems)[-1:])[0]
+    assert max(solution.n_iter for solution in found) == 3
+
+
 def test_a_limit_is_a_limit():
     problems = make_problems()
     found = followed(SpicyMKL(tol=1e-8, max_iter=1), problems, along(problems)[-1:])[0]

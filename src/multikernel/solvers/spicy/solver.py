@@ -194,7 +194,9 @@ class SpicyMKL:
                 path.begin(starts, own)
             found, left = path.solve(own)
             for t in left.tolist():
-                found[t] = path.go_on(self.solve, t, own[t], found[t])
+                remaining = max(1, self.max_iter - found[t].n_iter)
+                alone = replace(self, max_iter=remaining)
+                found[t] = path.go_on(alone.solve, t, own[t], found[t])
             yield found
             if path.stopped:
                 return
