@@ -114,6 +114,11 @@ def ufo(n, seed):
     return run_trials("attack.ufo:run_one", range(seed, seed + n))
 
 
+def targets(n, seed):
+    """Paths of many targets side by side."""
+    return run_trials("attack.targets:run_one", range(seed, seed + n))
+
+
 def searches(n, seed):
     """Paths against single fits, folds against fits by hand."""
     return run_trials("attack.searches:run_one", range(seed, seed + n))
@@ -138,6 +143,7 @@ ATTACKS = {
     "commands": (commands, 2000, "command lines"),
     "shapes": (shapes, 2000, "model files with other shapes"),
     "ufo": (ufo, 1000, "problems of UFO-MKL"),
+    "targets": (targets, 2000, "many targets side by side"),
     "searches": (searches, 200, "paths and folds"),
     "disks": (disks, 200, "full disks"),
     "partitions": (partitions, 1000, "collections of Dask"),

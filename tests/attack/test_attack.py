@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from attack import inputs, partitions, problems, searches, ufo
+from attack import inputs, partitions, problems, searches, targets, ufo
 from attack.cases import Case, make_case
 from attack.certificate import recompute
 from attack.problems import inspect_model, judge
@@ -129,7 +129,7 @@ def test_mutated_inputs():
     assert share(inputs.run_one, 20_000, 50) == []
 
 
-@pytest.mark.parametrize(("attack", "n"), [(ufo, 30), (searches, 4)])
+@pytest.mark.parametrize(("attack", "n"), [(ufo, 30), (targets, 30), (searches, 4)])
 def test_rivals_and_searches(attack, n):
     assert share(attack.run_one, 10_000, n) == []
 
