@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import metrics
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.utils.multiclass import unique_labels
 
+from multikernel._typing import Array
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
     HullDisplay,
     KernelWeightsDisplay,
     RegularizationPathDisplay,
+    VarianceSplitDisplay,
 )
+from multikernel.display._style import DASHED, color, headline, tidy
 from multikernel.display.fitted import final_estimator
 from multikernel.estimators.publish.summary import (
     facts,
@@ -30,7 +34,8 @@ from multikernel.estimators.publish.summary import (
     shown,
     summary_columns,
 )
-from multikernel.inspection import Bootstrap
+from multikernel.estimators.read.targets import read_targets
+from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.persistence import PathLike, check_place, write_whole
 
 if TYPE_CHECKING:
@@ -42,38 +47,54 @@ MOST_CURVES = 6
 CURVE_SIZE = 4.2, 3.2
 """Inches of a shape function: letters stay readable where three stand in a row."""
 
+MOST_CLASSES = 30
+"""Classes that a confusion matrix shows, the most frequent: more fill no screen."""
+
+MOST_POINTS = 1000
+"""Rows drawn of predictions: more lie on one another."""
+
+HIT, MISS = "0 114 178", "213 94 0"
+"""Red, green and blue behind right and wrong predictions, as displays have them."""
+
 STYLE = Path(__file__).parent / "report.css"
 
 
 def report(
     model: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     path: PathLike | None = None,
     *,
     bootstrap: Bootstrap | None = None,
+    split: VarianceSplit | None = None,
 ) -> str:
     """Return what a fitted model is and says as one self-contained HTML page.
 
-    What was fitted and how to repeat it, the certificate, scores, tables of kernels
-    and views, pictures of weights, path, shape functions and convergence, and what the
-    fit and this page warn of. Style and pictures are inside: the page needs no
-    network, and is made for a phone and for paper as well.
+    What was fitted and how to repeat it, the certificate, scores, a confusion matrix or
+    pictures of predictions and residuals, tables of kernels and views, pictures of
+    weights, views, path and shape functions, and what the fit and this page warn of.
+    The course of a fit is drawn where it ended above its tolerance, or where the method
+    has no gap and what each step gained is all there is to see. Style and pictures are
+    inside: the page needs no network, and is made for a phone and for paper as well.
 
     Parameters
     ----------
     model : estimator
         A fitted multiple kernel model, or a pipeline or search that ends in one.
-    X : array-like or data frame of shape (n_samples, n_features)
+    X : array-like or data frame of shape (n_samples, n_features), default=None
         Data that the model can predict, best such that it has not seen: scores and
-        shape functions are of these.
+        shape functions are of these, and without there are none.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Their targets; without, there are no scores.
+        Their targets; without, there are no scores. For novelty detection 1 for what is
+        usual and -1 for what is not.
     path : str or path-like, default=None
         A file to write as well, whole or not at all.
     bootstrap : Bootstrap, default=None
-        Fits of the same model to resamples, from `multikernel.bootstrap`: tables of
-        kernels and views then say where 90 % of their shares lie.
+        Fits of the same model to resamples, from `multikernel.bootstrap`: tables and
+        pictures of kernels and views then say where 90 % of the values lie.
+    split : VarianceSplit, default=None
+        Shares of held-out variance of the same model, from
+        `multikernel.variance_split`, to be drawn.
 
     Returns
     -------
@@ -84,6 +105,9 @@ def report(
     ------
     TypeError
         If `model` is no multiple kernel model.
+    ValueError
+        If `y` comes without `X` or holds what the model cannot know, or `bootstrap` or
+        `split` are of other kernels than those of the model.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
     ImportError
@@ -104,10 +128,16 @@ def report(
     if path is not None:
         check_place(path)
     inner = final_estimator(model)
+    if X is None and y is not None:
+        raise ValueError("report: y holds the targets of X, and there is no X.")
+    _check_same_kernels(inner, bootstrap, split)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scores = {} if y is None else _scores(model, X, y)
-        pictures = list(_pictures(model, inner, X))
+        scores, outcomes = _of_data(model, inner, X, y)
+        pictures = list(_pictures(model, inner, X, bootstrap))
+        if split is not None:
+            drawn = _picture(VarianceSplitDisplay(split).plot)
+            pictures.insert(1, ("Held-out variance", drawn))
     said = [str(warning.message) for warning in caught]
     found = facts(inner)
     title = f"{found.pop('estimator')}: {found['n_active']} of {found['n_kernels']}"
@@ -122,7 +152,10 @@ def report(
             f"<main><h1>{html.escape(title)}</h1>",
             _section("Certificate", _certificate(inner)),
             _section("Scores", _facts(scores) + _on(X)) if scores else "",
-            *(_section(*part) for part in (*_tables(inner, bootstrap), *pictures)),
+            *(
+                _section(*part)
+                for part in (*outcomes, *_tables(inner, bootstrap), *pictures)
+            ),
             _section("What was fitted", _fitted(model, inner, found)),
             _section("Warnings", _warned(inner, said)),
             "</main></body></html>",
@@ -150,15 +183,145 @@ def _certificate(model: Any) -> str:
     )
 
 
-def _scores(model: Any, X: Any, y: Any) -> dict[str, Any]:
+def _check_same_kernels(
+    model: Any, fits: Bootstrap | None, split: VarianceSplit | None
+) -> None:
+    """Raise where what was computed beside a model belongs to another."""
+    if fits is not None and fits.kernel_names != tuple(model.kernel_names_):
+        raise ValueError(
+            "report: bootstrap holds fits of other kernels than those of the model."
+        )
+    if split is not None:
+        names = {*model.kernel_names_, *getattr(model, "kernel_views_", ())}
+        if not names.issuperset(split.names):
+            raise ValueError(
+                "report: split is among other kernels or views than those of the model."
+            )
+
+
+def _of_data(
+    model: Any, inner: Any, X: Any, y: Any
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return scores, and headings with what compares predictions and targets."""
+    novelty = is_outlier_detector(inner)
+    if X is None or (y is None and not novelty):
+        return {}, []
+    predicted = np.asarray(model.predict(X))
+    if y is None:
+        return {"share of rows inside": float(np.mean(predicted == 1))}, []
+    y = read_targets(inner, y)
+    if novelty and not np.isin(y, [-1, 1]).all():
+        raise ValueError(
+            "report: y of novelty detection must hold 1 for what is usual and -1 for "
+            "what is not."
+        )
+    scores = _scores(model, X, y, predicted)
+    if novelty:
+        words = [np.where(v == 1, "inside", "outside") for v in (y, predicted)]
+        return scores, [("Confusion matrix", _confusion(words[0], *words))]
+    if not is_classifier(inner):
+        return scores, [("Predictions", _predictions(inner, y, predicted))]
+    if y.ndim > 1:
+        return scores, [("Labels", _labels(inner, y, predicted))]
+    return scores, [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
+
+
+def _confusion(classes: Any, y: Array, predicted: Array) -> str:
+    """Return a table: a row for each class, of what its samples were taken for."""
+    names = unique_labels(classes, y, predicted)
+    counts = metrics.confusion_matrix(y, predicted, labels=names)
+    totals = counts.sum(axis=1)
+    kept = np.sort(np.argsort(-totals, kind="stable")[:MOST_CLASSES])
+    heads = [f"<th>{html.escape(str(names[k]))}</th>" for k in kept]
+    rows = []
+    for head, row in zip(heads, kept, strict=True):
+        cells = [_cell(counts[row, k], totals[row], bool(row == k)) for k in kept]
+        rows.append(f"<tr>{head}{''.join(cells)}<td>{totals[row]}</td></tr>")
+    said = "Rows are the classes known, columns those predicted, shares of the row."
+    if len(kept) < len(names):
+        said += f" These are the {len(kept)} most frequent of {len(names)} classes."
+    return (
+        f'<p>{said}</p><div class="box"><table class="matrix">'
+        f"<tr><th></th>{''.join(heads)}<th>all</th></tr>{''.join(rows)}</table></div>"
+    )
+
+
+def _cell(count: int, total: int, right: bool) -> str:
+    """Return a cell of a confusion matrix, the darker the larger its share."""
+    if count == 0:
+        return "<td>0</td>"
+    share = count / total
+    style = f"background: rgb({HIT if right else MISS} / {0.5 * share:.2f})"
+    return f"<td style='{style}'>{count} ({share:.0%})</td>"
+
+
+def _labels(model: Any, y: Array, predicted: Array) -> str:
+    """Return a table: a row for each of several labels, of hits and misses."""
+    kinds = ["rightly absent", "wrongly present", "wrongly absent", "rightly present"]
+    counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
+    columns = {"label": list(model.output_names_)}
+    columns |= dict(zip(kinds, counts.T.tolist(), strict=True))
+    return f'<div class="box">{html_table(columns)}</div>'
+
+
+def _predictions(model: Any, y: Array, predicted: Array) -> str:
+    """Return pictures of targets against predictions, and of one target's residuals."""
+    y, predicted = (values.reshape(len(values), -1) for values in (y, predicted))
+    names = [""] if y.shape[1] == 1 else list(model.output_names_)
+    table, kinds = "", ["actual_vs_predicted"]
+    if len(names) == 1:
+        kinds.append("residual_vs_predicted")
+    else:
+        errors = y - predicted
+        columns = {
+            "target": names,
+            "R²": metrics.r2_score(y, predicted, multioutput="raw_values").tolist(),
+            "mean absolute error": np.abs(errors).mean(axis=0).tolist(),
+            "root mean squared error": np.sqrt((errors**2).mean(axis=0)).tolist(),
+        }
+        table = f'<div class="box">{html_table(columns)}</div>'
+    pictures = [
+        _picture(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)
+        for k, name in enumerate(names[:MOST_CURVES])
+        for kind in kinds
+    ]
+    if len(names) > MOST_CURVES:
+        table += f"<p>Drawn are the first {MOST_CURVES} targets.</p>"
+    if len(y) > MOST_POINTS:
+        table += f"<p>Drawn are {MOST_POINTS} of the {len(y)} rows, by chance.</p>"
+    return f'{table}<div class="curves">{"".join(pictures)}</div>'
+
+
+def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
+    """Return the drawn errors of one target."""
+    display = metrics.PredictionErrorDisplay.from_predictions(
+        y,
+        predicted,
+        kind=kind,
+        subsample=MOST_POINTS if len(y) > MOST_POINTS else None,
+        random_state=0,
+        scatter_kwargs={"color": color(0), "alpha": 0.6, "s": 14},
+        line_kwargs=DASHED,
+    )
+    # Ticks at round numbers, and not at fractions of the range.
+    ticks = importlib.import_module("matplotlib.ticker")
+    for axis in (display.ax_.xaxis, display.ax_.yaxis):
+        axis.set_major_locator(ticks.MaxNLocator(5))
+    tidy(display.ax_, grid="both")
+    headline(display.ax_, name)
+    return display
+
+
+def _scores(model: Any, X: Any, y: Array, predicted: Array) -> dict[str, Any]:
     """Return the scores of predictions."""
-    predicted, found = model.predict(X), {}
-    if is_classifier(model) and np.ndim(y) == 1:
+    found: dict[str, Any] = {}
+    if y.ndim == 1 and (is_classifier(model) or is_outlier_detector(model)):
         found["accuracy"] = metrics.accuracy_score(y, predicted)
         found["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
-        if len(model.classes_) == 2:
+        classes = getattr(model, "classes_", [-1, 1])
+        if len(classes) == 2:
             values = model.decision_function(X)
-            positive = np.asarray(y) == model.classes_[1]
+            positive = y == classes[1]
             if 0 < positive.sum() < positive.size:
                 found["area under the ROC curve"] = metrics.roc_auc_score(
                     positive, values
@@ -193,10 +356,6 @@ def _intervals(
     columns: Mapping[str, list[Any]], model: Any, by: str, fits: Bootstrap
 ) -> dict[str, list[Any]]:
     """Return two columns more: where the shares of resampled fits lie."""
-    if fits.kernel_names != tuple(model.kernel_names_):
-        raise ValueError(
-            "report: bootstrap holds fits of other kernels than those of the model."
-        )
     names = fits.view_names if by == "view" else fits.kernel_names
     shares = "view_shares" if by == "view" else "variance_shares"
     low, high = (np.atleast_2d(end) for end in fits.interval(shares))
@@ -220,24 +379,46 @@ def _facts(values: Mapping[str, Any]) -> str:
     return f'<div class="box"><table class="facts">{rows}</table></div>'
 
 
-def _pictures(model: Any, inner: Any, X: Any) -> Iterator[tuple[str, str]]:
+def _pictures(
+    model: Any, inner: Any, X: Any, fits: Bootstrap | None
+) -> Iterator[tuple[str, str]]:
     """Yield headings and pictures, of those that a model has something for."""
+    weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
+    bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
     if hasattr(inner, "hull_"):
         yield "Interactions", _picture(lambda: HullDisplay.from_estimator(inner))
     elif inner.active_kernels_.size:
-        yield "Weights", _picture(lambda: KernelWeightsDisplay.from_estimator(inner))
+        yield "Weights", bars + _picture(weights)
+    if hasattr(inner, "view_shares_") and inner.active_kernels_.size:
+        shares = _picture(partial(weights, values="view_shares"))
+        yield "Shares by view", bars + shares
     if hasattr(inner, "cv_results_") and {"alpha_", "C_"} & set(dir(inner)):
         path = _picture(lambda: RegularizationPathDisplay.from_estimator(inner))
         yield "Regularization", path
-    curves = "".join(_curves(model, inner, X))
+    curves = "" if X is None else "".join(_curves(model, inner, X, fits))
     if curves:
         yield "Shape functions", f'<div class="curves">{curves}</div>'
-    if hasattr(inner, "history_"):
+    if _has_a_course(inner):
         course = _picture(lambda: ConvergenceDisplay.from_estimator(inner))
         yield "Convergence", course
 
 
-def _curves(model: Any, inner: Any, X: Any) -> Iterator[str]:
+def _has_a_course(model: Any) -> bool:
+    """Return whether the course of a fit says more than how it ended.
+
+    Within its tolerance a fit is as good as was asked for, however it came there; above
+    it, the course tells whether more iterations would help. Without a gap, it is what
+    each step gained. One line of progress is no course.
+    """
+    if not hasattr(model, "history_"):
+        return False
+    outputs = model.history_["output"]
+    if outputs.size == np.unique(outputs).size:
+        return False
+    return not np.max(model.duality_gap_) <= getattr(model, "tol", np.inf)
+
+
+def _curves(model: Any, inner: Any, X: Any, fits: Bootstrap | None) -> Iterator[str]:
     """Yield pictures of the largest terms that look at one column or two."""
     if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
         return
@@ -250,7 +431,7 @@ def _curves(model: Any, inner: Any, X: Any) -> Iterator[str]:
             return
         try:
             curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
-            picture = _picture(curve, CURVE_SIZE)
+            picture = _picture(partial(curve, bootstrap=fits), CURVE_SIZE)
         except ValueError:
             # A kernel on more columns than can be drawn, or on none of a table.
             continue
@@ -273,6 +454,8 @@ def _picture(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) ->
 def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
     """Return what was fitted, with what, and how to do it again."""
     stored = {"storage": inner.storage_} if hasattr(inner, "storage_") else {}
+    if hasattr(inner, "n_iter_"):
+        stored["iterations"] = int(np.max(inner.n_iter_))
     versions = {
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")

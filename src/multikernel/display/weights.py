@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 VALUE_NAMES = {
     "kernel_weights": "kernel weight",
     "variance_shares": "share of the variance of f",
+    "view_shares": "share of the variance of f",
 }
 
 
@@ -40,6 +41,8 @@ class KernelWeightsDisplay:
         Lower and upper ends of error bars.
     value_name : str, default="kernel weight"
         What `kernel_weights` holds, for the axis.
+    counted : str, default="kernels"
+        What has a bar each, for the headline.
 
     Attributes
     ----------
@@ -76,12 +79,13 @@ class KernelWeightsDisplay:
         group_names: Sequence[str] | None = None,
         intervals: tuple[ArrayLike, ArrayLike] | None = None,
         value_name: str = VALUE_NAMES["kernel_weights"],
+        counted: str = "kernels",
     ) -> None:
         self.kernel_weights = np.atleast_2d(np.asarray(kernel_weights, dtype=float))
         self.kernel_names = tuple(kernel_names)
         self.group_names = ("",) if group_names is None else tuple(group_names)
         self.intervals = None if intervals is None else _pair(intervals)
-        self.value_name = value_name
+        self.value_name, self.counted = value_name, counted
         n_groups, n_kernels = self.kernel_weights.shape
         if n_kernels != len(self.kernel_names):
             raise ValueError(
@@ -122,10 +126,11 @@ class KernelWeightsDisplay:
             See `plot`.
         max_kernels : int, default=None
             See `plot`.
-        values : {"kernel_weights", "variance_shares"}, default=None
-            What the bars show. None stands for the weights, or for the shares where
-            all kernels in use have the same weight, which says nothing of them: that
-            is so for MKL-GOMP and for uniform weights.
+        values : {"kernel_weights", "variance_shares", "view_shares"}, default=None
+            What the bars show; "view_shares" has a bar for each view. None stands for
+            the weights, or for the shares where all kernels in use have the same
+            weight, which says nothing of them: that is so for MKL-GOMP and for uniform
+            weights.
         bootstrap : Bootstrap, default=None
             Fits of the same model to resamples, for error bars; see
             `multikernel.inspection.bootstrap`.
@@ -145,15 +150,20 @@ class KernelWeightsDisplay:
             raise ValueError(
                 f"values must be one of {tuple(VALUE_NAMES)} or None, got {values!r}."
             )
-        shown = np.atleast_2d(getattr(model, f"{values}_"))
+        shown, names, counted = getattr(model, f"{values}_"), None, "kernels"
+        if values == "view_shares":
+            names, counted = list(shown), "views"
+            shown = np.stack(list(shown.values()), axis=-1)
+        shown = np.atleast_2d(shown)
         intervals = None if bootstrap is None else bootstrap.interval(values, level)
         groups = output_heads(model) if len(shown) > 1 else None
         display = cls(
             shown,
-            model.kernel_names_,
+            model.kernel_names_ if names is None else names,
             group_names=groups,
             intervals=intervals,
             value_name=VALUE_NAMES[values],
+            counted=counted,
         )
         return display.plot(ax=ax, max_kernels=max_kernels, **bar_kwargs)
 
@@ -227,7 +237,7 @@ class KernelWeightsDisplay:
         self.ax_.set_xlabel(self.value_name)
         n_active = int((self.kernel_weights != 0).any(axis=0).sum())
         n_shown = np.unique(np.concatenate(chosen)).size
-        title = f"{n_active} of {len(self.kernel_names)} kernels in use"
+        title = f"{n_active} of {len(self.kernel_names)} {self.counted} in use"
         if n_shown < n_active:
             title += f", {n_shown} shown"
         _style.headline(self.ax_, title)
