@@ -414,7 +414,7 @@ def made_odd(mutation, array):
         with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return mutation(array)
-    except (ValueError, TypeError, AttributeError, IndexError, OverflowError):
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError):
         return array
 
 

@@ -73,6 +73,7 @@ ODD_INPUTS = (
     936043,
     1101984,
     1109501,
+    2015717,
 )
 """Inputs that got an error without words: float32, cv, scoring, matrices that are no
 kernels, sparse matrices inside arrays, and the harness; or that NumPy warned of:
