@@ -1,12 +1,15 @@
-"""Kernels and penalties of users are checked, and what cannot work is said."""
+"""Parts of users are short, are checked and work, and what cannot work is said."""
 
+import inspect
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.preprocessing import StandardScaler, normalize
 
-from multikernel import SpicyMKLRegressor
+from multikernel import MKLRegressor, SpicyMKLRegressor
 from multikernel.gram import DenseStack, ScaledStack
 from multikernel.kernels import (
     CategoryKernel,
@@ -21,8 +24,8 @@ from multikernel.kernels.sequence import SpectrumKernel, StringKernel
 from multikernel.losses import SquaredLoss
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
-from multikernel.solvers import IterativeShrinkage, SpicyMKL
-from multikernel.testing import check_kernel, check_regularizer
+from multikernel.solvers import Alternating, IterativeShrinkage, SpicyMKL
+from multikernel.testing import check_kernel, check_loss, check_regularizer
 
 WORDS = ["GATTACA", "TACAGA", "CCGGA", "GGCC", "AATT", "GAGAGA"]
 
@@ -194,3 +197,95 @@ def test_a_function_of_two_strings_is_a_kernel_of_an_estimator():
 def test_what_is_no_function_of_strings(arguments, message):
     with pytest.raises(ValueError, match=message):
         StringKernel(*arguments)
+
+
+def own_loss(X, y):
+    class Huber:  # an outlier pulls no harder than a residual of 30
+        def value(self, y, f):
+            return np.where(abs(f - y) < 30, (f - y) ** 2 / 2, 30 * abs(f - y) - 450)
+
+        def gradient(self, y, f):
+            return np.clip(f - y, -30, 30)
+
+        def conjugate(self, y, u):
+            return np.where(np.abs(u) <= 30, u**2 / 2 + y * u, np.inf)
+
+        def dual_bounds(self, y):
+            return np.full_like(y, -30), np.full_like(y, 30)
+
+        def conjugate_gradient(self, y, u):
+            return u + y
+
+        def conjugate_hessian(self, y, u):
+            return np.ones_like(u)
+
+    check_loss(Huber(), y)
+    return SpicyMKLRegressor(loss=Huber(), alpha=1.0).fit(X, y)
+
+
+def test_a_researcher_has_a_loss_that_bears_outliers():
+    X, y = load_diabetes(return_X_y=True)
+    wrong = np.where(np.arange(300) % 20 == 0, 10.0 * y[:300], y[:300])
+    model = own_loss(X[:300], wrong)
+    assert model.status_ == "converged"
+    squared = SpicyMKLRegressor().fit(X[:300], wrong)
+    assert model.score(X[300:], y[300:]) > squared.score(X[300:], y[300:]) + 0.1
+
+
+def own_penalty(kernels, X, y):
+    class Pairs:  # chooses columns, and both kernels of a column with it
+        def __init__(self, alpha):
+            self.alpha = alpha
+
+        def with_alpha(self, alpha):
+            return Pairs(alpha)
+
+        def value(self, t):
+            return self.alpha / 2 * np.hypot(t[::2], t[1::2]).sum() ** 2
+
+        def conjugate(self, s, at):
+            return (s[::2] ** 2 + s[1::2] ** 2).max() / (2 * self.alpha)
+
+        def feasible_scale(self, s):
+            return 1.0
+
+        def kernel_weights(self, t):
+            return np.repeat(normalize([np.hypot(t[::2], t[1::2])], "l1")[0], 2)
+
+    check_regularizer(Pairs(0.3))
+    return MKLRegressor(kernels, regularizer=Pairs(0.1), solver=Alternating()).fit(X, y)
+
+
+def test_a_researcher_has_a_penalty_that_chooses_pairs():
+    X, y = load_diabetes(return_X_y=True)
+    both = GaussianKernel("median"), LinearKernel()
+    kernels = [ColumnKernel(kernel, column) for column in range(10) for kernel in both]
+    model = own_penalty(kernels, X, (y - y.mean()) / y.std())
+    assert model.duality_gap_ <= model.solver.tol
+    pairs = model.kernel_weights_.reshape(10, 2)
+    np.testing.assert_allclose(pairs[:, 0], pairs[:, 1])
+    assert (pairs[:, 0] > 0.1).sum() <= 4  # most of the weight is on few columns
+    assert pairs[[2, 8], 0].sum() > 0.5 * pairs[:, 0].sum()  # bmi and s5
+
+
+def own_kernel(X, y):
+    def laplacian(a, b):
+        return np.exp(-np.abs(a[:, None] - b).sum(axis=2) / 10.0)
+
+    check_kernel(FunctionKernel(laplacian), X[:20])
+    return SpicyMKLRegressor([laplacian, LinearKernel()]).fit(X, y)
+
+
+def test_a_researcher_has_a_kernel_that_is_a_function():
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = own_kernel(X[:300], y[:300])
+    assert set(model.summary()["kernel"]) == {"laplacian()", "linear()"}
+    alone = SpicyMKLRegressor(LinearKernel()).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > alone.score(X[300:], y[300:]) + 0.01
+
+
+@pytest.mark.parametrize("task", [own_loss, own_penalty, own_kernel])
+def test_an_own_part_is_short(task):
+    lines = inspect.getsource(task).splitlines()[1:]
+    assert len([line for line in lines if line.strip()]) <= 15

@@ -1,0 +1,242 @@
+"""Tasks of newcomers on real data, each in at most 15 lines of their own code."""
+
+import inspect
+import io
+import json
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from typer.testing import CliRunner
+
+import multikernel as mk
+from multikernel.cli.app import app
+from multikernel.datasets import available, load, read_fasta
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.kernels import GaussianKernel, LinearKernel, Views
+
+
+def needs(name):
+    return pytest.mark.skipif(
+        name not in available(), reason=f"needs MULTIKERNEL_DATA with {name}"
+    )
+
+
+def shell(command, text=None):
+    """Run a line of a shell that begins with multikernel, as a pipe does with text."""
+    done = CliRunner().invoke(app, command.split()[1:], input=text)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def omics(data):
+    ends = np.cumsum([0, *(view.shape[1] for view in data.views.values())])
+    kernels = [GaussianKernel("median"), LinearKernel()]
+    blocks = zip(data.views, pairwise(ends), strict=True)
+    views = {name: (slice(*ends), kernels) for name, ends in blocks}
+    views = Views(views, missing={"protein": "zero"})
+    known = data.split == 0
+    model = mk.SpicyMKLClassifier(views, selection="shared")
+    joint = cross_val_score(model, data.X[known], data.y[known]).mean()
+    model.fit(data.X[known], data.y[known])
+    fits = mk.bootstrap(model, data.X[known], data.y[known], 20, random_state=0)
+    return joint, model.score(data.X[~known], data.y[~known]), fits
+
+
+@needs("omics_tcga_brca_3views")
+def test_omics_joins_views_and_says_how_sure_it_is_of_each():
+    data = load("omics_tcga_brca_3views")
+    joint, without_protein, fits = omics(data)
+    known = data.split == 0
+    for view in data.views.values():
+        alone = make_pipeline(StandardScaler(), SVC())
+        assert joint > cross_val_score(alone, view[known], data.y[known]).mean()
+    assert without_protein > 0.85
+    low, high = fits.interval("view_shares")
+    assert fits.view_names == ("mrna", "mirna", "protein")
+    assert (low[:, 0] > high[:, 1]).all()
+    assert (low[:, 2] > 0.0).all()
+
+
+def neuroimaging(images):
+    rows = list(images.data.columns[:32])  # the upper half predicts the lower
+    X = images.data[rows].assign(digit=images.target.astype("category"))
+    Y = images.data.iloc[:, 32:]
+    Y = Y.loc[:, Y.std() > 2.0]
+    kernel = GaussianKernel("median")
+    groups = {"top": (rows[:16], kernel), "middle": (rows[16:], kernel)}
+    groups["digit"] = "digit"
+    X, X_new, Y, Y_new = train_test_split(X, Y, train_size=500, random_state=0)
+    model = mk.SpicyMKLRegressor(groups).fit(X, Y)
+    split = mk.variance_split(model, X_new, Y_new, "view", random_state=0)
+    return model, split, (X, X_new, Y, Y_new)
+
+
+def test_neuroimaging_splits_the_held_out_variance_of_many_targets():
+    model, split, (X, X_new, Y, Y_new) = neuroimaging(load_digits(as_frame=True))
+    assert split.names == ("top", "middle", "digit")
+    assert split.output_names == tuple(Y)
+    assert split.shares.shape == (22, 3)
+    offset = ((Y_new - model.predict(X_new)).mean() ** 2 / Y_new.var(ddof=0)).to_numpy()
+    np.testing.assert_allclose(split.shares.sum(axis=1) - offset, split.r2, rtol=1e-9)
+    r2 = split.r2.mean()
+    for columns in (list(X)[:16], list(X)[16:32], ["digit"]):
+        alone = mk.SpicyMKLRegressor().fit(X[columns], Y)
+        assert r2 > alone.score(X_new[columns], Y_new) + 0.05
+    coded = pd.get_dummies(X), pd.get_dummies(X_new)
+    assert r2 > RidgeCV().fit(coded[0], Y).score(coded[1], Y_new)
+    assert split.interval()[0].mean(axis=0).min() > 0.05
+
+
+def drugs(data):
+    K = mk.stack_grams(dict(zip(data.kernel_names, data.K, strict=True)))
+    model = make_pipeline(mk.GramRepair(), mk.LpMKLClassifier("precomputed", p=4 / 3))
+    joint = cross_val_score(model, K, data.y, scoring="roc_auc", cv=3).mean()
+    return K, joint, model.fit(K, data.y)[-1].summary()
+
+
+@needs("dti_e_drugs_kernels")
+def test_drugs_have_named_similarities_repaired_within_folds():
+    data = load("dti_e_drugs_kernels")
+    K, joint, summary = drugs(data)
+    assert set(summary["kernel"]) <= set(data.kernel_names)
+    assert summary["kernel"][0] == "simcomp"
+    best = make_pipeline(
+        mk.GramRepair(), mk.SingleKernelClassifierCV("precomputed", cv=3)
+    )
+    assert joint > cross_val_score(best, K, data.y, scoring="roc_auc", cv=3).mean()
+    with pytest.raises(IndefiniteKernelError, match=r"^minmaxTanimoto, simcomp: "):
+        mk.LpMKLClassifier("precomputed").fit(K, data.y)
+
+
+def dna(known, new, model):
+    fasta = read_fasta(known)
+    python = mk.SpicyMKLClassifier().fit(fasta.sequences, fasta.fields["class"])
+    shell(f"multikernel fit {known} --target class -o {model}")
+    table = shell(f"multikernel predict {model} {new} --proba")
+    accuracy = shell(f"multikernel score {model} {new} --target class --json")
+    python_says = python.predict_proba(read_fasta(new).sequences)
+    return python_says, pd.read_csv(io.StringIO(table)), json.loads(accuracy)["score"]
+
+
+@needs("dna_uci_promoters")
+def test_dna_is_read_alike_by_both_doors(tmp_path):
+    data = load("dna_uci_promoters")
+    names = np.where(data.y > 0, "promoter", "other")
+    order = np.random.default_rng(0).permutation(106)
+    files = tmp_path / "known.fasta", tmp_path / "new.fasta"
+    for file, part in zip(files, (order[:76], order[76:]), strict=True):
+        records = [f">s{k} class={names[k]}\n{data.sequences[k]}\n" for k in part]
+        file.write_text("".join(records))
+    python, table, accuracy = dna(*files, tmp_path / "model.skops")
+    np.testing.assert_allclose(table["probability_promoter"], python[:, 1], rtol=1e-9)
+    letters = np.array([list(text) for text in data.sequences])
+    coded = make_pipeline(OneHotEncoder(handle_unknown="ignore"), SVC())
+    coded.fit(letters[order[:76]], names[order[:76]])
+    assert accuracy > coded.score(letters[order[76:]], names[order[76:]])
+
+
+def table(file):
+    wide = pd.read_csv(file, comment="#")
+    rows = wide.melt("Date", var_name="ticker", value_name="price").dropna()
+    X, y = rows[["Date", "ticker"]], np.log(rows["price"])
+    X, X_new, y, y_new = train_test_split(X, y, random_state=0)
+    model = mk.SpicyMKLRegressor(storage="low_rank")
+    model = make_pipeline(mk.TableEncoder(max_categories=8), model)
+    return model.fit(X, y)[-1], model.score(X_new, y_new), (X, X_new, y, y_new)
+
+
+def test_a_table_of_dates_and_text_needs_no_hand_made_pipeline():
+    matplotlib = pytest.importorskip("matplotlib", reason="has monthly stock prices")
+    file = matplotlib.get_data_path() + "/sample_data/Stocks.csv"
+    model, r2, (X, X_new, y, y_new) = table(file)
+    assert model.storage_ == "low_rank"
+    assert model.duality_gap_ <= model.tol
+    used = set(model.summary()["kernel"])
+    assert used == {"category()[ticker]", "linear()[all numbers]"}
+    words = mk.SpicyMKLRegressor().fit(X[["ticker"]], y)
+    assert r2 > words.score(X_new[["ticker"]], y_new) + 0.05
+
+
+def beginner():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    return cross_val_score(mk.SpicyMKLRegressor(), X, y).mean()
+
+
+def test_a_beginner_is_served_by_defaults():
+    X, y = load_diabetes(return_X_y=True)
+    assert beginner() > cross_val_score(RidgeCV(), X, y).mean()
+
+
+def notebook(log):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, X_new, y, y_new = train_test_split(X, y, random_state=0)
+    scaler = StandardScaler().set_output(transform="pandas")
+    X = scaler.fit_transform(X)
+    model = mk.SpicyMKLClassifierCV(n_alphas=5, cv=2)
+    model.fit(X, y, callback=mk.ProgressBar(file=log, every=0.0))
+    picture = mk.KernelWeightsDisplay.from_estimator(model)
+    page = mk.report(make_pipeline(scaler, model), X_new, y_new)
+    return model, picture, page
+
+
+def test_a_notebook_shows_progress_a_table_a_picture_and_a_report():
+    plt = pytest.importorskip("matplotlib.pyplot", reason="pictures and reports")
+    log = io.StringIO()
+    model, picture, page = notebook(log)
+    assert "100%" in log.getvalue()
+    labels = [label.get_text() for label in picture.ax_.get_yticklabels()]
+    html = model._repr_html_()
+    for name in model.summary()["kernel"]:
+        assert name in html
+        assert name in page
+    assert "gap" in html
+    assert "accuracy" in page
+    assert any(label.startswith("worst area, width 0.") for label in labels)
+    assert not any("(" in label or "sigma" in label for label in labels)
+    assert len(repr(model)) < 300
+    plt.close("all")
+
+
+def command_line(known, new, model):
+    fit = f"multikernel fit - -t progression --drop id --impute median -o {model}"
+    shell(fit, known.read_text())
+    inspected = shell(f"multikernel inspect {model}")
+    scored = shell(
+        f"multikernel score {model} - -t progression --json", new.read_text()
+    )
+    predicted = shell(f"multikernel predict {model} -", new.read_text())
+    return inspected, json.loads(scored)["score"], pd.read_csv(io.StringIO(predicted))
+
+
+def test_the_command_line_reads_text_and_gaps_from_standard_input(tmp_path):
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    table = X.assign(sex=X["sex"].map({1.0: "female", 2.0: "male"}), progression=y)
+    table.loc[::9, "bmi"] = np.nan
+    files = tmp_path / "known.csv", tmp_path / "new.csv"
+    table.iloc[:300].to_csv(files[0], index_label="id")
+    table.iloc[300:].to_csv(files[1], index_label="id")
+    inspected, r2, predicted = command_line(*files, tmp_path / "model.skops")
+    assert "[sex]" in inspected
+    assert r2 == pytest.approx(r2_score(y[300:], predicted["prediction"]))
+    coded = pd.get_dummies(table.drop(columns="progression"))
+    linear = make_pipeline(SimpleImputer(strategy="median"), RidgeCV())
+    assert r2 > linear.fit(coded[:300], y[:300]).score(coded[300:], y[300:])
+
+
+TASKS = [omics, neuroimaging, drugs, dna, table, beginner, notebook, command_line]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_short(task):
+    lines = inspect.getsource(task).splitlines()[1:]
+    assert len([line for line in lines if line.strip()]) <= 15
