@@ -53,8 +53,8 @@ print(
 # -------------------------
 #
 # R² of every target is split among the groups, so that the last three maps sum to the
-# first. Rows 3 and 4 tell of the row next to them, and further down it is the digit that
-# tells most, but for the left end of the last row: it goes with that of the first.
+# first. Rows 3 and 4 tell of the row next to them, and further down it is the digit
+# that tells most, but for the left end of the last row: it goes with that of the first.
 
 split = variance_split(model, X_new, Y_new, "view", random_state=0)
 maps = np.full((4, 32), np.nan)
