@@ -298,9 +298,16 @@ def attempt(random, found, callback=None):
 
 def judged(error):
     """A sentence, or the error of the user's own task, in which nothing is ours."""
-    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    ours = any(name.startswith(PACKAGE) for name in files)
-    if isinstance(error, TaskError) or ("/dask/" in files[-1] and not ours):
+    frames = traceback.extract_tb(error.__traceback__)
+    by_dask = ["/dask/" in frame.filename for frame in frames]
+    computes = any(
+        dask and frame.name == "compute"
+        for dask, frame in zip(by_dask, frames, strict=True)
+    )
+    # What comes after the last line of Dask's is a task.
+    task = frames[len(frames) - by_dask[::-1].index(True) :] if computes else frames
+    ours = any(frame.filename.startswith(PACKAGE) for frame in task)
+    if isinstance(error, TaskError) or (computes and not ours):
         return []
     if not isinstance(error, DOCUMENTED):
         return [("exceptions", described(error))]

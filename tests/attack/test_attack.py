@@ -46,7 +46,7 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
-PARTITIONS = (500027, 900088, 900648)
+PARTITIONS = (500027, 900088, 900648, 2000227, 2000303)
 """Collections of Dask: predictions whose partitions are all empty, or fail in a task of
 the user's own; a fit of several outputs that loses a worker."""
 
