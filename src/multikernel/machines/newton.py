@@ -226,6 +226,10 @@ def _newton_direction(task: _Task, point: _Point) -> _Point:
     gradient = task.loss.gradient(task.y, point.f)
     with np.errstate(divide="ignore", over="ignore"):
         hessian = task.loss.conjugate_hessian(task.y, gradient)
+    if np.isinf(hessian).all():
+        # Every sample is saturated, and none says how far to go back.
+        slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
+        hessian = task.loss.conjugate_hessian(task.y, slopes)
     # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
     hessian = np.minimum(hessian, SETTINGS.largest_shift * float(hessian.min()))
     target = point.f - hessian * gradient
