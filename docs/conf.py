@@ -4,6 +4,10 @@ from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils.nodes import Text, document
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.ext.autosummary import autosummary_table
 from sphinx_gallery.sorting import ExplicitOrder
 
 project = "multikernel"
@@ -40,8 +44,8 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-# The first page has no siblings to list beside it.
-html_sidebars = {"index": []}
+# The first pages have no siblings to list beside them.
+html_sidebars = {"index": [], "install": [], "quickstart": []}
 
 # Formulas are set by a copy of MathJax that travels with the pages: they read offline.
 _MATHJAX = find_spec("sphinx-mathjax-offline")
@@ -83,3 +87,17 @@ plot_include_source = True
 plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("png", 110)]
+
+
+def number_citations(app: Sphinx, doctree: document) -> None:
+    """Say [1] in lists of summaries, where numpydoc leaves labels of its own."""
+    for summaries in doctree.findall(autosummary_table):
+        for reference in summaries.findall(pending_xref):
+            if reference.get("refdomain") == "citation":
+                number = reference.astext().rpartition("-")[2]
+                reference[0][0] = Text(f"[{number}")
+
+
+def setup(app: Sphinx) -> None:
+    """Register what this file adds to Sphinx."""
+    app.connect("doctree-read", number_citations)
