@@ -2,7 +2,7 @@
 Interactions among more kernels than atoms
 ==========================================
 
-Twenty inputs and polynomials up to degree four in each: 5^20 products, too many to
+Twenty inputs and polynomials up to degree four in each: 5²⁰ products, too many to
 list. Hierarchical kernel learning searches them along their graph, and its
 certificate counts all of them, the ones never looked at included.
 """

@@ -75,11 +75,9 @@ folder.cleanup()
 # %%
 # What it says
 # ------------
-
-#
 # The functions of the two sensors that tell: a wave, and a parabola.
 
 strongest = model.variance_shares_.argsort()[::-1][:2]
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4.2), sharey=True, layout="constrained")
 for kernel, axis in zip(strongest, axes, strict=True):
     ContributionDisplay.from_estimator(model, X, kernel, ax=axis)
