@@ -119,7 +119,24 @@ class ManySolver(PathSolver, Protocol):
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
     ) -> Iterator[list[Solution]]:
-        """Yield the solutions of all problems for penalties in turn, one for each."""
+        """Yield the solutions of all problems for penalties in turn, one for each.
+
+        Parameters
+        ----------
+        problems : sequence of Problem
+            Those that `side_by_side` is true of.
+        penalties : iterable of sequence of BlockRegularizer
+            One for each problem, in turn, best in falling order.
+        starts : sequence of Solution or None
+            Warm starts for the first of them.
+        callback : callable, optional
+            As in `solve`; where it stops one solve, all end there.
+
+        Yields
+        ------
+        solutions : list of Solution
+            One per problem.
+        """
         ...
 
 

@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import FLAG, InstanceOf, check_parameter
+from multikernel._validation import FLAG, check_parameter
 from multikernel.kernels.sequence.base import SequenceKernel
 from multikernel.kernels.sequence.letters import Sequences
+
+
+def function_choice(value: object) -> str | None:
+    """Check ``function``."""
+    return None if callable(value) else "a function of two strings"
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,7 @@ class StringKernel(SequenceKernel):
     alphabet = ""
 
     def __post_init__(self) -> None:
-        kind = InstanceOf(Callable, "a function of two strings")  # type: ignore[arg-type]
-        check_parameter("StringKernel", "function", self.function, kind)
+        check_parameter("StringKernel", "function", self.function, function_choice)
         check_parameter("StringKernel", "cosine", self.cosine, FLAG)
 
     @property
