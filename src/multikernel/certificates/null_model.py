@@ -10,6 +10,7 @@ from multikernel._typing import Array
 from multikernel.certificates.centring import centred
 from multikernel.certificates.gap import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.linalg import EPS
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
@@ -20,8 +21,6 @@ from multikernel.losses.base import (
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem
 from multikernel.regularizers.base import ProximableRegularizer
-
-EPS = float(np.finfo(np.float64).eps)
 
 FARTHEST = 128.0
 """An intercept is looked for within so many units of the data: constants of regression

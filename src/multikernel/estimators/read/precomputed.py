@@ -28,6 +28,7 @@ from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
+from multikernel.linalg import TINY
 from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
 
@@ -244,9 +245,6 @@ NO_COPY = (
     "them, single precision,"
 )
 """What to use where a copy of given matrices does not fit."""
-
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 SUSPECT = 1e-20 * LARGEST_VALUE
