@@ -1,14 +1,15 @@
 """What parameters and attributes of many estimators mean: each is described once.
 
-The source of an estimator lists all of its parameters and attributes; one that is
-described here stands there by its name alone, and `documented` writes the rest.
+The docstring of an estimator says what is its own: parameters and attributes that mean
+something else elsewhere, or are no other's; one that is described here may stand there
+by its name alone. `documented` writes the rest: all parameters, in the order of the
+signature, and the attributes that every fit leaves.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from inspect import cleandoc
-from itertools import pairwise
+from inspect import cleandoc, signature
 from typing import TypeVar
 
 from sklearn.base import ClassifierMixin
@@ -336,7 +337,43 @@ kernel_weights_ : ndarray of shape (n_kernels,)
 """
 
 
-def documented(*texts: str) -> Callable[[Estimator], Estimator]:
+OF_EVERY_SEARCH = (
+    "best_params_",
+    "best_index_",
+    "best_score_",
+    "cv_results_",
+    "cv_tol_",
+    "n_splits_",
+)
+
+OF_EVERY_FIT = (
+    "kernel_weights_",
+    "block_norms_",
+    "variance_shares_",
+    "view_weights_, view_shares_",
+    "category_features_, categories_",
+    "active_kernels_",
+    "kernel_names_",
+    "dual_coef_",
+    "intercept_",
+    "support_",
+    "objective_",
+    "duality_gap_",
+    "n_iter_",
+    "history_",
+    "status_",
+    "status_message_",
+    "storage_, storage_reason_",
+    "psd_checked_",
+    "classes_",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
+def documented(
+    *texts: str, lacks: Sequence[str] = ()
+) -> Callable[[Estimator], Estimator]:
     """Return what writes out the descriptions that an estimator shares with others.
 
     Parameters
@@ -344,23 +381,39 @@ def documented(*texts: str) -> Callable[[Estimator], Estimator]:
     *texts : str
         Descriptions beside those of all: of a family of estimators, or of what means
         something else there.
+    lacks : sequence of str, default=()
+        Attributes of every search or fit that this one does not have.
 
     Returns
     -------
     decorate : callable
-        From a class whose docstring names some parameters or attributes without more
-        to the same class, with a docstring that is complete. A name that is described
-        nowhere raises a KeyError.
+        From a class whose docstring says what is its own to the same class, with a
+        docstring that has every parameter, and every attribute of a fit. What is
+        described nowhere raises a KeyError.
     """
 
     def decorate(estimator: Estimator) -> Estimator:
         if estimator.__doc__ is None:  # Docstrings are left out by ``python -OO``.
             return estimator
-        kind = issubclass(estimator, ClassifierMixin)
-        every = OF_ALL, OF_CLASSIFIERS if kind else OF_REGRESSORS, *texts
+        classifies = issubclass(estimator, ClassifierMixin)
+        every = OF_ALL, OF_CLASSIFIERS if classifies else OF_REGRESSORS, *texts
         described = {k: entry for text in every for k, entry in _entries(text).items()}
-        lines = _written_out(cleandoc(estimator.__doc__), described)
-        estimator.__doc__ = "\n".join([*lines, ""])
+        parameters = list(signature(estimator).parameters)
+        searched = OF_EVERY_SEARCH if "cv" in parameters else ()
+        missing = lacks if classifies else (*lacks, "classes_")
+        attributes = [a for a in (*searched, *OF_EVERY_FIT) if a not in missing]
+        heading = r"^(\w[\w ]+)\n-+\n"
+        about, *rest = re.split(
+            heading, cleandoc(estimator.__doc__), flags=re.MULTILINE
+        )
+        own = dict(zip(rest[::2], rest[1::2], strict=True))
+        sections = {
+            "Parameters": _completed(own.pop("Parameters", ""), parameters, described),
+            "Attributes": _completed(own.pop("Attributes", ""), attributes, described),
+            **own,
+        }
+        written = [f"{k}\n{'-' * len(k)}\n{text}" for k, text in sections.items()]
+        estimator.__doc__ = about + "".join(written) + "\n"
         return estimator
 
     return decorate
@@ -369,16 +422,23 @@ def documented(*texts: str) -> Callable[[Estimator], Estimator]:
 @cache
 def _entries(text: str) -> dict[str, str]:
     """Return the entries of a section by name."""
-    found = re.split(r"\n(?=\S)", text.strip())
+    found = re.split(r"\n(?=\S)", text.strip()) if text else []
     return {entry.partition(" :")[0]: entry for entry in found}
 
 
-def _written_out(docstring: str, described: dict[str, str]) -> Iterator[str]:
-    """Yield the lines of a docstring, a bare name as the whole entry."""
-    lines, listed = docstring.split("\n"), False
-    for line, below in pairwise([*lines, ""]):
-        heading = below.startswith("---")
-        if heading:
-            listed = line in ("Parameters", "Attributes")
-        bare = re.fullmatch(r"\w[\w, ]*", line) and not heading
-        yield described[line] if listed and bare else line
+def _completed(text: str, names: Sequence[str], described: Mapping[str, str]) -> str:
+    """Return a section with all of some entries, in their order.
+
+    What it has besides stays behind the entry that it follows, or begins the section.
+    """
+    own, order, place = _entries(text), list(names), 0
+    for name in own:
+        if name not in order:
+            order.insert(place, name)
+        place = order.index(name) + 1
+    # A name alone stands for what is described elsewhere.
+    alone = {name for name, entry in own.items() if entry == name}
+    entries = [
+        own[name] if name in own.keys() - alone else described[name] for name in order
+    ]
+    return "\n".join([*entries, "", ""])

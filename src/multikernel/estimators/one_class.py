@@ -82,7 +82,6 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     Parameters
     ----------
-    kernels
     nu : float, default=0.5
         Share of the training samples that may lie outside, in (0, 1], at most; at
         least that share are on or outside the border.
@@ -90,24 +89,13 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Norm of the kernel weights, at least 1, maybe infinite, which is the sum of all
         kernels. At 1 few kernels are selected; near 1 those that are nearly constant
         are favoured, as they see no sample as unusual.
-    normalize
-    tol
     max_iter : int, default=200
         Iterations, each of a machine and a pass over all kernels, at most.
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, not negative, of p-norm one.
-    block_norms_
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``: not negative, with a sum
         of one. At the optimum f_m is ``kernel_weights_[m]`` times K_m times it.
@@ -115,18 +103,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Minus the offset.
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
-    support_
     objective_ : float
         The objective above.
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

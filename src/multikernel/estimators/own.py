@@ -88,21 +88,11 @@ class MKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    loss
     regularizer : BlockRegularizer or None, default=None
         The penalty on the block norms, beside the mean loss: its ``alpha`` does not
         depend on the number of samples. None stands for ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
-    normalize
-    fit_intercept
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -111,27 +101,8 @@ class MKLClassifier(ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, non-negative, as the penalty scales them;
         with more than two classes one row per class, as all attributes that say so.
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus the penalty.
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     Raises
     ------
@@ -212,9 +183,6 @@ class MKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    loss
-    epsilon
     regularizer : BlockRegularizer or None, default=None
         The penalty on the block norms, beside the mean loss: its ``alpha`` does not
         depend on the number of samples. None stands for `BlockL1` with the default
@@ -222,13 +190,6 @@ class MKLRegressor(RegressorMKL):
         squared loss.
     solver : Solver or None, default=None
         The algorithm, with its tolerance. None stands for ``SpicyMKL()``.
-    normalize
-    fit_intercept
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -237,28 +198,11 @@ class MKLRegressor(RegressorMKL):
     epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, non-negative, as the penalty scales them.
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_
-    support_
     objective_ : float
         Mean loss plus the penalty.
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     Raises
     ------

@@ -123,57 +123,18 @@ class SingleKernelClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for the chosen kernel on all samples, and to be that model.
-    loss
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     C_
     kernel_ : int
         The kernel that was chosen, its place in ``kernel_names_``.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
-    n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         One for the kernel that was chosen, zero for the others.
-    block_norms_
-    variance_shares_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made for the chosen kernel.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -254,24 +215,8 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for the chosen kernel on all samples, and to be that model.
-    loss
-    epsilon
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -279,32 +224,10 @@ class SingleKernelRegressorCV(SearchCV, RegressorMKL):
     epsilon_
     kernel_ : int
         The kernel that was chosen, its place in ``kernel_names_``.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
-    n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,)
         One for the kernel that was chosen, zero for the others.
-    block_norms_
-    variance_shares_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
     n_iter_ : int
         Outer iterations made for the chosen kernel.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

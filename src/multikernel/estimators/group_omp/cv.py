@@ -30,7 +30,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS)
+@documented(SELECTION_TEXTS, SELECTION_CLASSIFIER_TEXTS, lacks=("cv_tol_",))
 class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
@@ -42,32 +42,18 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
     alphas : sequence of float or str, default=None
         Strengths of the ridge penalty on the mean loss to try, positive, or multiples
         of "scale" such as "0.1scale". None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1.
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
-    tol
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
-    subsample
-    normalize
-    fit_intercept
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -76,37 +62,14 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
         The number of kernels that was chosen: the fewest with the best mean score,
         then the largest alpha.
     alphas_
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    n_splits_
     selection_order_
     improvements_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
         Always nan: a greedy selection has no certificate.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -183,7 +146,12 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     staged_predict_proba = staged_predict_proba
 
 
-@documented(SELECTION_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SELECTION_REGRESSOR_TEXTS)
+@documented(
+    SELECTION_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    SELECTION_REGRESSOR_TEXTS,
+    lacks=("cv_tol_",),
+)
 class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation [1]_.
 
@@ -195,7 +163,6 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
     alphas : sequence of float or str, default=None
         Strengths of the ridge penalty on the mean loss to try, positive, or multiples
         of "scale" such as "0.1scale". None stands for 1e-4, 1e-3, 1e-2, 1e-1 and 1,
@@ -203,9 +170,6 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     max_kernels : int or None, default=None
         The largest number of kernels to try, the smallest is none; when None as many
         as the selection takes before none improves the fit by more than ``tol``.
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to select on all samples, and to be the model with ``max_kernels_``
         kernels at ``alpha_``.
@@ -213,16 +177,6 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss
-    epsilon
-    subsample
-    normalize
-    fit_intercept
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -232,37 +186,16 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
         The number of kernels that was chosen: the fewest with the best mean score,
         then the largest alpha.
     alphas_
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    n_splits_
     selection_order_
     improvements_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         The selected kernels, ascending.
-    kernel_names_
-    dual_coef_
     intercept_ : ndarray of shape (n_outputs,)
         The intercept.
-    support_
     objective_ : float
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
         Always nan: a greedy selection has no certificate.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

@@ -49,56 +49,27 @@ class GroupOMPClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
     alpha : float or str, default=0.01
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
         "scale" stands for 0.01.
     max_kernels : int or None, default=None
         Kernels to select at most; only `tol` stops the selection when None.
-    tol
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss, by name or as an object; targets of the squared error are -1 and 1. Only
         "log_loss" has `predict_proba`.
-    subsample
-    normalize
-    fit_intercept
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     alpha_
     selection_order_
     improvements_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
         certificate; see `multikernel.diagnostics.recovery_coefficient`.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -192,7 +163,6 @@ class GroupOMPRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
     alpha : float or str, default="scale"
         Strength of the ridge penalty on the mean loss, positive: the lambda of [1]_.
         "scale" stands for 0.01, over the deviation of the targets for
@@ -203,16 +173,6 @@ class GroupOMPRegressor(RegressorMKL):
         The precision: stop when no kernel improves the fit by more than this share of
         the largest improvement that a kernel could offer to the constant model, half
         the variance of the target for the squared loss.
-    loss
-    epsilon
-    subsample
-    normalize
-    fit_intercept
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -220,31 +180,15 @@ class GroupOMPRegressor(RegressorMKL):
     epsilon_
     selection_order_
     improvements_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_
-    dual_coef_
     intercept_ : ndarray of shape (n_outputs,)
         The intercept.
-    support_
     objective_ : float
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
         Always nan: refits are exact, but the selection is greedy and has no
         certificate; see `multikernel.diagnostics.recovery_coefficient`.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

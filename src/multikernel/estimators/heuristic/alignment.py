@@ -59,22 +59,8 @@ class AlignmentMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    loss
-    method
     max_kernels : int or None, default=None
         Kernels that "greedy" takes at most.
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -82,15 +68,9 @@ class AlignmentMKLClassifier(ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights of the kernels, not negative, with a sum of one. With more than two
         classes one row per class, as all attributes that say so.
-    block_norms_
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The dual variable of the machine: f_m is ``kernel_weights_[m]`` times K_m times
         it. Zero at samples of weight zero.
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         The objective of the machine: half the squared norm plus C times the sum of the
         losses.
@@ -98,15 +78,6 @@ class AlignmentMKLClassifier(ClassifierMKL):
         nan: nothing is proved of the weights.
     machine_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap of the machine for these weights.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -189,22 +160,8 @@ class AlignmentMKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    loss
-    epsilon
-    method
     max_kernels : int or None, default=None
         Kernels that "greedy" takes at most.
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -212,15 +169,9 @@ class AlignmentMKLRegressor(RegressorMKL):
     epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, not negative, with a sum of one.
-    block_norms_
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The dual variable of the machine: f_m is ``kernel_weights_[m]`` times K_m times
         it. Zero at samples of weight zero.
-    intercept_
-    support_
     objective_ : float
         The objective of the machine: half the squared norm plus C times the sum of the
         losses.
@@ -228,14 +179,6 @@ class AlignmentMKLRegressor(RegressorMKL):
         nan: nothing is proved of the weights.
     machine_gap_ : float
         Relative duality gap of the machine for these weights.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

@@ -40,22 +40,9 @@ class EasyMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    loss
     regularization : float, default=0.2
         The lambda of [1]_, in (0, 1]: near 0 the points are the nearest ones of the
         two classes, at 1 they are the means.
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -64,15 +51,9 @@ class EasyMKLClassifier(ClassifierMKL):
         Weights of the kernels, not negative; the sum of the weighted kernels has a
         mean diagonal of one. With more than two classes one row per class, as all
         attributes that say so.
-    block_norms_
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The dual variable of the machine: f_m is ``kernel_weights_[m]`` times K_m times
         it. Zero at samples of weight zero.
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         The objective of the machine: half the squared norm plus C times the sum of the
         losses.
@@ -80,15 +61,6 @@ class EasyMKLClassifier(ClassifierMKL):
         nan: nothing is proved of the weights.
     machine_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap of the machine for these weights.
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

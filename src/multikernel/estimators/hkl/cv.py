@@ -14,6 +14,7 @@ from multikernel.estimators.hkl.method import (
     HULL_CLASSIFIER_TEXTS,
     HULL_REGRESSOR_TEXTS,
     HULL_TEXTS,
+    OF_MATRICES,
     hull_method,
 )
 from multikernel.estimators.method import AnyMethod
@@ -24,7 +25,9 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
-@documented(HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS)
+@documented(
+    HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, lacks=OF_MATRICES
+)
 class HKLClassifierCV(SearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -35,7 +38,6 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
     alphas : sequence of float or str, default=None
         Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
         spaced in the logarithm from 100 downwards, when None.
@@ -43,34 +45,16 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-7
         Its last strength over the first, in (0, 1].
-    cv
-    scoring
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
-    refit
-    loss
-    standardize
-    fit_intercept
-    tol
-    max_kernels
-    certify
-    max_iter
-    class_weight
-    verbose
 
     Attributes
     ----------
     alpha_
     alphas_
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     hull_path_ : HullPath
         Norms, objectives and gaps along the path on all samples, which ends at the
         choice.
-    n_splits_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors; with more than two classes
         those of any.
@@ -82,9 +66,6 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -99,14 +80,9 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         How many these were at the end.
     n_iter_ : int or ndarray of shape (n_classes,)
         Rounds of the search along the path on all samples.
-    history_
     status_ : str
         Why the search stopped, the worst of all classes: the name of a `HullStatus` in
         small letters, such as "certified" or "noise_limited".
-    status_message_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -176,7 +152,9 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         return hull_search(self, hull_method(self))
 
 
-@documented(HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS)
+@documented(
+    HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, lacks=OF_MATRICES
+)
 class HKLRegressorCV(SearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -187,7 +165,6 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
     alphas : sequence of float or str, default=None
         Strengths to try, or multiples of "scale" such as "0.1scale"; when None a grid
         evenly spaced in the logarithm from 100 downwards, all over the deviation of the
@@ -196,35 +173,17 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-7
         Its last strength over the first, in (0, 1].
-    cv
-    scoring
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
-    refit
-    loss
-    epsilon
-    standardize
-    fit_intercept
-    tol
-    max_kernels
-    certify
-    max_iter
-    verbose
 
     Attributes
     ----------
     epsilon_
     alpha_
     alphas_
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     hull_path_ : HullPath
         Norms, objectives and gaps along the path on all samples, which ends at the
         choice.
-    n_splits_
     hull_ : list of nodes
         The nodes of the model, closed under ancestors.
     selected_nodes_
@@ -234,9 +193,6 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         Weights of the kernels in the combination that the model is the solution for.
     block_norms_ : ndarray of shape (n_hull,)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
@@ -251,13 +207,9 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         How many these were at the end.
     n_iter_ : int
         Rounds of the search along the path on all samples.
-    history_
     status_ : str
         Why the search stopped: the name of a `HullStatus` in small letters, such as
         "certified" or "noise_limited".
-    status_message_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

@@ -12,6 +12,7 @@ from multikernel.estimators.hkl.method import (
     HULL_CLASSIFIER_TEXTS,
     HULL_REGRESSOR_TEXTS,
     HULL_TEXTS,
+    OF_MATRICES,
     HullMethod,
     hull_method,
 )
@@ -21,7 +22,9 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
-@documented(HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS)
+@documented(
+    HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, lacks=OF_MATRICES
+)
 class HKLClassifier(ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -38,18 +41,8 @@ class HKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
     alpha : float or str, default=1e-3
         Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3.
-    loss
-    standardize
-    fit_intercept
-    tol
-    max_kernels
-    certify
-    max_iter
-    class_weight
-    verbose
 
     Attributes
     ----------
@@ -65,9 +58,6 @@ class HKLClassifier(ClassifierMKL):
         with more than two classes one row per class, as all attributes that say so.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -82,14 +72,9 @@ class HKLClassifier(ClassifierMKL):
         How many these were at the end.
     n_iter_ : int or ndarray of shape (n_classes,)
         Rounds of the search.
-    history_
     status_ : str
         Why the search stopped, the worst of all classes: the name of a `HullStatus` in
         small letters, such as "certified" or "noise_limited".
-    status_message_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -146,7 +131,9 @@ class HKLClassifier(ClassifierMKL):
         return hull_method(self, self.alpha)
 
 
-@documented(HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS)
+@documented(
+    HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, lacks=OF_MATRICES
+)
 class HKLRegressor(RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -163,20 +150,10 @@ class HKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
     alpha : float or str, default="scale"
         Strength of the penalty, positive: the lambda of [1]_. "scale" stands for 1e-3,
         over the deviation of the targets for "epsilon_insensitive", and "0.1scale" for
         a tenth of that.
-    loss
-    epsilon
-    standardize
-    fit_intercept
-    tol
-    max_kernels
-    certify
-    max_iter
-    verbose
 
     Attributes
     ----------
@@ -191,9 +168,6 @@ class HKLRegressor(RegressorMKL):
         Weights of the kernels in the combination that the model is the solution for.
     block_norms_ : ndarray of shape (n_hull,)
         Norms of the functions f_m in the spaces of their normalised kernels.
-    variance_shares_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
@@ -208,13 +182,9 @@ class HKLRegressor(RegressorMKL):
         How many these were at the end.
     n_iter_ : int
         Rounds of the search.
-    history_
     status_ : str
         Why the search stopped: the name of a `HullStatus` in small letters, such as
         "certified" or "noise_limited".
-    status_message_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

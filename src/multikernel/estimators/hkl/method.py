@@ -52,6 +52,15 @@ STANDARD_ALPHA = 1e-3
 6 and of 7 sets: with 1e-2 -0.007 and -0.048, with 1e-3 -0.000 and -0.007, with 3e-4
 -0.012 and +0.004."""
 
+OF_MATRICES = (
+    "view_weights_, view_shares_",
+    "category_features_, categories_",
+    "support_",
+    "storage_, storage_reason_",
+    "psd_checked_",
+)
+"""Attributes of other fits: a graph has no views, and no matrices that are held."""
+
 HULL_TEXTS = """
 kernels : KernelGraph or None, default=None
     The graph, with its weights. None stands for ``PolynomialGrid(4)``: all

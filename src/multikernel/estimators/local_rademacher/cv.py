@@ -33,34 +33,14 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    Cs
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLClassifier`.
-    method
-    p
     n_starts : int, default=3
         Starting weights of "dc" for every pair: the neighbour's solution, or that of
         "conv" for the first one; equal ones; and then random ones.
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for ``theta_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss
-    solver
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -71,27 +51,12 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         All values of C that were tried, ascending.
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
         strengths are 1 / C, and its gaps of "dc" those of the convex problems.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point of the (last) convex problem, from -C to C for the
         hinge and the logistic loss, zero at samples of weight zero.
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         That of `LocalRademacherMKLClassifier`: penalty plus C times the sum of the
         losses.
@@ -105,14 +70,6 @@ class LocalRademacherMKLClassifierCV(SearchCV, ClassifierMKL):
         Tail sums of all kernels over n, beyond 0, 1, ... eigenvalues.
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made for all C together.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -206,33 +163,14 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    Cs
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Numbers of free eigenvalues to try; with 0 the model is `LpMKLRegressor`.
-    method
-    p
     n_starts : int, default=3
         Starting weights of "dc" for every pair: the neighbour's solution, or that of
         "conv" for the first one; equal ones; and then random ones.
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for ``theta_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss
-    epsilon
-    solver
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -244,28 +182,14 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         All values of C that were tried, ascending.
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``; its
         strengths are 1 / C, and its gaps of "dc" those of the convex problems.
-    n_splits_
     kernel_weights_ : ndarray of shape (n_kernels,)
         The weights mu of the kernels of trace n, non-negative, on the constraint.
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point of the (last) convex problem, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero.
-    intercept_
-    support_
     objective_ : float
         That of `LocalRademacherMKLRegressor`: penalty plus C times the sum of the
         losses.
@@ -279,13 +203,6 @@ class LocalRademacherMKLRegressorCV(SearchCV, RegressorMKL):
         Tail sums of all kernels over n, beyond 0, 1, ... eigenvalues.
     n_iter_ : int
         Outer iterations made for all C together.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

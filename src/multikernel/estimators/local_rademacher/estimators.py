@@ -47,43 +47,15 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    p
-    theta
-    method
     n_starts : int, default=3
         Starting weights of "dc": those of "conv", equal ones, and then random ones.
-    loss
-    solver
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     C_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         The feasible dual point of the (last) convex problem, from -C to C for the
         hinge and the logistic loss, zero at samples of weight zero.
-    intercept_
-    support_
-    objective_
     duality_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap of "conv"; nan for "dc", which has none.
     subproblem_gap_ : float or ndarray of shape (n_classes,)
@@ -94,14 +66,6 @@ class LocalRademacherMKLClassifier(ClassifierMKL):
         Tail sums of all kernels over n, beyond 0, 1, ..., theta eigenvalues.
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made; of "dc" convex problems solved, from all starts.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -210,25 +174,8 @@ class LocalRademacherMKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    C
-    p
-    theta
-    method
     n_starts : int, default=3
         Starting weights of "dc": those of "conv", equal ones, and then random ones.
-    loss
-    epsilon
-    solver
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -236,18 +183,9 @@ class LocalRademacherMKLRegressor(RegressorMKL):
     epsilon_
     kernel_weights_ : ndarray of shape (n_kernels,)
         The weights mu of the kernels of trace n, non-negative, on the constraint.
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,)
         The feasible dual point of the (last) convex problem, from -C to C for the
         epsilon-insensitive loss, zero at samples of weight zero.
-    intercept_
-    support_
-    objective_
     duality_gap_ : float
         Relative duality gap of "conv"; nan for "dc", which has none.
     subproblem_gap_ : float
@@ -258,13 +196,6 @@ class LocalRademacherMKLRegressor(RegressorMKL):
         Tail sums of all kernels over n, beyond 0, 1, ..., theta eigenvalues.
     n_iter_ : int
         Outer iterations made; of "dc" convex problems solved, from all starts.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

@@ -33,29 +33,11 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    Cs
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss
-    solver
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -66,38 +48,13 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
         All values of C that were tried with that p, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         That of `LpMKLClassifier`: penalty plus C times the sum of the losses.
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made for all C together.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -186,29 +143,11 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    Cs
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for ``p_`` and all C on all samples, and to be the model at
         ``C_``.
-    loss
-    epsilon
-    solver
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -220,37 +159,13 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
         All values of C that were tried with that p, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
         are 1 / C.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_targets,)
         That of `LpMKLRegressor`: penalty plus C times the sum of the losses.
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made for all C together.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

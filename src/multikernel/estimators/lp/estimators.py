@@ -35,49 +35,13 @@ class LpMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    C
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss
-    solver
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     C_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -170,51 +134,18 @@ class LpMKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    C
     p : float, default=2.0
         Norm of the kernel weights, from 1 to infinity. At p = 1 most weights are zero;
         the larger p, the more alike they are, and at infinity all are one.
-    loss
-    epsilon
-    solver
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     C_
     epsilon_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_targets,)
         The objective above: penalty plus C times the sum of the losses.
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

@@ -38,67 +38,23 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    alphas
     n_alphas : int, default=20
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
         Its last strength over the first, in (0, 1].
-    cv
-    scoring
-    n_jobs
-    refit
-    loss
-    l1_ratio
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     l1_ratio_
     alpha_
     alphas_
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps along the path on all samples, which ends
         at the choice.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus alpha times the penalty.
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made along the path on all samples.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -188,29 +144,10 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    alphas
     n_alphas : int, default=20
         Strengths of that grid.
     alpha_min_ratio : float, default=1e-2
         Its last strength over the first, in (0, 1].
-    cv
-    scoring
-    n_jobs
-    refit
-    loss
-    epsilon
-    l1_ratio
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -218,39 +155,16 @@ class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     l1_ratio_
     alpha_
     alphas_
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps along the path on all samples, which ends
         at the choice.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made along the path on all samples.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

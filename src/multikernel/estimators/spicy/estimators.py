@@ -41,52 +41,18 @@ class SpicyMKLClassifier(ClassifierMKL):
 
     Parameters
     ----------
-    kernels
     alpha : float or str, default=0.01
         Strength of the penalty, positive. At ``alpha_max`` and above no kernel enters;
         with kernels of unit variance that is at most 1/2 for the logistic loss.
         The C of [1]_ is n_samples times alpha on the same kernels. "scale" stands for
         0.01.
-    loss
-    l1_ratio
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     alpha_
     l1_ratio_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus alpha times the penalty.
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -172,55 +138,24 @@ class SpicyMKLRegressor(RegressorMKL):
 
     Parameters
     ----------
-    kernels
     alpha : float or str, default="scale"
         Strength of the penalty, positive, in the units of y for the squared loss:
         with kernels of mean diagonal one no kernel enters at the standard deviation
         of y or above. "scale" stands for 0.02, times that deviation for the squared
         loss, and "0.1scale" for a tenth of that.
-    loss
-    epsilon
-    l1_ratio
-    selection
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     alpha_
     epsilon_
     l1_ratio_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         The feasible dual point that proves ``duality_gap_``, zero at samples of weight
         zero. At the optimum f_m is a multiple of K_m times it.
-    intercept_
-    support_
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_targets,)
         Outer iterations made.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

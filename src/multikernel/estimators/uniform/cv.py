@@ -35,60 +35,18 @@ class UniformMKLClassifierCV(SearchCV, ClassifierMKL):
 
     Parameters
     ----------
-    kernels
-    Cs
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
-    loss
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
     C_
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
     n_iter_ : int or ndarray of shape (n_classes,)
         Outer iterations made for all C together.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -169,24 +127,8 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
 
     Parameters
     ----------
-    kernels
-    Cs
-    cv
-    scoring
-    n_jobs
     refit : bool, default=True
         Whether to solve for all C on all samples, and to be the model at ``C_``.
-    loss
-    epsilon
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
 
     Attributes
     ----------
@@ -194,35 +136,10 @@ class UniformMKLRegressorCV(SearchCV, RegressorMKL):
     C_
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
-    best_params_
-    best_index_
-    best_score_
-    cv_results_
-    cv_tol_
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples; its strengths are 1 / C.
-    n_splits_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
     n_iter_ : int
         Outer iterations made for all C together.
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------

@@ -31,46 +31,9 @@ class UniformMKLClassifier(ClassifierMKL):
     kernels, normalised, as its kernel. No weights are learnt; it is what learnt
     weights have to beat, and `LpMKLClassifier` with p = inf and the same ``normalize``.
 
-    Parameters
-    ----------
-    kernels
-    C
-    loss
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    class_weight
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
-
     Attributes
     ----------
     C_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    classes_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
@@ -146,46 +109,10 @@ class UniformMKLRegressor(RegressorMKL):
     kernels, normalised, as its kernel. No weights are learnt; it is what learnt
     weights have to beat, and `LpMKLRegressor` with p = inf.
 
-    Parameters
-    ----------
-    kernels
-    C
-    loss
-    epsilon
-    normalize
-    fit_intercept
-    tol
-    max_iter
-    storage
-    max_bytes
-    check_psd
-    verbose
-    random_state
-
     Attributes
     ----------
     C_
     epsilon_
-    kernel_weights_
-    block_norms_
-    variance_shares_
-    view_weights_, view_shares_
-    category_features_, categories_
-    active_kernels_
-    kernel_names_
-    dual_coef_
-    intercept_
-    support_
-    objective_
-    duality_gap_
-    n_iter_
-    history_
-    status_
-    status_message_
-    storage_, storage_reason_
-    psd_checked_
-    n_features_in_
-    feature_names_in_
 
     See Also
     --------
