@@ -309,7 +309,7 @@ STRENGTHS: Mapping[str, Sequence[float]] = {
 def fixed_and_searched(
     kernels: KernelDictionary, classes: bool
 ) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Yield every method, with fits at fixed strengths by these, and its search."""
+    """Yield every method, with single fits by their strengths, and its search."""
     kind = "Classifier" if classes else "Regressor"
     # Targets are standardised, so that numbers are those of "scale".
     losses = ("squared_error", "epsilon_insensitive")
@@ -321,7 +321,8 @@ def fixed_and_searched(
             {
                 f"{alpha:g}": one(kernels, alpha, loss=loss, **near)
                 for alpha in STRENGTHS["SpicyMKL"]
-            },
+            }
+            | {"default": one(kernels, loss=loss)},
             getattr(estimators, f"SpicyMKL{kind}CV")(
                 kernels, loss=loss, n_alphas=15, cv=3, **near
             ),
@@ -334,7 +335,8 @@ def fixed_and_searched(
             {
                 f"{C:g}": one(kernels, C / unit, p, loss=loss, **near)
                 for C in STRENGTHS["LpMKL"]
-            },
+            }
+            | {"default": one(kernels, p=p, loss=loss)},
             getattr(estimators, f"LpMKL{kind}CV")(
                 kernels, ps=[p], loss=loss, cv=3, **near
             ),
@@ -345,7 +347,8 @@ def fixed_and_searched(
         {
             f"{alpha:g}, tol {tol:g}": one(kernels, alpha, tol=tol)
             for tol, alpha in product((1e-3, 3e-3, 1e-2, 3e-2), STRENGTHS["MKL-GOMP"])
-        },
+        }
+        | {"default": one(kernels)},
         getattr(estimators, f"GroupOMP{kind}CV")(
             kernels, alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0), max_kernels=20, cv=3
         ),
@@ -353,13 +356,18 @@ def fixed_and_searched(
     one, few = getattr(estimators, f"HKL{kind}"), {"max_kernels": 100}
     yield (
         "HKL",
-        {f"{alpha:g}": one(None, alpha, **few) for alpha in STRENGTHS["HKL"]},
+        {f"{alpha:g}": one(None, alpha, **few) for alpha in STRENGTHS["HKL"]}
+        | {"default": one()},
         getattr(estimators, f"HKL{kind}CV")(cv=3, **few),
     )
+    for method in ("LocalRademacherMKL", "UniformMKL"):
+        one = getattr(estimators, f"{method}{kind}")
+        search = getattr(estimators, f"{method}{kind}CV")
+        yield method, {"default": one(kernels)}, search(kernels, cv=3)
 
 
 def strengths(quick: bool) -> list[dict[str, Any]]:
-    """Compare fits at fixed strengths with the search of the same method."""
+    """Compare fits at fixed and default strengths with the same method's search."""
     chosen = QUICK if quick else BESIDE_SEARCHES
     rows = []
     for split in splits(chosen, 1 if quick else 2, n_train=200):
