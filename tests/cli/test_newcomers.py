@@ -87,7 +87,9 @@ def test_missing_numbers(run, frame, tmp_path):
     frame.to_csv(path, index=False)
     result = run("fit", path, "-t", "outcome", "--drop", "amount")
     assert result.exit_code == 1
-    assert "Column 'dose' lacks 2 of 60 values, the first in row 2" in told(result)
+    assert "NaN at row 2, column 'dose', the first of 2 values" in told(result)
+    assert "Fill gaps with --impute median (or mean)" in told(result)
+    assert "Views" not in told(result)
     fitted(run, path, "--drop", "amount", "--impute", "median", "-o", model)
     filler = load(model)["impute"].named_transformers_["numbers"]
     assert filler.statistics_[1] == frame["dose"].median()
@@ -101,6 +103,33 @@ def test_missing_numbers(run, frame, tmp_path):
     stream = ("--stream", "--drop", "amount,site", "--impute", "mean")
     result = run("fit", path, "-t", "width", "--drop", "outcome", *stream)
     assert "--impute is for files that are read as a whole" in told(result)
+
+
+@pytest.mark.parametrize("options", [(), ("--category", "grade")])
+@pytest.mark.parametrize("views", [(), ("--view", "a=age,site", "--view", "b=grade")])
+def test_gaps_in_categories(run, frame, tmp_path, options, views):
+    path, full, model = (tmp_path / name for name in ("a.csv", "b.csv", "a.skops"))
+    frame["site"] = np.where(frame["age"] > -0.5, "lung", "skin")
+    frame["grade"] = np.arange(60) % 5 // 2
+    whole = frame.drop(columns="amount")
+    lung = whole.index[whole["site"] == "lung"][[1, 4]]
+    gaps = whole.copy()
+    gaps.loc[lung, "site"] = np.nan
+    gaps.to_csv(path, index=False)
+    whole.to_csv(full, index=False)
+    plain = run("fit", path, "-t", "outcome", *options, *views)
+    assert plain.exit_code == 1
+    assert f"NaN at row {lung[0]}, column 'site'" in told(plain)
+    assert "--impute" in told(plain)
+    options = ("--impute", "median", *options, *views)
+    found, _ = fitted(run, path, *options, "-o", model)
+    expected, _ = fitted(run, full, *options)
+    assert found["objective"] == pytest.approx(expected["objective"], rel=1e-9)
+    names = [kernel["name"] for kernel in expected["kernels"]]
+    assert [kernel["name"] for kernel in found["kernels"]] == names
+    assert any(name.startswith("category()") for name in names)
+    answers = [run("predict", model, each).stdout for each in (path, full)]
+    assert answers[0] == answers[1]
 
 
 def test_scores_of_a_saved_model(run, csv, tmp_path):

@@ -65,6 +65,30 @@ def test_text_of_many_values_has_a_limit():
     gaps = X.copy()
     gaps.loc[::5, "kind"] = None
     assert encoder.transform(gaps)["kind"].isna().sum() == 40
+    numbers = X.assign(kind=np.arange(200) % 7).astype({"kind": "category"})
+    found = encoder.fit(numbers).transform(numbers)["kind"]
+    assert set(found) == {"0", "1", "2", "(other)"}
+    assert make_pipeline(encoder, SpicyMKLRegressor()).fit(numbers, numbers["size"])
+
+
+@pytest.mark.parametrize("kind", ["text", "category", "numbers"])
+def test_gaps_take_the_most_frequent_value_of_the_fit(kind):
+    X, _ = frame()
+    if kind == "numbers":
+        X["kind"] = (X["kind"] == "oak").astype(float)
+    common = X["kind"].mode()[0]
+    gaps = X["kind"].isin([common]) & (np.arange(200) < 20)
+    lacking = X.assign(kind=X["kind"].where(~gaps))
+    if kind != "text":
+        lacking = lacking.astype({"kind": "category"})
+    encoder = TableEncoder(max_categories=1000, missing="most_frequent").fit(lacking)
+    assert encoder.fill_values_ == {"kind": common}
+    assert encoder.transform(lacking)["kind"].tolist() == X["kind"].tolist()
+    # New rows take it too, whatever is frequent among them.
+    new = lacking.assign(kind=lacking["kind"].where(lacking["kind"] != common))
+    assert encoder.transform(new)["kind"][gaps].eq(common).all()
+    nothing = TableEncoder(missing="most_frequent").fit(X.assign(kind=None))
+    assert nothing.fill_values_ == {}
 
 
 @pytest.mark.parametrize("form", ["text", "text with a zone", "zone", "gaps"])
@@ -120,6 +144,7 @@ def test_many_rows_take_no_time_of_their_own():
     [
         ({"periods": ["hour"]}, frame()[0], ValueError, "periods must be a list of so"),
         ({"max_categories": 1}, frame()[0], ValueError, "max_categories must be"),
+        ({"missing": "mean"}, frame()[0], ValueError, "missing must be one of 'keep'"),
         (
             {"periods": ["week"]},
             frame()[0].rename(columns={"size": "when week cos"}),

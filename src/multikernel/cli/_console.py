@@ -21,9 +21,16 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
+from multikernel.estimators.read.numbers import IMPUTE
 from multikernel.problem import Progress
 
 P = ParamSpec("P")
+
+FILL = (
+    "Fill gaps with --impute median (or mean) when fitting, which models keep for new "
+    "rows, or leave rows out."
+)
+"""What to do about missing values, in the words of the command line."""
 
 # What bad input, missing files and missing libraries raise. Anything else is a defect
 # of the program and keeps its traceback.
@@ -58,7 +65,8 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
             except BrokenPipeError:
                 raise  # nobody reads on: typer ends without a word
             except USER_ERRORS as error:
-                say(error, "Error:", "bold red", stderr=True)
+                told = str(error).replace(IMPUTE, FILL)
+                say(told, "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
 
     return guarded

@@ -204,7 +204,8 @@ Settings = Annotated[
 Impute = Annotated[
     str | None,
     typer.Option(
-        help="Fill missing numbers with the mean or the median of their column.",
+        help="Fill gaps: in numbers with the mean or the median of their column, in "
+        "categories with the most frequent one.",
         metavar="NAME",
     ),
 ]

@@ -151,7 +151,7 @@ def read_table(
         words += [name for name in texts if found.get(name) == CATEGORIES]
     X = features_of(path, features, (*strings, *words), doubts)
     # The type by which estimators know categories, numbers among them.
-    X = X.astype({name: "category" for name in choice.categories if name in X})
+    X = X.astype(dict.fromkeys(words, "category"))
     return Table(X, y, None, tuple(strings), tuple(words), views, groups)
 
 

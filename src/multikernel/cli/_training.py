@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -29,6 +28,7 @@ from multikernel.cli._methods import (
     parse_settings,
 )
 from multikernel.cli._tables import Table
+from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.mixed import default_texts
 from multikernel.gram import LowRank, MemoryMapped, Storage
 from multikernel.kernels import (
@@ -50,7 +50,7 @@ OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Parameters of some methods that have an option of their own."""
 
 IMPUTE = ("mean", "median")
-"""What can take the place of missing numbers."""
+"""What can take the place of missing numbers; categories take the most frequent."""
 
 # For standardized columns, from wiggly to nearly linear.
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -235,11 +235,18 @@ def scaler(table: Table) -> Any:
     return _of_numbers(StandardScaler(), table)
 
 
-def _of_numbers(step: Any, table: Table) -> Any:
+def _filler(table: Table, strategy: str) -> Any:
+    """Return what fills gaps: in categories the most frequent one takes them."""
+    numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
+    every = max(2, len(table.X))
+    return _of_numbers(numbers, table, TableEncoder((), every, "most_frequent"))
+
+
+def _of_numbers(step: Any, table: Table, words: Any = "passthrough") -> Any:
     """Return a step that hands data frames on: kernels are named after columns."""
     if table.sequences or table.categories:
         step = ColumnTransformer(
-            [("numbers", step, table.numbers)],
+            [("numbers", step, table.numbers), ("words", words, [*table.categories])],
             remainder="passthrough",
             verbose_feature_names_out=False,
         )
@@ -251,19 +258,13 @@ def preparation(
 ) -> list[tuple[str, Any]]:
     """Return the steps before a model, none for Gram matrices.
 
-    `impute` names what takes the place of missing numbers; without it they are refused,
-    as far as the table is at hand.
+    `impute` names what takes the place of missing numbers.
     """
     if impute is not None:
         check_choice("--impute", impute, IMPUTE)
     if table.precomputed:
         return []
-    steps = []
-    if impute is None:
-        _refuse_missing(table)
-    else:
-        filler = SimpleImputer(strategy=impute, keep_empty_features=True)
-        steps.append(("impute", _of_numbers(filler, table)))
+    steps = [] if impute is None else [("impute", _filler(table, impute))]
     return [*steps, ("scale", scaler(table))] if scale else steps
 
 
@@ -273,22 +274,6 @@ def prepared(table: Table, scale: bool = True, impute: str | None = None) -> Any
     for _, step in preparation(table, scale, impute):
         X = step.fit_transform(X)
     return X
-
-
-def _refuse_missing(table: Table) -> None:
-    """Raise for missing numbers, with the option that fills them."""
-    if not isinstance(table.X, pd.DataFrame):
-        return
-    missing = table.X[table.numbers].isna()
-    lacking = missing.columns[missing.any()]
-    if not lacking.empty:
-        first = lacking[0]
-        raise ValueError(
-            f"Column {first!r} lacks {missing[first].sum()} of {len(missing)} values, "
-            f"the first in row {int(missing[first].to_numpy().argmax())} (counted from "
-            f"0), and {len(lacking) - 1} more columns lack some: fill them with "
-            "--impute median (or mean), or leave the rows out."
-        )
 
 
 def with_scaling(

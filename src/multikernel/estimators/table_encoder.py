@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
-from multikernel._validation import Number, check_parameter, listed
+from multikernel._validation import Number, OneOf, check_parameter, listed
 from multikernel.estimators.read.mixed import text_columns
 from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
 
@@ -27,6 +27,9 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 DATES, WORDS, REST = "dates", "words", "rest"
 """What columns hold."""
+
+MOST_FREQUENT = "most_frequent"
+"""What gaps in text may take."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -46,6 +49,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Most different values of a column of text, at least 2; the last of them is
         "(other)", for the rarer ones and those that the fit has not met. A column of
         fewer values keeps all.
+    missing : {"keep", "most_frequent"}, default="keep"
+        What becomes of gaps in text and categories: they stay missing, for kernels that
+        take gaps (:class:`~multikernel.kernels.Views`), or take the most frequent value
+        of their column in the fit. Numbers and dates are for
+        :class:`sklearn.impute.SimpleImputer`.
 
     Attributes
     ----------
@@ -53,6 +61,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What columns hold. Text all of whose values are dates (ISO 8601) is "dates".
     categories_ : dict from str to tuple or None
         The values that a column of words keeps; None where it keeps all.
+    fill_values_ : dict from str to str or float
+        What fills gaps, for columns of words, unless these stay missing.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -73,9 +83,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     2  2024.03            1.0           0.00    b
     """
 
-    def __init__(self, periods: Sequence[str] = (), max_categories: int = 100) -> None:
+    def __init__(
+        self,
+        periods: Sequence[str] = (),
+        max_categories: int = 100,
+        missing: str = "keep",
+    ) -> None:
         self.periods = periods
         self.max_categories = max_categories
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find out what columns hold, and which values of text are frequent.
@@ -102,14 +118,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameter(owner, "periods", self.periods, _expect_periods)
         most = Number(2, integer=True)
         check_parameter(owner, "max_categories", self.max_categories, most)
+        check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
         texts = {X.columns[place] for place in text_columns(X)}
-        kinds, kept = {}, {}
+        kinds, kept, fills = {}, {}, {}
         for name in X.columns:
             kinds[name] = _kind(X[name], name in texts)
             if kinds[name] == WORDS:
-                kept[name] = _frequent(X[name], self.max_categories)
-        self.kinds_, self.categories_ = kinds, kept
+                ranked = _ranked(X[name])
+                few = len(ranked) <= self.max_categories
+                kept[name] = None if few else tuple(ranked[: self.max_categories - 1])
+                if ranked and self.missing == MOST_FREQUENT:
+                    fills[name] = ranked[0]
+        self.kinds_, self.categories_, self.fill_values_ = kinds, kept, fills
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         refuse_shared_names(self.get_feature_names_out(), "the encoded table")
@@ -126,7 +147,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         encoded : pandas DataFrame of shape (n_samples, n_encoded)
-            What is missing stays missing.
+            What is missing stays missing, but in columns of `fill_values_`.
 
         Raises
         ------
@@ -145,7 +166,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if kind == DATES:
                 encoded |= self._dates(name, X[name])
             elif kind == WORDS:
-                encoded[name] = _as_categories(X[name], self.categories_[name])
+                fill = self.fill_values_.get(name)
+                encoded[name] = _as_categories(X[name], self.categories_[name], fill)
             else:
                 encoded[name] = X[name]
         return type(X)(encoded, index=X.index)
@@ -241,19 +263,21 @@ def _moment(text: str) -> datetime:
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
 
-def _frequent(column: Any, most: int) -> tuple[Any, ...] | None:
-    """Return the values of a column that are kept, None for all."""
+def _ranked(column: Any) -> list[Any]:
+    """Return the values of a column, the most frequent first."""
     counts = Counter(column[column.notna()].tolist())
-    if len(counts) <= most:
-        return None
     # Of values as frequent as one another the first in the alphabet.
-    ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
-    return tuple(ranked[: most - 1])
+    return sorted(counts, key=lambda value: (-counts[value], str(value)))
 
 
-def _as_categories(column: Any, kept: tuple[Any, ...] | None) -> Any:
+def _as_categories(column: Any, kept: tuple[Any, ...] | None, fill: Any) -> Any:
     """Return a column of categories, those beyond its limit as one."""
+    if fill is not None and column.isna().any():
+        column = column.astype(object).where(column.notna(), fill)
     if kept is not None:
-        values = column.astype(object)
-        column = values.where(values.isna() | values.isin(kept), OTHER)
+        # Numbers are text beside "(other)".
+        names = {value: str(value) for value in kept}
+        column = column.astype(object).map(
+            lambda value: names.get(value, OTHER), na_action="ignore"
+        )
     return column.astype("category")
