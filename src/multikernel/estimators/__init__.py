@@ -58,7 +58,6 @@ from multikernel.estimators.uniform.estimators import (
 )
 
 __all__ = [
-    "ESTIMATORS",
     "AlignmentMKLClassifier",
     "AlignmentMKLRegressor",
     "EasyMKLClassifier",
@@ -105,7 +104,7 @@ __all__ = [
 
 ESTIMATORS: tuple[type[BaseMKL], ...] = tuple(
     found
-    for found in (globals()[name] for name in __all__ if name != "ESTIMATORS")
+    for found in map(globals().get, __all__)
     if isinstance(found, type) and issubclass(found, BaseMKL)
 )
 """Every multiple kernel model, read by the conformance tests."""

@@ -10,12 +10,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, SMALLEST_STRENGTH, Check
+from multikernel.estimators.read.samples import Samples
 
 Amount = float | str
 """A number, or "scale", or a multiple of that such as "0.1scale"."""
@@ -204,31 +205,7 @@ class Units:
         return float(numbers[0]) if alike or numbers.size == 1 else numbers
 
 
-class Targets(Protocol):
-    """What units are read off: the samples of a fit."""
-
-    @property
-    def targets(self) -> Array:
-        """Return the targets of every output, shape (n_outputs, n_samples)."""
-        ...
-
-    @property
-    def weights(self) -> Array | None:
-        """Return the weights of the losses, or None for ones."""
-        ...
-
-    @property
-    def classes(self) -> Any:
-        """Return the class labels, None for a regression."""
-        ...
-
-    @property
-    def shared(self) -> bool:
-        """Return whether outputs share a selection of kernels."""
-        ...
-
-
-def target_units(owner: str, samples: Targets, pooled: bool | None = None) -> Units:
+def target_units(owner: str, samples: Samples, pooled: bool | None = None) -> Units:
     """Return what the problems of a fit measure their targets in.
 
     Parameters

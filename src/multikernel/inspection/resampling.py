@@ -167,10 +167,14 @@ class Resamples:
         raw = replace(self._raw, samples=samples)
         part, chosen = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
-        part = replace(part, starts=self._starts(part.samples, chosen))
-        problem = self.method.problem(part)
-        solution = self.method.solve(problem, part, self.watch)
-        attributes = self.method.publish(problem, part, solution)
+        method = self.method
+        problem = method.problem(part)
+        if isinstance(method, GramMethod):
+            starts = self._starts(part.samples, chosen)
+            solution: Any = method.solve(problem, part, self.watch, starts)
+        else:
+            solution = method.solve(problem, part, self.watch)
+        attributes = method.publish(problem, part, solution)
         return {name: attributes[name] for name in self.keep}
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:

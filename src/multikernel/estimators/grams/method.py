@@ -58,9 +58,15 @@ class GramMethod(ABC):
         """Return the method whose strength a path replaces."""
         return self
 
-    def solve(self, problem: Recipe, data: Training, watch: Watch) -> list[Solution]:
-        """Return the solutions of all outputs, with their gaps."""
-        solutions = solve_outputs(problem, data, watch)
+    def solve(
+        self,
+        problem: Recipe,
+        data: Training,
+        watch: Watch,
+        starts: Sequence[Solution] = (),
+    ) -> list[Solution]:
+        """Return the solutions of all outputs, with their gaps, from warm starts."""
+        solutions = solve_outputs(problem, data, watch, starts)
         warn_unfinished(self.source.owner, data, solutions)
         return solutions
 
@@ -88,7 +94,7 @@ def solve_outputs(
     watch : Watch or None
         The callback.
     starts : sequence of Solution or None, default=()
-        Warm starts; those of `training` where there are none.
+        Warm starts, one per problem.
 
     Returns
     -------
@@ -100,7 +106,7 @@ def solve_outputs(
     def solve() -> list[list[Solution]]:
         problems = training.problems(recipe)
         known.extend([None] * (len(problems) - len(known)))
-        given = zip_longest(known, starts or training.starts)
+        given = zip_longest(known, starts)
         pairs = list(zip(problems, [k or s for k, s in given], strict=True))
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
         found = [continued(*pair) for pair in zip(known, found, strict=True)]

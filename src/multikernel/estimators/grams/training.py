@@ -21,7 +21,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram.base import GramStack
 from multikernel.gram.definite import check_definite
 from multikernel.losses import Loss, is_coupled, weighted
-from multikernel.problem import Problem, Solution
+from multikernel.problem import Problem
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
 
@@ -83,8 +83,6 @@ class Training:
         Their normalised Gram matrices.
     fit_intercept : bool
         Whether models have an intercept.
-    starts : tuple of Solution, default=()
-        Warm starts over these samples, one per output, for methods that take them.
     owner : str, default=""
         What messages call the estimator.
     merges_copies : bool, default=True
@@ -96,7 +94,6 @@ class Training:
     samples: Samples
     grams: Grams
     fit_intercept: bool
-    starts: tuple[Solution, ...] = ()
     owner: str = ""
     merges_copies: bool = True
     stored: Mapping[str, str] = field(default_factory=dict)

@@ -129,9 +129,15 @@ class TailMethod(MarginMethod):
         own = {"tol": tol} if isinstance(outer, TailDC) else {}
         return replace(self, solver=replace(outer, **inner, **own))
 
-    def solve(self, problem: Recipe, data: Training, watch: Watch) -> list[Solution]:
+    def solve(
+        self,
+        problem: Recipe,
+        data: Training,
+        watch: Watch,
+        starts: Sequence[Solution] = (),
+    ) -> list[Solution]:
         """Return the solutions; "dc" has random starts, and no others."""
-        solutions = solve_outputs(problem, replace(data, starts=()), watch)
+        solutions = solve_outputs(problem, data, watch)
         warn_unfinished(self.source.owner, data, certified(solutions))
         return solutions
 
