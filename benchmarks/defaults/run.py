@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,18 @@ from threadpoolctl import threadpool_limits
 from multikernel import estimators
 from multikernel.datasets import available, load
 from multikernel.estimators import (
+    GroupOMPClassifier,
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
+    LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressorCV,
+    SingleKernelClassifierCV,
+    SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
+    UniformMKLClassifier,
+    stack_grams,
 )
 from multikernel.gram import repair_gram
 from multikernel.kernels import (
@@ -417,25 +423,30 @@ def matrices(name: str) -> tuple[Array, Array]:
     return np.array([repair_gram(K) for K in grams]), labels[:, often].astype(int)
 
 
+def mean_auc(model: Any, X: Array, labels: Array) -> float:
+    """Return the mean AUC over labels and three folds."""
+    found = [
+        cross_val_score(model, X, y, scoring="roc_auc", cv=folds).mean()
+        for number, y in enumerate(labels.T)
+        for folds in [StratifiedKFold(3, shuffle=True, random_state=number)]
+    ]
+    return float(np.mean(found))
+
+
 def sums_of_matrices(name: str) -> Iterator[dict[str, Any]]:
     """Yield the mean AUC over labels and three folds of the sum of Gram matrices."""
     grams, labels = matrices(name)
-    X = estimators.stack_grams(grams)
+    X = stack_grams(grams)
     for steps, C in product(NORMALIZATIONS, (1.0, 10.0)):
-        model = estimators.UniformMKLClassifier(
+        model = UniformMKLClassifier(
             "precomputed", C, normalize=steps, check_psd="none"
         )
-        found = [
-            cross_val_score(model, X, y, scoring="roc_auc", cv=folds).mean()
-            for number, y in enumerate(labels.T)
-            for folds in [StratifiedKFold(3, shuffle=True, random_state=number)]
-        ]
         yield {
             "set": name,
             "measure": "AUC",
             "normalize": steps,
             "C": f"{C:g}",
-            "score": float(np.mean(found)),
+            "score": mean_auc(model, X, labels),
         }
 
 
@@ -467,7 +478,104 @@ def sums(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
+def precomputed(quick: bool) -> list[dict[str, Any]]:
+    """Compare methods at their defaults on Gram matrices that came as such."""
+    chosen: dict[str, Any] = {
+        "best single kernel": SingleKernelClassifierCV("precomputed", cv=3),
+        "sum": UniformMKLClassifier("precomputed"),
+        "LpMKL 4/3": LpMKLClassifier("precomputed", p=4 / 3),
+        "MKL-GOMP": GroupOMPClassifier("precomputed"),
+        "SpicyMKL": SpicyMKLClassifier("precomputed"),
+    }
+    rows = []
+    for name in (name for name in PRECOMPUTED if name in available() and not quick):
+        grams, labels = matrices(name)
+        X = stack_grams(grams)
+        for method, model in chosen.items():
+            start = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                score = mean_auc(model.set_params(check_psd="none"), X, labels)
+            row = {
+                "set": name,
+                "n_samples": X.shape[0],
+                "n_kernels": X.shape[2],
+                "splits": 3 * labels.shape[1],
+                "method": method,
+                "score": score,
+                "seconds": time.process_time() - start,
+            }
+            print(*row.values(), flush=True)
+            rows.append(row)
+    return rows
+
+
+def of_many_targets() -> Iterator[tuple[str, Mapping[str, Array], Array]]:
+    """Yield sets by name: features by view, and targets."""
+    digits = load("digits").X
+    lower = digits[:, 32:]
+    halves = {"top": digits[:, :16], "middle": digits[:, 16:32]}
+    yield "digits: lower half", halves, lower[:, lower.std(axis=0) > 2.0]
+    if "omics_tcga_brca_3views" in available():
+        data = load("omics_tcga_brca_3views")
+        views = {name: view[data.split == 0] for name, view in data.views.items()}
+        yield "omics: proteins", views, views.pop("protein")
+    if "mfeat_digits_6views" in available():
+        views = dict(load("mfeat_digits_6views").views)
+        yield "mfeat: Zernike moments", views, views.pop("zer")
+
+
+def targets(quick: bool) -> list[dict[str, Any]]:
+    """Compare searches on many targets, predicted from several views."""
+    each = [GaussianKernel("median"), LinearKernel()]
+    separate: dict[str, Any] = {"selection": "separate", "cv": 3}
+    rows = []
+    for (name, views, Y), number in product(
+        of_many_targets(), range(1 if quick else 3)
+    ):
+        ends = np.cumsum([0, *(view.shape[1] for view in views.values())])
+        blocks = zip(views, pairwise(ends), strict=True)
+        kernels = {view: (slice(*ends), each) for view, ends in blocks}
+        chosen = {
+            "sum": LpMKLRegressorCV(kernels, ps=[np.inf], cv=3),
+            "LpMKL 4/3": LpMKLRegressorCV(kernels, ps=[4 / 3], cv=3),
+            "LpMKL 4/3, separate": LpMKLRegressorCV(kernels, ps=[4 / 3], **separate),
+            "SpicyMKL": SpicyMKLRegressorCV(kernels, cv=3),
+            "SpicyMKL, separate": SpicyMKLRegressorCV(kernels, **separate),
+        }
+        order = np.random.default_rng(number).permutation(Y.shape[0])
+        n = min(300, int(0.7 * Y.shape[0]))
+        train, test = order[:n], order[n : n + TEST]
+        X = np.hstack([*views.values()])
+        scaler, unit = StandardScaler().fit(X[train]), StandardScaler().fit(Y[train])
+        for method, model in chosen.items():
+            start = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(scaler.transform(X[train]), unit.transform(Y[train]))
+            seconds = time.process_time() - start
+            row = {
+                "set": name,
+                "split": number,
+                "n_targets": Y.shape[1],
+                "n_train": n,
+                "n_kernels": 2 * len(views),
+                "method": method,
+                "score": float(
+                    model.score(scaler.transform(X[test]), unit.transform(Y[test]))
+                ),
+                "seconds": seconds,
+            }
+            print(*row.values(), flush=True)
+            rows.append(row)
+        if quick:
+            break
+    return rows
+
+
 COMMANDS = {
+    "precomputed": precomputed,
+    "targets": targets,
     "sums": sums,
     "dictionaries": dictionaries,
     "normalize": normalize,
