@@ -34,7 +34,7 @@ from multikernel.estimators.publish.summary import (
     shown,
     summary_columns,
 )
-from multikernel.estimators.read.targets import read_targets
+from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.persistence import PathLike, check_place, write_whole
 
@@ -209,7 +209,7 @@ def _of_data(
     predicted = np.asarray(model.predict(X))
     if y is None:
         return {"share of rows inside": float(np.mean(predicted == 1))}, []
-    y = read_targets(inner, y)
+    y = known_targets(inner, y)
     if novelty and not np.isin(y, [-1, 1]).all():
         raise ValueError(
             "report: y of novelty detection must hold 1 for what is usual and -1 for "

@@ -10,6 +10,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
+    UniformMKLClassifier,
     UniformMKLRegressor,
     stack_grams,
 )
@@ -79,6 +80,17 @@ def test_what_check_psd_asks_for():
         ValueError, match="check_psd must be one of 'auto', 'active', 'all', 'n"
     ):
         few(SpicyMKLClassifier, check_psd="some").fit(X, y)
+
+
+@pytest.mark.parametrize("how", ["auto", "none"])
+def test_what_a_solver_meets_is_no_matter_of_checks(how):
+    y = np.repeat([-1.0, 1.0], 15)
+    K = np.eye(30) - 3.0 * np.outer(y, y) / 30  # -2 along the labels
+    X = stack_grams({"one": K, "other": 2.0 * K, "third": np.outer(y, y) + np.eye(30)})
+    with pytest.raises(IndefiniteKernelError, match=r"^one, other: ") as met:
+        few(UniformMKLClassifier, check_psd=how).fit(X, y)
+    assert "Nor are others: 1 (-4 of" in str(met.value)
+    assert str(met.value).endswith("so that check_psd='none' is no way out.")
 
 
 class Sigmoid(LinearKernel):

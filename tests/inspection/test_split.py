@@ -1,6 +1,7 @@
 """Shares of held-out variance sum to R²; intervals are those of resampled samples."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
@@ -16,7 +17,11 @@ from multikernel import (
     stability_selection,
     variance_split,
 )
-from multikernel.inspection import contributions, r2_score_split
+from multikernel.inspection import (
+    contributions,
+    group_permutation_importance,
+    r2_score_split,
+)
 
 VIEWS = {"wave": [0], "rest": [1, 2]}
 
@@ -51,6 +56,33 @@ def test_shares_sum_to_r2(n_outputs, weighted):
         np.testing.assert_allclose(
             r2_score_split(y[copies], terms[copies]), shares, rtol=1e-10
         )
+
+
+def test_one_column_is_one_target():
+    _, y = data(60)
+    terms = np.column_stack([np.sin(y), y])
+    expected = r2_score_split(y, terms)
+    np.testing.assert_allclose(r2_score_split(y[:, None], terms), expected, rtol=1e-12)
+    found = r2_score_split(y[:, None], terms[:, None, :])
+    np.testing.assert_allclose(found, expected[None], rtol=1e-12)
+
+
+def test_targets_are_known_by_name():
+    X, y = data(n_outputs=2)
+    Y = pd.DataFrame(y, columns=["a", "b"])
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X, Y)
+    split = variance_split(model, X, Y, n_resamples=5, random_state=0)
+    assert split.output_names == ("a", "b")
+    unnamed = variance_split(model, X, y, n_resamples=5, random_state=0)
+    np.testing.assert_allclose(unnamed.shares, split.shares, rtol=1e-9)
+    turned = Y[["b", "a"]]
+    message = "y has the columns 'b', 'a', but .* was fitted on 'a', 'b'"
+    for ask in (variance_split, report, group_permutation_importance):
+        with pytest.raises(ValueError, match=message):
+            ask(model, X, turned)
+    # A model that was given no names knows none.
+    model.fit(X, y)
+    assert variance_split(model, X, Y, n_resamples=5).shares.shape == split.shares.shape
 
 
 def test_uncorrelated_terms_share_what_each_explains():

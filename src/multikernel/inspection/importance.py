@@ -9,7 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter, check_weights, shown
-from multikernel.estimators.read.targets import read_targets
+from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import (
     check_model,
     data_at_model,
@@ -91,7 +91,7 @@ def group_permutation_importance(
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
     before, model = last_step(estimator)
     check_model(owner, model)
-    y = read_targets(model, y)
+    y = known_targets(model, y)
     sample_weight = check_weights(sample_weight, len(y))
     data = data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch, check_random_state
 from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, check_weights
 from multikernel.estimators.publish.summary import output_labels, view_members
-from multikernel.estimators.read.targets import read_targets
+from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.intervals import LEVEL
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 
@@ -95,6 +95,7 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets, best of samples that the model has not seen.
+        One column may be a target without an axis of outputs.
     contributions : array-like of shape (n_samples, [n_outputs, ]n_terms)
         The terms, as ``contributions(X)`` of a model returns them, or sums over views.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -137,7 +138,7 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
         several = targets.shape[1] > 1
         which = f"Target {constant[0]} (counted from 0)" if several else "y"
         raise ValueError(f"{which} is constant: it has no variance to split.")
-    found: Array = shares[0] if np.ndim(y) > 1 else shares[0, 0]
+    found: Array = shares[0] if np.ndim(contributions) > 2 else shares[0, 0]
     return found
 
 
@@ -272,7 +273,7 @@ def variance_split(
             f"{owner} splits the R² of regressors, and {type(model).__name__} is none."
         )
     found = contributions(estimator, X, by)
-    y = np.asarray(read_targets(model, y), dtype=np.float64)
+    y = np.asarray(known_targets(model, y), dtype=np.float64)
     shares = r2_score_split(y, found.terms, sample_weight=sample_weight)
     targets, terms = _checked(y, found.terms)
     weights = check_weights(sample_weight, len(targets))
@@ -301,6 +302,8 @@ def _checked(y: Any, contributions: Any) -> tuple[Array, Array]:
     """Return targets (n_samples, n_outputs) and terms of one axis more, about zero."""
     targets = np.asarray(y, dtype=np.float64)
     terms = np.asarray(contributions, dtype=np.float64)
+    if targets.ndim == terms.ndim == 2 and targets.shape[1] == 1:
+        targets = targets[:, 0]
     if targets.ndim not in (1, 2) or terms.shape[:-1] != targets.shape:
         raise ValueError(
             f"contributions has shape {terms.shape}, and y {targets.shape}: expected "

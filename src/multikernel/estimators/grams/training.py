@@ -19,7 +19,7 @@ from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.gram.definite import check_definite
+from multikernel.gram.definite import WITHOUT_PROOF, check_definite
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockRegularizer
@@ -28,6 +28,9 @@ from multikernel.solvers import Solver
 SEARCHED = 2**28
 """Entries of a stack up to which all its matrices are looked at once one of them has
 been found to be no kernel: 2 GB, which the search reads in about 10 s."""
+
+NOT_WITHOUT = "the solver met one, so that check_psd='none' is no way out."
+"""Advice where it is no check that stands in the way."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,8 +161,12 @@ class Training:
             nowhere = np.empty(0, dtype=np.intp)
             check_definite(self.stack, self.grams.dictionary, nowhere, "all")
         except IndefiniteKernelError as every:
-            # What was met says more of a single one.
-            return every if len(every.kernels) > 1 else error
+            if len(every.kernels) == 1:
+                return error  # what was met says more of a single one
+            if WITHOUT_PROOF in str(error):
+                return every
+            told = str(every).replace(WITHOUT_PROOF, NOT_WITHOUT)
+            return IndefiniteKernelError(told, every.kernel, every.kernels)
         return error
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:

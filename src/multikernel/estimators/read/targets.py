@@ -9,7 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE
+from multikernel._validation import LARGEST_VALUE, listed
 from multikernel.estimators.read.numbers import (
     LEAVE_OUT,
     all_finite,
@@ -87,6 +87,36 @@ def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
         return tuple(str(name) for name in y.columns)
     name = getattr(y, "name", None)
     return None if targets.ndim == 2 or name is None else (str(name),)
+
+
+def known_targets(model: Any, y: Any) -> Array:
+    """Return the targets of samples, those of a fitted model by name where both are.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The targets.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_samples,), or (n_samples, n_outputs) of at least two
+
+    Raises
+    ------
+    ValueError
+        If columns of a data frame are not those of the fit, in its order.
+    """
+    targets = read_targets(model, y)
+    names, fitted = target_names(y, targets), tuple(model.output_names_)
+    numbered = fitted == tuple(f"y{k}" for k in range(len(fitted)))
+    if targets.ndim == 2 and names not in (None, fitted) and not numbered:
+        raise ValueError(
+            f"y has the columns {listed(names)}, but {type(model).__name__} was fitted "
+            f"on {listed(fitted)}: they must be the same, in the same order."
+        )
+    return targets
 
 
 def check_groups(groups: Any, n_samples: int) -> Array:
