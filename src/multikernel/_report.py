@@ -26,7 +26,6 @@ from multikernel.display import (
     VarianceSplitDisplay,
 )
 from multikernel.display._style import DASHED, color, headline, tidy
-from multikernel.display.fitted import final_estimator
 from multikernel.estimators.publish.summary import (
     facts,
     html_table,
@@ -36,6 +35,7 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection import Bootstrap, VarianceSplit
+from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence import PathLike, check_place, write_whole
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from multikernel import (
 )
 from multikernel.datasets import make_additive_regression
 from multikernel.display._style import as_printed
-from multikernel.display.fitted import final_estimator
+from multikernel.inspection.pipelines import final_estimator
 from multikernel.kernels import GaussianKernel, per_column
 
 KERNELS = per_column(GaussianKernel(0.5), 4)

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from multikernel import load, save
 from multikernel.estimators import HKLRegressor, SpicyMKLClassifier, SpicyMKLRegressor
+from multikernel.estimators.read.dictionary import learnt_dictionary
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
@@ -27,7 +28,6 @@ from multikernel.kernels import (
     median_distance,
     per_column,
 )
-from multikernel.kernels.median import learnt_dictionary
 from multikernel.kernels.parameters import with_parameter
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressorCV
-from multikernel.estimators.read.dictionary import default_dictionary
+from multikernel.estimators.read.dictionary import default_dictionary, learnt_dictionary
 from multikernel.gram import build_stack
 from multikernel.kernels import (
     ColumnKernel,
@@ -16,7 +16,6 @@ from multikernel.kernels import (
     kernel_names,
     median_dictionary,
 )
-from multikernel.kernels.median import learnt_dictionary
 from multikernel.persistence import load, save
 
 RNG = np.random.default_rng(0)

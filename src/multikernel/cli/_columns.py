@@ -10,7 +10,7 @@ import pandas as pd
 
 from multikernel.cli._console import check_choice, say
 from multikernel.datasets import read_fasta
-from multikernel.display.fitted import final_estimator
+from multikernel.inspection.pipelines import final_estimator
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
 from multikernel.kernels.sequence import (
     Alphabet,

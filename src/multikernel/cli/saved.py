@@ -25,7 +25,7 @@ from multikernel.cli._tables import (
     read_table,
     write_table,
 )
-from multikernel.display.fitted import final_estimator, output_names
+from multikernel.inspection.pipelines import final_estimator, output_names
 from multikernel.persistence import load
 
 

@@ -9,18 +9,16 @@ from numpy.typing import ArrayLike
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.display import _style
-from multikernel.display.fitted import (
-    final_estimator,
-    output_heads,
-    output_names,
-)
 from multikernel.inspection import Bootstrap
 from multikernel.inspection.pipelines import (
     data_at_model,
+    final_estimator,
     held_columns,
     in_given_units,
     kernel_columns,
     last_step,
+    output_heads,
+    output_names,
 )
 
 if TYPE_CHECKING:

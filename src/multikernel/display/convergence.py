@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel.display._style import DASHED, axes_for, color, figure_of, note, tidy
-from multikernel.display.fitted import final_estimator, output_names
+from multikernel.inspection.pipelines import final_estimator, output_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

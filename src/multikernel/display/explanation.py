@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 
 from multikernel.display import _style
 from multikernel.display.contribution import output_place, value_name
-from multikernel.display.fitted import final_estimator
-from multikernel.inspection.pipelines import data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

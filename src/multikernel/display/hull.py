@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator
+from multikernel.inspection.pipelines import final_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
-from multikernel.display.fitted import SearchScores
 from multikernel.estimators import NamedPath
+from multikernel.inspection.pipelines import SearchScores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from multikernel._typing import Array
 from multikernel.diagnostics import cut_off_values
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator
 from multikernel.gram import GramStack, tail_sums
+from multikernel.inspection.pipelines import final_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

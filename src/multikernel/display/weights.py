@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
-from multikernel.display.fitted import final_estimator, output_heads
 from multikernel.inspection import Bootstrap
+from multikernel.inspection.pipelines import final_estimator, output_heads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

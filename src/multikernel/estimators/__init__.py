@@ -10,11 +10,11 @@ from multikernel.estimators.group_omp.estimators import (
     GroupOMPClassifier,
     GroupOMPRegressor,
 )
-from multikernel.estimators.heuristic.alignment import (
+from multikernel.estimators.heuristic.estimators import (
     AlignmentMKLClassifier,
     AlignmentMKLRegressor,
+    EasyMKLClassifier,
 )
-from multikernel.estimators.heuristic.easy import EasyMKLClassifier
 from multikernel.estimators.hkl.cv import HKLClassifierCV, HKLRegressorCV
 from multikernel.estimators.hkl.estimators import HKLClassifier, HKLRegressor
 from multikernel.estimators.local_rademacher.cv import (
@@ -48,13 +48,11 @@ from multikernel.estimators.spicy.estimators import (
     SpicyMKLRegressor,
 )
 from multikernel.estimators.table_encoder import TableEncoder
-from multikernel.estimators.uniform.cv import (
-    UniformMKLClassifierCV,
-    UniformMKLRegressorCV,
-)
-from multikernel.estimators.uniform.estimators import (
+from multikernel.estimators.uniform import (
     UniformMKLClassifier,
+    UniformMKLClassifierCV,
     UniformMKLRegressor,
+    UniformMKLRegressorCV,
 )
 
 __all__ = [

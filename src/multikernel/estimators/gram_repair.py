@@ -9,7 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array
 from multikernel._validation import OneOf, check_parameter, check_symmetric
-from multikernel.estimators.read.named_grams import NamedGrams, check_same_grams
+from multikernel.estimators.read.named_grams import (
+    NamedGrams,
+    check_same_grams,
+    names_of_grams,
+)
 from multikernel.estimators.read.precomputed import kernels_first, read_grams
 
 
@@ -83,16 +87,17 @@ class GramRepair(TransformerMixin, BaseEstimator):
         owner = type(self).__name__
         check_parameter(owner, "how", self.how, OneOf(("clip", "flip")))
         grams = read_grams(self, owner, X, reset=True)
+        names = names_of_grams(X)
         lowest, directions = [], []
         for m, matrix in enumerate(np.moveaxis(grams, -1, 0)):
-            name = f"{X.names[m]}: the matrix" if named(X) else f"Gram matrix {m}"
+            name = f"{names[m]}: the matrix" if names else f"Gram matrix {m}"
             check_symmetric(np.asarray(matrix, np.float64), name)
             eigenvalues, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
             lowest.append(eigenvalues[0])
             directions.append(vectors[:, eigenvalues < 0.0])
         self.lowest_eigenvalues_ = np.array(lowest, dtype=np.float64)
         self._directions = directions
-        self._names = X.names if named(X) else None
+        self._names = names
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -112,7 +117,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
         repaired = self.fit(X, y).transform(X)
         grams = np.asarray(repaired)
         symmetric = 0.5 * (grams + np.swapaxes(grams, 0, 1))
-        return NamedGrams(symmetric, X.names) if named(X) else symmetric
+        return _named_as(X, symmetric)
 
     def transform(self, X: Any) -> Any:
         """Treat similarities to the training samples as those among these.
@@ -147,7 +152,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
         for K, negative in zip(repaired, self._directions, strict=True):
             K -= times * (K @ negative) @ negative.T
         found: Array = np.moveaxis(repaired, 0, -1)
-        return NamedGrams(found, X.names) if named(X) else found
+        return _named_as(X, found)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that matrices are sliced on two axes."""
@@ -158,6 +163,7 @@ class GramRepair(TransformerMixin, BaseEstimator):
         return tags
 
 
-def named(X: Any) -> bool:
-    """Return whether matrices have names."""
-    return isinstance(X, NamedGrams)
+def _named_as(X: Any, grams: Array) -> Any:
+    """Return Gram matrices with the names of others, where these have some."""
+    names = names_of_grams(X)
+    return grams if names is None else NamedGrams(grams, names)

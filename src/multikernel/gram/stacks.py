@@ -18,7 +18,7 @@ from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.part import PartStack
 from multikernel.gram.scaled import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.precomputed import PrecomputedKernel
+from multikernel.kernels.given import PrecomputedKernel
 
 
 def dense(array: Array) -> GramStack:

@@ -17,11 +17,10 @@ from multikernel.kernels.dictionary import (
     resolve_columns,
 )
 from multikernel.kernels.expected import ExpectedKernel
-from multikernel.kernels.function import FunctionKernel
 from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.given import FunctionKernel, PrecomputedKernel
 from multikernel.kernels.median import median_dictionary, median_distance
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
-from multikernel.kernels.precomputed import PrecomputedKernel
 from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.views import OptionalKernel, Views
 

@@ -20,7 +20,7 @@ from multikernel.kernels.columns import (
 )
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.expected import ExpectedKernel
-from multikernel.kernels.function import as_kernels
+from multikernel.kernels.given import as_kernels
 from multikernel.kernels.sampled import NystroemKernel
 
 MISSING = ("error", "zero", "expected")

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 from multikernel.gram.memory import readable_bytes
 
-FORMAT = 3
+FORMAT = 4
 """Version of model files; it rises when another version of this package cannot read
 them. Files of format 1 name classes where these no longer are."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"

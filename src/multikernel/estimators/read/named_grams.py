@@ -107,12 +107,18 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
         raise ValueError(f"Two Gram matrices have the name {twice[0]!r}.")
 
 
+def names_of_grams(X: Any) -> tuple[str, ...] | None:
+    """Return the names of Gram matrices, None where they have none."""
+    return X.names if isinstance(X, NamedGrams) else None
+
+
 def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
     """Raise where named matrices are not those of the fit, in their order."""
-    if known is None or not isinstance(X, NamedGrams) or X.names == known:
+    names = names_of_grams(X)
+    if known is None or names is None or names == known:
         return
     raise ValueError(
-        f"X holds the Gram matrices {listed(X.names)}, but {owner} was fitted on "
+        f"X holds the Gram matrices {listed(names)}, but {owner} was fitted on "
         f"{listed(known)}: give the same ones in the same order, for example "
         "stack_grams({name: grams[name] for name in names}) with the names of the fit."
     )

@@ -17,7 +17,7 @@ from multikernel.estimators.read.mixed import (
     settled_texts,
     text_columns,
 )
-from multikernel.estimators.read.named_grams import NamedGrams, check_same_grams
+from multikernel.estimators.read.named_grams import check_same_grams, names_of_grams
 from multikernel.estimators.read.numbers import (
     Spooled,
     check_finite_table,
@@ -31,7 +31,7 @@ from multikernel.estimators.read.precomputed import read_grams
 from multikernel.estimators.read.targets import read_targets, target_names
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
 from multikernel.kernels.columns import resolve_kernel
-from multikernel.kernels.function import as_kernels
+from multikernel.kernels.given import as_kernels
 from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
@@ -118,7 +118,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
         With a sentence that says what is wrong.
     """
     names = None
-    gram_names = X.names if isinstance(X, NamedGrams) else None
+    gram_names = names_of_grams(X)
     if is_stream(X):
         spooled = spool(X, y)
         X, y, names = spooled.X, spooled.y, spooled.names

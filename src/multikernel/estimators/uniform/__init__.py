@@ -1,1 +1,0 @@
-"""One machine on the sum of all kernels: the baseline of every method."""
