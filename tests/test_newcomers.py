@@ -3,7 +3,6 @@
 import inspect
 import io
 import json
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -39,10 +38,8 @@ def shell(command, text=None):
 
 
 def omics(data):
-    ends = np.cumsum([0, *(view.shape[1] for view in data.views.values())])
     kernels = [GaussianKernel("median"), LinearKernel()]
-    blocks = zip(data.views, pairwise(ends), strict=True)
-    views = {name: (slice(*ends), kernels) for name, ends in blocks}
+    views = {name: (columns, kernels) for name, columns in data.views.items()}
     views = Views(views, missing={"protein": "zero"})
     known = data.split == 0
     model = mk.SpicyMKLClassifier(views, selection="shared")
@@ -54,12 +51,13 @@ def omics(data):
 
 @needs("omics_tcga_brca_3views")
 def test_omics_joins_views_and_says_how_sure_it_is_of_each():
-    data = load("omics_tcga_brca_3views")
+    data = load("omics_tcga_brca_3views", as_frame=True)
     joint, without_protein, fits = omics(data)
     known = data.split == 0
-    for view in data.views.values():
+    for columns in data.views.values():
         alone = make_pipeline(StandardScaler(), SVC())
-        assert joint > cross_val_score(alone, view[known], data.y[known]).mean()
+        view = data.X.loc[known, columns]
+        assert joint > cross_val_score(alone, view, data.y[known]).mean()
     assert without_protein > 0.85
     low, high = fits.interval("view_shares")
     assert fits.view_names == ("mrna", "mirna", "protein")
@@ -98,7 +96,7 @@ def test_neuroimaging_splits_the_held_out_variance_of_many_targets():
 
 
 def drugs(data):
-    K = mk.stack_grams(dict(zip(data.kernel_names, data.K, strict=True)))
+    K = mk.stack_grams(data.K)
     model = make_pipeline(mk.GramRepair(), mk.LpMKLClassifier("precomputed", p=4 / 3))
     joint = cross_val_score(model, K, data.y, scoring="roc_auc", cv=3).mean()
     return K, joint, model.fit(K, data.y)[-1].summary()
@@ -106,7 +104,7 @@ def drugs(data):
 
 @needs("dti_e_drugs_kernels")
 def test_drugs_have_named_similarities_repaired_within_folds():
-    data = load("dti_e_drugs_kernels")
+    data = load("dti_e_drugs_kernels", as_frame=True)
     K, joint, summary = drugs(data)
     assert set(summary["kernel"]) <= set(data.kernel_names)
     assert summary["kernel"][0] == "simcomp"

@@ -21,7 +21,6 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from multikernel import SpicyMKLRegressor, VarianceSplitDisplay, variance_split
-from multikernel.inspection import VarianceSplit
 from multikernel.kernels import GaussianKernel
 
 images = load_digits(as_frame=True)
@@ -75,10 +74,4 @@ figure.colorbar(shown, ax=axes, label="share of held-out variance")
 # Shares of all pixels together are means of theirs. So are those of each resample, and
 # 90 % of these lie between the ends of a bar's line.
 
-mean = VarianceSplit(
-    split.names,
-    split.shares.mean(axis=0),
-    split.r2.mean(),
-    split.resampled.mean(axis=1),
-)
-VarianceSplitDisplay(mean).plot()
+VarianceSplitDisplay(split).plot()

@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.utils import Bunch
 
+from multikernel import stack_grams
 from multikernel.datasets import available, load, loaders
 
 REAL_FOLDER = os.environ.get("MULTIKERNEL_DATA")
@@ -54,6 +55,35 @@ def test_views_are_blocks_of_columns(folder):
     np.testing.assert_array_equal(data.views["left"], X[:, :2])
     np.testing.assert_array_equal(data.views["right"], X[:, 2:])
     assert np.shares_memory(data.views["right"], data.X)
+
+
+def test_frames_carry_the_names_of_a_set(folder):
+    X, y = np.arange(12.0).reshape(2, 6), np.array([1, 0])
+    blocks = {"view_start": [0, 2, 6], "view_names": ["left", "right"]}
+    np.savez(folder / "two.npz", X=X, y=y, class_names=["no", "yes"], **blocks)
+    data = load("two", as_frame=True)
+    assert data.views == {
+        "left": ["left0", "left1"],
+        "right": ["right0", "right1", "right2", "right3"],
+    }
+    np.testing.assert_array_equal(data.X[data.views["right"]], X[:, 2:])
+    assert data.y.tolist() == ["yes", "no"]
+    features = np.array(list("abcdef"))
+    np.savez(folder / "two.npz", X=X, y=y, feature_names=features, **blocks)
+    data = load("two", as_frame=True)
+    assert data.views["left"] == ["a", "b"]
+    assert data.y.tolist() == [1, 0]
+    K, samples = np.stack([np.eye(2), np.ones((2, 2))]), np.array(["s", "t"])
+    names = {"kernel_names": ["one", "other"], "label_ids": ["u", "v", "w"]}
+    np.savez(folder / "k.npz", K=K, Y=np.ones((2, 3)), y=y, sample_ids=samples, **names)
+    data = load("k", as_frame=True)
+    assert repr(stack_grams(data.K)) == "Gram matrices (2, 2, 2): 'one', 'other'"
+    assert data.Y.columns.tolist() == ["u", "v", "w"]
+    assert data.Y.index.tolist() == data.y.index.tolist() == ["s", "t"]
+    table = np.array([list(b"ACGT"), list(b"TTTT")], dtype=np.uint8)
+    np.savez(folder / "dna.npz", X=table, y=y)
+    data = load("dna", as_frame=True)
+    assert data.X["sequence"].tolist() == ["ACGT", "TTTT"]
 
 
 def test_sequences_of_equal_and_of_different_lengths(folder):

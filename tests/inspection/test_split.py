@@ -18,6 +18,7 @@ from multikernel import (
     variance_split,
 )
 from multikernel.inspection import (
+    VarianceSplit,
     contributions,
     group_permutation_importance,
     r2_score_split,
@@ -147,6 +148,32 @@ def test_intervals_are_those_of_shares_on_resamples():
     counts = np.concatenate([random.multinomial(50, each, size=s) for s in (64, 6)])
     expected = [r2_score_split(y[40:], terms, sample_weight=c * 1.0) for c in counts]
     np.testing.assert_allclose(split.resampled, expected, rtol=1e-9)
+
+
+def test_many_targets_are_drawn_as_their_mean():
+    rng = np.random.default_rng(2)
+    r2, drawn = rng.uniform(size=22), rng.uniform(size=(9, 22, 2))
+    outputs = tuple(f"voxel {k}" for k in range(22))
+    split = VarianceSplit(("a", "b"), drawn.mean(axis=0), r2, drawn, outputs)
+    display = VarianceSplitDisplay(split).plot()
+    (bars,) = display.bars_
+    shown = sorted(bar.get_width() for bar in bars)
+    np.testing.assert_allclose(shown, np.sort(split.shares.mean(axis=0)))
+    low, high = split.mean().interval()
+    np.testing.assert_allclose(
+        np.stack([low, high]),
+        np.quantile(drawn.mean(axis=1), [0.05, 0.95], axis=0),
+    )
+    title = display.ax_.get_title(loc="left") or display.ax_.get_title()
+    assert f"R² {r2.mean():.2f}, mean of 22 targets, on held-out" in title
+    height = display.figure_.get_size_inches()[1]
+    assert height < 3.0
+    every = VarianceSplitDisplay(split).plot(max_targets=22)
+    assert len(every.bars_) == 22
+    assert repr(split).startswith("Mean of 22 targets: R²")
+    assert split.mean().mean().names == split.names
+    with pytest.raises(ValueError, match="max_targets must be"):
+        VarianceSplitDisplay(split).plot(max_targets=0)
 
 
 def test_pipelines_and_searches_nested_either_way():

@@ -62,7 +62,7 @@ _OPENML: Mapping[str, _OpenMLSource] = {
 }
 
 
-def load(name: str) -> Bunch:
+def load(name: str, *, as_frame: bool = False) -> Bunch:
     """Load a data set by name.
 
     The folder named by the environment variable ``MULTIKERNEL_DATA`` is looked in
@@ -76,6 +76,12 @@ def load(name: str) -> Bunch:
         ``"sonar"``, ``"ringnorm"``, ``"splice"``, ``"mnist"``), a bundled set
         (``"breast_cancer"``, ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``),
         or the name of a file in the folder without its ending.
+    as_frame : bool, default=False
+        Whether data carry their names, as estimators take and show them: then ``X`` and
+        ``Y`` are data frames of pandas (sequences a column ``sequence`` of `X`), ``y``
+        is a series, of the names of classes where the set has them, ``views`` holds the
+        columns of each view, the ``kernels`` of an estimator, and ``K`` the Gram
+        matrices by name, as `multikernel.stack_grams` takes them.
 
     Returns
     -------
@@ -104,7 +110,14 @@ def load(name: str) -> Bunch:
     >>> data = load("breast_cancer")
     >>> data.X.shape, data.feature_names[0], sorted(set(data.y.tolist()))
     ((569, 30), 'mean radius', [-1, 1])
+    >>> load("breast_cancer", as_frame=True).X.columns[:2].tolist()
+    ['mean radius', 'mean texture']
     """
+    return _named(_loaded(name)) if as_frame else _loaded(name)
+
+
+def _loaded(name: str) -> Bunch:
+    """Return a set as arrays."""
     path = _file_of(name)
     if path is not None:
         return _read_npz(name, path)
@@ -121,6 +134,36 @@ def load(name: str) -> Bunch:
         f"No data set is named {name!r}; available here: {', '.join(available())}. "
         f"Further sets are NAME.npz files in the folder that {DATA_VARIABLE} names."
     )
+
+
+def _named(data: Bunch) -> Bunch:
+    """Return a set with its names in place of arrays without."""
+    import pandas as pd
+
+    samples, found = data.get("sample_ids"), Bunch(**data)
+    if "sequences" in data:
+        found.X = pd.DataFrame({"sequence": data.sequences}, index=samples)
+    elif "X" in data:
+        names = data.get("feature_names") or _column_names(data)
+        found.X = pd.DataFrame(data.X, index=samples, columns=names)
+    if "views" in data:
+        ends = np.cumsum([0, *(view.shape[1] for view in data.views.values())])
+        blocks = zip(data.views, pairwise(ends.tolist()), strict=True)
+        found.views = {view: list(names[a:b]) for view, (a, b) in blocks}
+    if "y" in data:
+        y = np.array(data.class_names)[data.y] if "class_names" in data else data.y
+        found.y = pd.Series(y, index=samples, name="y")
+    if "Y" in data:
+        found.Y = pd.DataFrame(data.Y, index=samples, columns=data.get("label_ids"))
+    if "K" in data:
+        found.K = dict(zip(data.kernel_names, data.K, strict=True))
+    return found
+
+
+def _column_names(data: Bunch) -> list[str]:
+    """Return names for columns that have none: their place, in their view."""
+    views = data.get("views") or {"x": data.X}
+    return [f"{name}{k}" for name, X in views.items() for k in range(X.shape[1])]
 
 
 def available() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from multikernel._validation import Number, check_parameter
 from multikernel.display import _style
 from multikernel.display.weights import KernelWeightsDisplay
 from multikernel.inspection import VarianceSplit, variance_split
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
+
+COUNT = Number(1, integer=True)
 
 
 class VarianceSplitDisplay:
@@ -61,6 +64,7 @@ class VarianceSplitDisplay:
         ax: "Axes | None" = None,
         level: float = 0.9,
         max_terms: int | None = None,
+        max_targets: int = 6,
         **parameters: Any,
     ) -> "VarianceSplitDisplay":
         """Split the variance and draw it.
@@ -75,11 +79,14 @@ class VarianceSplitDisplay:
             See `plot`.
         max_terms : int, default=None
             See `plot`.
+        max_targets : int, default=6
+            See `plot`.
         **parameters : dict
             Passed to `multikernel.inspection.variance_split`.
         """
         split = variance_split(estimator, X, y, by, **parameters)
-        return cls(split).plot(ax, level=level, max_terms=max_terms)
+        shown: dict[str, Any] = {"max_terms": max_terms, "max_targets": max_targets}
+        return cls(split).plot(ax, level=level, **shown)
 
     def plot(
         self,
@@ -87,6 +94,7 @@ class VarianceSplitDisplay:
         *,
         level: float = 0.9,
         max_terms: int | None = None,
+        max_targets: int = 6,
         **bar_kwargs: Any,
     ) -> "VarianceSplitDisplay":
         """Draw the bars, the largest on top, a group for each target.
@@ -99,6 +107,8 @@ class VarianceSplitDisplay:
             Share of the resamples inside the error bars.
         max_terms : int, default=None
             Most bars in a group; None shares out 20, with at least 3 in each group.
+        max_targets : int, default=6
+            Most targets with a group each; the mean of more has one group.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 
@@ -107,7 +117,9 @@ class VarianceSplitDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        split = self.split
+        check_parameter(type(self).__name__, "max_targets", max_targets, COUNT)
+        n_targets = max(1, len(self.split.output_names))
+        split = self.split if n_targets <= max_targets else self.split.mean()
         bars = KernelWeightsDisplay(
             split.shares,
             split.names,
@@ -116,8 +128,8 @@ class VarianceSplitDisplay:
             value_name="share of the variance of held-out targets",
         ).plot(ax, max_kernels=max_terms, **bar_kwargs)
         self.ax_, self.figure_, self.bars_ = bars.ax_, bars.figure_, bars.bars_
-        scores = ", ".join(f"{value:.2f}" for value in np.ravel(split.r2)[:6])
-        more = ", …" if np.size(split.r2) > 6 else ""
-        bars_say = f"error bars: {level:.0%} of resamples"
-        _style.headline(self.ax_, f"R² {scores}{more} on held-out samples; {bars_say}")
+        scores = ", ".join(f"{value:.2f}" for value in np.ravel(split.r2))
+        of = f", mean of {n_targets} targets," if n_targets > max_targets else ""
+        said = f"R² {scores}{of} on held-out samples"
+        _style.headline(self.ax_, f"{said}; error bars: {level:.0%} of resamples")
         return self

@@ -187,12 +187,26 @@ class VarianceSplit:
         low, high = np.nanquantile(self.resampled, ends, axis=0)
         return low, high
 
+    def mean(self) -> "VarianceSplit":
+        """Return the split of the mean R² of several targets.
+
+        Returns
+        -------
+        split : VarianceSplit
+            Of one output; the same where there is one already.
+        """
+        if self.shares.ndim == 1:
+            return self
+        shares, drawn = self.shares.mean(axis=0), self.resampled.mean(axis=1)
+        return VarianceSplit(self.names, shares, float(np.mean(self.r2)), drawn)
+
     def __repr__(self) -> str:
         """Return R² and the shares, largest first: arrays of resamples fill pages."""
-        r2 = ", ".join(f"{value:.3g}" for value in np.ravel(self.r2))
-        head = f"R² {r2} on held-out samples, split among {len(self.names)} terms"
         if self.shares.ndim > 1:
-            return head
+            return f"Mean of {len(self.shares)} targets: {self.mean()!r}"
+        head = (
+            f"R² {self.r2:.3g} on held-out samples, split among {len(self.names)} terms"
+        )
         low, high = self.interval()
         order = np.argsort(-np.abs(self.shares), kind="stable")[:10]
         return "\n".join(
