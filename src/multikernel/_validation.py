@@ -134,13 +134,11 @@ NEGLIGIBLE = 1e-40
 has 16 digits."""
 
 LARGEST_VALUE = 1e100
-"""Largest value of data, targets and strengths: products of a few are numbers still."""
+"""Largest value of data, targets, strengths and of the sum of sample weights: products
+of a few are numbers still."""
 
 SMALLEST_STRENGTH = 1e-150
 """Smallest strength that is not zero: its square is a number still."""
-
-LARGEST_TOTAL = 1e100
-"""Largest sum of sample weights: its square is a number still."""
 
 ASYMMETRY = 1e-7
 """Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
@@ -331,10 +329,10 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
         raise ValueError("All values of sample_weight are zero: no sample is left.")
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if not 1.0 / LARGEST_TOTAL <= total <= LARGEST_TOTAL:
+    if not 1.0 / LARGEST_VALUE <= total <= LARGEST_VALUE:
         raise ValueError(
-            f"sample_weight sums to {total:.3g}, and from {1.0 / LARGEST_TOTAL:g} to "
-            f"{LARGEST_TOTAL:g} is possible: scale the weights by a common factor."
+            f"sample_weight sums to {total:.3g}, and from {1.0 / LARGEST_VALUE:g} to "
+            f"{LARGEST_VALUE:g} is possible: scale the weights by a common factor."
         )
     return np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
 

@@ -10,7 +10,6 @@ from multikernel.estimators import (
     EasyMKLClassifier,
     UniformMKLRegressor,
 )
-from multikernel.estimators.heuristic import rules
 from multikernel.estimators.heuristic.rules import (
     alignment_weights,
     easy_weights,
@@ -59,7 +58,7 @@ def test_independent_weights_are_alignments():
 
 @pytest.mark.parametrize("block", [2**27, 2**12])
 def test_joint_weights_solve_the_quadratic_program(monkeypatch, block):
-    monkeypatch.setattr(rules, "BLOCK_BYTES", block)
+    monkeypatch.setattr("multikernel.linalg.tables.CHUNK_BYTES", block)
     _, y, K = problem()
     a, M = definitions(K, y)
     size = np.abs(a).max()

@@ -21,6 +21,7 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
+from multikernel.estimators.progress import QUIET_SECONDS
 from multikernel.estimators.read.numbers import IMPUTE
 from multikernel.problem import Progress
 
@@ -83,10 +84,6 @@ def check_choice(option: str, value: str, choices: Iterable[str]) -> None:
     if value not in choices:
         listed = ", ".join(choices)
         raise ValueError(f"{option} must be one of {listed}, got {value!r}.")
-
-
-QUIET_SECONDS = 10.0
-"""Between two lines of a log."""
 
 
 class LiveShare:

@@ -14,11 +14,14 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel.cli._console import console, say
 from multikernel.display._style import pyplot
-from multikernel.estimators.publish.summary import facts, output_labels, summary_columns
+from multikernel.estimators.publish.summary import (
+    MOST_ROWS,
+    facts,
+    output_labels,
+    summary_columns,
+)
 from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence import write_whole
-
-MOST_ROWS = 20
 
 CHOSEN = ("alpha", "C", "p", "theta")
 """What cross-validation may have chosen."""

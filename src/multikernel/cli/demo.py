@@ -24,10 +24,6 @@ from multikernel.estimators import SpicyMKLClassifier, regularization_path
 from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import spicy_dictionary
 
-ALPHA = 0.02
-TOL = 1e-4
-N_ALPHAS = 20
-
 
 @user_errors
 def demo(
@@ -42,7 +38,7 @@ def demo(
         X, y.to_numpy(), test_size=0.2, stratify=y, random_state=0
     )
     table = Table(X_train, y_train)
-    model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=ALPHA, tol=TOL)
+    model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
     with warnings.catch_warnings():
         # Of the paper's widths a few are too narrow for these data, as said elsewhere.
         warnings.simplefilter("ignore", DictionaryWarning)
@@ -58,7 +54,7 @@ def _fit_and_report(
         "training_samples": len(table.y),
         "seconds": facts["seconds"],
         "test_accuracy": pipeline.score(*test),
-        "alpha": ALPHA,
+        "alpha": model.alpha,
     } | _report.model_report(pipeline)
     if not json:
         _show(report)
@@ -79,7 +75,8 @@ def _show(report: dict[str, Any]) -> None:
         "test accuracy": report["test_accuracy"],
     }
     _report.print_facts(
-        facts | _report.diagnostics(report), f"{report['estimator']}, alpha={ALPHA}"
+        facts | _report.diagnostics(report),
+        f"{report['estimator']}, alpha={report['alpha']}",
     )
     _report.print_kernels(report)
 
@@ -93,15 +90,15 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
         return []
     output.mkdir(parents=True, exist_ok=True)
     model = pipeline["model"]
-    with LiveFit("Regularization path", tol=TOL, n_samples=len(table.y)) as watch:
+    with LiveFit("Regularization path", tol=model.tol, n_samples=len(table.y)) as watch:
         found = regularization_path(
-            model, prepared(table), table.y, n_alphas=N_ALPHAS, callback=watch
+            model, prepared(table), table.y, n_alphas=20, callback=watch
         )
     names = found.kernel_names
     displays = {
         "weights.png": KernelWeightsDisplay(model.kernel_weights_, names),
-        "convergence.png": ConvergenceDisplay(model.history_, tol=TOL),
-        "path.png": RegularizationPathDisplay.from_path(found, best_alpha=ALPHA),
+        "convergence.png": ConvergenceDisplay(model.history_, tol=model.tol),
+        "path.png": RegularizationPathDisplay.from_path(found, best_alpha=model.alpha),
     }
     for name, display in displays.items():
         save_plot(display, output / name)

@@ -25,6 +25,7 @@ from multikernel.cli._tables import (
     read_table,
     write_table,
 )
+from multikernel.estimators.publish.summary import MOST_ROWS
 from multikernel.inspection.pipelines import final_estimator, output_names
 from multikernel.persistence import load
 
@@ -183,7 +184,7 @@ def inspect(
     model: options.ModelFile,
     rows: Annotated[
         int, typer.Option(help="Kernels listed at most.", min=1)
-    ] = _report.MOST_ROWS,
+    ] = MOST_ROWS,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     json: options.Json = False,
 ) -> None:

@@ -48,7 +48,7 @@ def report(owner: str, scale: float) -> Callback:
 
 
 QUIET_SECONDS = 5.0
-"""Between two lines about the same work."""
+"""Between two lines of a log about the same work."""
 
 LONG_SECONDS = 30.0
 """What is left of a search from which on a sentence says so, whoever looks on. It is

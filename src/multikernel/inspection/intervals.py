@@ -9,14 +9,11 @@ from sklearn.utils import check_random_state
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, OneOf, check_parameter
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
-from multikernel.estimators.publish.summary import view_members
+from multikernel.estimators.publish.summary import MOST_ROWS, view_members
 from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import draws_with_replacement, refit
 
 LEVEL = Number(0.0, 1.0, above=True)
-
-MOST_LINES = 10
-"""Kernels, or views, that the text of a bootstrap names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +59,7 @@ class Bootstrap:
             return f"{head}, of {len(low)} outputs"
         names = self.kernel_names if self.kernel_views is None else self.view_names
         middle = np.median(self._values(what), axis=0)
-        order = np.argsort(-np.abs(middle), kind="stable")[:MOST_LINES]
+        order = np.argsort(-np.abs(middle), kind="stable")[:MOST_ROWS]
         lines = [
             f"{middle[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {names[m]}"
             for m in order

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from multikernel._validation import listed
 from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.read.dictionary import LEARNT_ROWS
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning
 from multikernel.gram.checks import kernel_shapes
@@ -40,9 +41,6 @@ single precision then holds no digit of the rest, and double precision half of t
 HIDES = 100.0
 """A column hides others from a kernel on all of them where its deviation is so many
 times their median: each of them makes a ten-thousandth of its squared distances."""
-
-SAMPLED_ROWS = 10_000
-"""Deviations of columns are those of so many rows at most: tables may be in files."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
@@ -185,7 +183,7 @@ def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
     if used:
-        rows = evenly_spaced(X.shape[0], SAMPLED_ROWS)
+        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         with np.errstate(over="ignore", invalid="ignore"):
             deviations[used] = np.nanstd(X[rows[:, None], used], axis=0)
     hiding = set()

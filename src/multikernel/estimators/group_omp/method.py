@@ -27,8 +27,6 @@ from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
 
-LARGEST_SEED = 2**31 - 1
-
 STANDARD_RIDGE = 0.01
 """What ``alpha="scale"`` stands for, where targets have a deviation of one.
 ``benchmarks/defaults`` (strengths): R^2 of a single regression less that of the search
@@ -146,7 +144,7 @@ def greedy_method(model: Any, alpha: Amount = 1.0) -> GreedyMethod:
         max_kernels=model.max_kernels,
         tol=float(model.tol),
         subsample=int(model.subsample) if whole else float(model.subsample),
-        random_state=0 if random is None else random.randint(LARGEST_SEED),
+        random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
     source = gram_source(model, merges_copies=False, refines=False)
     return GreedyMethod(source, loss_of(model), alpha, solver)

@@ -29,12 +29,9 @@ from multikernel.estimators.parameters import loss_of
 from multikernel.gram import ScaledStack
 from multikernel.gram.base import GramStack
 from multikernel.linalg import TINY
+from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
-
-BLOCK_BYTES = 2**27
-"""Bytes of the kernels' columns that are held at a time: their inner products are one
-product of matrices, and 10 of the 569 columns of 837 kernels fill 38 MB."""
 
 NEGLIGIBLE = 1e-10
 """Of the largest: eigenvalues of the kernels' correlations below it are rounding."""
@@ -155,9 +152,8 @@ def centred_products(
     means = gram.matvec(shares)
     grand = means @ shares
     total = np.zeros(n_kernels if diagonal else (n_kernels, n_kernels))
-    step = max(1, BLOCK_BYTES // (8 * n_kernels * n_samples))
-    for start in range(0, n_samples, step):
-        block = np.arange(start, min(start + step, n_samples))
+    for chunk in row_chunks(n_samples, n_kernels * n_samples):
+        block = np.arange(n_samples)[chunk]
         # Some storages hand out views of what they hold.
         K = gram.columns(block) - means[:, :, None]
         K -= (means[:, block] - grand[:, None])[:, None, :]

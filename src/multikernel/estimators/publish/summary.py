@@ -12,8 +12,8 @@ from multikernel._typing import Array
 STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
 """Parameters that say how strong a model is regularised, chosen or given."""
 
-MOST_ROWS = 30
-"""Kernels that a notebook shows of each output."""
+MOST_ROWS = 20
+"""Kernels, or views, that a screen shows of each output."""
 
 
 def summary_columns(model: Any, by: str = "kernel") -> dict[str, list[Any]]:

@@ -56,8 +56,8 @@ COMPONENTS = 300
 
 
 LEARNT_ROWS = 100_000
-"""Rows of a table in a file that kernels learn from; the median of 1000 of them is
-taken."""
+"""Rows of a large table whose widths and deviations are learnt; tables may be in files,
+and medians are those of fewer."""
 
 
 @dataclass(frozen=True)
