@@ -90,6 +90,7 @@ def test_a_wrong_method_is_found(name, base):
 
 
 WRONG = {
+    "rough_forms": lambda self, v: (self.quadratic_forms(v) + 1.0, np.full(5, 0.9)),
     "residual_bounds": lambda self, v: np.full(5, -1.0),
     "residual_traces": lambda self, shares: np.zeros(4),
     "held_numbers": lambda self: np.zeros(5),

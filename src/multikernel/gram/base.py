@@ -123,6 +123,17 @@ class GramStack(ABC):
         images = self.matvec(v).reshape(self.shape[0], v.size)
         return np.asarray(np.einsum("mi,i->m", images, v.reshape(-1)))
 
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return `quadratic_forms` as a first look gives them, and their errors.
+
+        Returns
+        -------
+        forms, errors : ndarray of shape (n_kernels,)
+            Forms that are off by these at most, double precision's rounding aside;
+            errors are zero where there is no quicker way than `quadratic_forms`.
+        """
+        return self.quadratic_forms(v), np.zeros(self.shape[0])
+
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.empty(coefs.shape)

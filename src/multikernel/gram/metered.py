@@ -116,6 +116,11 @@ class MeteredStack(Base):
         self._count(*self.shape[:2], _vectors(v, 1))
         return self.stack.quadratic_forms(v)
 
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms, and what they are off by at most."""
+        self._count(*self.shape[:2], _vectors(v, 1))
+        return self.stack.rough_forms(v)
+
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
         self._count(*self.shape[:2], _vectors(v, 1))

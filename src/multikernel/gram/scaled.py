@@ -65,6 +65,11 @@ class ScaledStack(GramStack):
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         return self._scale(self.stack.quadratic_forms(v))
 
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms, and what they are off by at most."""
+        forms, errors = self.stack.rough_forms(v)
+        return self._scale(forms), self._scale(errors)
+
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
         return self._scale(self.stack.matvec(v))

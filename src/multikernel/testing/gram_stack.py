@@ -73,6 +73,9 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         forms = np.sum(images * v, axis=tuple(range(1, images.ndim)))
         what = f"quadratic_forms with outputs {outputs}"
         _compare(what, stack.quadratic_forms(v), forms, tol)
+        rough, errors = stack.rough_forms(v)
+        nearest = np.clip(forms, rough - errors, rough + errors)
+        _compare(f"rough_forms with outputs {outputs}", nearest, forms, tol)
     chosen, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
     _compare("columns", stack.columns(chosen), K[:, :, chosen], tol)
     values = rng.normal(size=chosen.size)

@@ -1,12 +1,31 @@
 """Compiled loops over pairs of samples for Gaussian kernels."""
 
+import math
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 
+Singles = NDArray[np.float32]
+Either = Array | Singles
+
 CHUNK = 256
 """Samples whose squared differences on every feature stay in a core's cache."""
+
+PAIRS = 512
+"""The same of pairs, where differences are held in single precision."""
+
+TERMS = 64
+"""Terms of a sum that is taken in single precision."""
+
+C0, C1, C2, C3, C4, C5, C6, C7 = (
+    np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
+)
+"""Taylor's coefficients of 2^r; what is left is below 6e-9 for |r| <= 1/2."""
+
+HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +63,7 @@ def square_differences(
 
 
 @njit(cache=True, nogil=True)
-def sum_rows(table: Array, chosen: Indices, out: Array) -> None:
+def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
     """Write the sum of chosen rows of a table.
 
     Four rows at a time: the running sum is then read and written a fourth as often.
@@ -133,3 +152,95 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     for j in range(near.size):
                         target[j] = exponent * near[j]
         start += stops[r]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def power_of_two(x: np.float32) -> np.float32:
+    """Return 2^x in single precision for x <= 0, within four units of rounding.
+
+    Below the smallest normal number it is that number.
+    """
+    bounded = max(x, LOWEST)
+    whole = np.floor(bounded + HALF)
+    r = bounded - whole  # exact
+    series = C4 + r * (C5 + r * (C6 + r * C7))
+    series = C0 + r * (C1 + r * (C2 + r * (C3 + r * series)))
+    # numba adds integers as 64 bits.
+    exponent = np.int32((np.int32(whole) + np.int32(127)) << np.int32(23))
+    power: np.float32 = series * exponent.view(np.float32)
+    return power
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) -> float:
+    """Return the sum of weights times 2^(factor times distance) of one chunk.
+
+    Parameters
+    ----------
+    distances, weights : ndarray of shape (PAIRS,)
+        Squared distances and their weights.
+    factor : float
+        Negative.
+    """
+    total = 0.0
+    for start in range(0, PAIRS, TERMS):
+        part = np.float32(0.0)
+        for j in range(start, start + TERMS):
+            part += weights[j] * power_of_two(factor * distances[j])
+        total += np.float64(part)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    features: Array,
+    used: Indices,
+    set_starts: Indices,
+    members: Indices,
+    kernel_starts: Indices,
+    factors: Singles,
+    first_row: int,
+    products: Array,
+    forms: Array,
+) -> None:
+    """Add what some rows give to quadratic forms, in single precision.
+
+    Differences are squared in double precision, then rounded; sums of chunks are added
+    in double precision.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_features, n_samples)
+        Features of the samples.
+    used, set_starts, members, kernel_starts : ndarray of int
+        The column sets, see `fill_exponents`.
+    factors : ndarray of shape (n_kernels,)
+        Exponents over log 2.
+    first_row : int
+        Where the rows start.
+    products : ndarray of shape (n_pairs,)
+        Weights of the pairs of these rows' lower triangle, row after row.
+    forms : ndarray of shape (n_kernels,)
+        Added to.
+    """
+    table = np.empty((used.size, PAIRS), dtype=np.float32)
+    distances = np.empty(PAIRS, dtype=np.float32)
+    weights = np.empty(PAIRS, dtype=np.float32)
+    rows, cols = np.zeros(PAIRS, dtype=np.intp), np.zeros(PAIRS, dtype=np.intp)
+    i, j = first_row, 0
+    for start in range(0, products.size, PAIRS):
+        size = min(PAIRS, products.size - start)
+        weights[:size] = products[start : start + size]
+        weights[size:] = 0.0  # of pairs that are left from the chunk before
+        for p in range(size):
+            rows[p], cols[p] = i, j
+            i, j = (i, j + 1) if j < i else (i + 1, 0)
+        for u in range(used.size):
+            x, target = features[used[u]], table[u]
+            for p in range(PAIRS):
+                difference = x[rows[p]] - x[cols[p]]
+                target[p] = difference * difference
+        for s in range(set_starts.size - 1):
+            sum_rows(table, members[set_starts[s] : set_starts[s + 1]], distances)
+            for k in range(kernel_starts[s], kernel_starts[s + 1]):
+                forms[k] += weighted_powers(distances, factors[k], weights)

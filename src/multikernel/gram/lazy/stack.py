@@ -16,10 +16,14 @@ from multikernel.gram.lazy.evaluate import (
     evaluate_diagonal,
     evaluate_other,
     make_samples,
-    radial_forms,
     row_blocks,
     write_exponents,
     write_matrices,
+)
+from multikernel.gram.lazy.forms import (
+    in_single_range,
+    radial_forms,
+    rough_radial_forms,
 )
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.lazy.plan import Plan, RadialPlan, make_plan
@@ -95,6 +99,18 @@ class LazyStack(GramStack):
         else:
             _add_forms(self.visit_blocks, vectors, forms)
         return forms
+
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms, those of Gaussian kernels in single precision."""
+        if self.cols is not None or not in_single_range(self.plan.radial, self.samples):
+            return super().rough_forms(v)
+        self._require_square("quadratic forms")
+        forms, errors = np.zeros(self.shape[0]), np.zeros(self.shape[0])
+        vectors = v[:, None] if v.ndim == 1 else v
+        error = rough_radial_forms(self.plan.radial, self.samples, vectors, forms)
+        errors[self.plan.radial.kernels] = error
+        _add_forms(self._visit_others, vectors, forms)
+        return forms, errors
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""

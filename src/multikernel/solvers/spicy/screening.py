@@ -158,11 +158,14 @@ class DualNorms:
         bounds : ndarray of shape (n_kernels,)
         """
         if self._span is None:
-            forms = self.gram.quadratic_forms(rho)
+            forms, errors = self.gram.rough_forms(rho)
+            forms += errors
             check_forms(self.gram, forms, rho)
-            return np.sqrt(np.maximum(forms, 0.0))
-        forms = self._sharp_bounds(self._span, rho, level)
-        doubtful = np.flatnonzero(forms > level**2)
+            inexact = errors > 0.0
+        else:
+            forms = self._sharp_bounds(self._span, rho, level)
+            inexact = np.ones(forms.size, dtype=bool)
+        doubtful = np.flatnonzero(inexact & (forms > level**2))
         # After a whole pass this removes rounding only, so it is left to the few
         # kernels that decide a late certificate.
         if 0 < doubtful.size <= SETTINGS.subset * forms.size:

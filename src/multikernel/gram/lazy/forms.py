@@ -1,0 +1,220 @@
+"""Quadratic forms of Gaussian kernels, from one triangle of their matrices.
+
+That halves the work: with the lower triangle of a symmetric matrix written row after
+row, a form is one inner product with the products :math:`v_i v_j`, doubled off the
+diagonal; for several kernels it is one matrix-vector product.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from threading import Lock
+from typing import overload
+
+import numpy as np
+
+from multikernel._typing import Array, Indices
+from multikernel.gram.lazy.evaluate import (
+    BATCH,
+    BLOCK_NUMBERS,
+    SCRATCH_NUMBERS,
+    Samples,
+    write_exponents,
+)
+from multikernel.gram.lazy.plan import RadialPlan
+from multikernel.linalg.threads import available_threads, compiled, run_blocks
+
+SINGLE_BATCH = 512
+"""Gaussian kernels that share differences of pairs in single precision: 200 samples
+took 2.1 ns a pair with 32, 1.3 with 256 and 1.2 with 512 or 2048."""
+
+UNIT = 2.0**-24
+"""Relative rounding error of single precision."""
+
+SAFE = 1e15
+"""Up to it spans of features, and up to it and down to its inverse exponents, leave
+nothing that matters beyond the range of single precision."""
+
+
+def radial_forms(plan: RadialPlan, samples: Samples, v: Array, forms: Array) -> None:
+    """Add the quadratic forms of Gaussian kernels to a vector.
+
+    Parameters
+    ----------
+    plan : RadialPlan
+        The kernels.
+    samples : Samples
+        The samples, the same for rows and columns.
+    v : ndarray of shape (n_samples, n_outputs)
+        The vectors; forms are summed over them.
+    forms : ndarray of shape (n_kernels,)
+        Added to, at the kernels' positions.
+    """
+    if plan.kernels.size:
+        batches = _Batches(plan, BATCH, _batch_forms)
+        for products in _groups(v):
+            _add_group(batches, samples, products, forms)
+
+
+def rough_radial_forms(
+    plan: RadialPlan, samples: Samples, v: Array, forms: Array
+) -> float:
+    r"""Add the forms in single precision; return what each of them is off by at most.
+
+    With u the unit of rounding and :math:`\gamma_k = k u / (1 - k u)`, an exponent over
+    d features is off by a share :math:`\theta = \gamma_{d + 3}`: each square, the sum,
+    the factor and the product are rounded. As :math:`t e^{-t} \le 1 / e`, that changes
+    a value of the kernel by :math:`\theta / (e (1 - \theta))` at most. The power of two
+    is off by another 4 u, its weight and their product by u each, and a sum of `TERMS`
+    of them by that many u less one. Two more u are room for sums in double precision,
+    powers too small for single, and products of these errors. All is in proportion to
+    the absolute values of the weights.
+
+    Parameters are those of `radial_forms`, and must be `in_single_range`.
+    """
+    # Only here: the module loads numba.
+    from multikernel.gram.lazy.loops import TERMS
+
+    size = float(np.abs(v).max())
+    if size == 0.0:
+        return 0.0
+    rough, total = np.zeros_like(forms), 0.0
+    batches = _Batches(plan, SINGLE_BATCH, _single_forms)
+    for products in _groups(v / size):  # no product is beyond single precision
+        total += float(np.abs(products.values).sum())
+        _add_group(batches, samples, products, rough)
+    forms += size**2 * rough
+    value = _gamma(TERMS + 7)
+    share = _gamma(int(np.diff(plan.column_starts).max()) + 3)
+    return size**2 * total * (value + share / (math.e * (1.0 - share)))
+
+
+def _gamma(n: int) -> float:
+    """Return what so many roundings amount to at most."""
+    return n * UNIT / (1.0 - n * UNIT)
+
+
+def in_single_range(plan: RadialPlan, samples: Samples) -> bool:
+    """Return whether single precision holds all that its forms are made of."""
+    if not plan.kernels.size:
+        return False
+    most = max(np.ptp(samples.rows, axis=0).max(initial=0.0), -plan.exponents.min())
+    least = -plan.exponents.max()
+    few = np.diff(plan.column_starts).max() < 0.01 / UNIT
+    return bool(most <= SAFE and least >= 1.0 / SAFE and few)
+
+
+class _PairProducts:
+    """The products v_i v_j of some rows' pairs, doubled off the diagonal."""
+
+    def __init__(self, v: Array, rows: slice) -> None:
+        gram = v[rows] @ v[: rows.stop].T
+        stops = np.arange(rows.start, rows.stop) + 1
+        inside = np.arange(rows.stop) < stops[:, None]
+        gram *= 2.0
+        gram[np.arange(stops.size), stops - 1] *= 0.5
+        self.rows = rows
+        self.values = gram[inside]
+        self._first = _n_pairs(rows.start)
+
+    def block(self, rows: slice) -> Array:
+        """Return the products of a run of these rows."""
+        first, last = _n_pairs(rows.start), _n_pairs(rows.stop)
+        return self.values[first - self._first : last - self._first]
+
+
+def _groups(v: Array) -> Iterator[_PairProducts]:
+    """Yield the products of as many rows' pairs at a time as may be held."""
+    for group in _row_runs(slice(0, v.shape[0]), SCRATCH_NUMBERS):
+        yield _PairProducts(v, group)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batches:
+    """Kernels, how many are computed together, and what does that."""
+
+    plan: RadialPlan
+    size: int
+    forms: Callable[[RadialPlan, Samples, list[slice], _PairProducts], Array]
+
+
+def _add_group(
+    batches: _Batches, samples: Samples, products: _PairProducts, forms: Array
+) -> None:
+    """Add what a group of rows gives to the forms."""
+    plan, size = batches.plan, batches.size
+    blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
+    # Few kernels are spread over threads by their rows.
+    many = plan.kernels.size >= 4 * size * available_threads()
+    per_task = len(blocks) if many else 1
+    lock = Lock()
+
+    def tasks() -> Iterator[tuple[RadialPlan, list[slice]]]:
+        for batch in plan.batches(size):
+            for start in range(0, len(blocks), per_task):
+                yield batch, blocks[start : start + per_task]
+
+    def work(task: tuple[RadialPlan, list[slice]]) -> None:
+        batch, rows = task
+        part = batches.forms(batch, samples, rows, products)
+        with lock:
+            forms[batch.kernels] += part
+
+    run_blocks(work, tasks())
+
+
+def _single_forms(
+    batch: RadialPlan, samples: Samples, blocks: list[slice], products: _PairProducts
+) -> Array:
+    """Return what `_batch_forms` does, in single precision."""
+    forms, layout = np.zeros(batch.kernels.size), batch.layout
+    rows = slice(blocks[0].start, blocks[-1].stop)
+    compiled("multikernel.gram.lazy.loops", "add_single_forms")(
+        samples.row_features,
+        layout.used,
+        layout.set_starts,
+        layout.members,
+        layout.kernel_starts,
+        (batch.exponents / math.log(2.0)).astype(np.float32),
+        rows.start,
+        products.block(rows),
+        forms,
+    )
+    return forms
+
+
+def _batch_forms(
+    batch: RadialPlan, samples: Samples, blocks: list[slice], products: _PairProducts
+) -> Array:
+    """Return what some rows give to the quadratic forms of a batch of kernels."""
+    n_kernels = batch.kernels.size
+    largest = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
+    buffer = np.empty(n_kernels * largest)
+    forms = np.zeros(n_kernels)
+    for rows in blocks:
+        stops = np.arange(rows.start, rows.stop) + 1
+        pairs = int(stops.sum())
+        values = buffer[: n_kernels * pairs]
+        offsets = np.arange(n_kernels) * pairs
+        write_exponents(batch, samples, rows, stops, offsets, values)
+        np.exp(values, out=values)
+        forms += values.reshape(n_kernels, pairs) @ products.block(rows)
+    return forms
+
+
+def _row_runs(rows: slice, pairs: int) -> list[slice]:
+    """Cut rows of a lower triangle into runs of about so many pairs, or one row."""
+    ends = _n_pairs(np.arange(rows.start, rows.stop + 1)) - _n_pairs(rows.start)
+    cuts = np.flatnonzero(np.diff(ends[1:] // pairs, prepend=-1))
+    bounds = [*(rows.start + cuts).tolist(), rows.stop]
+    return [slice(a, b) for a, b in pairwise(bounds)]
+
+
+@overload
+def _n_pairs(n_rows: int) -> int: ...
+@overload
+def _n_pairs(n_rows: Indices) -> Indices: ...
+def _n_pairs(n_rows: int | Indices) -> int | Indices:
+    """Return the number of pairs in so many first rows of a lower triangle."""
+    return n_rows * (n_rows + 1) // 2
