@@ -29,8 +29,6 @@ kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=N
 method : {"conv", "dc"}, default="conv"
     Whether the tails of the kernels are bounded one by one, or the tail of their
     combination.
-max_kernels : int or None, default=None
-    Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
 normalize : str, Normalizer, list of these or None, default="variance"
     How kernels are made comparable: "variance" for unit variance in feature space,
     "trace" for a mean diagonal of one, "cosine" for cosine similarity, "center", or
@@ -87,16 +85,6 @@ n_features_in_ : int
     Number of columns; of training samples for precomputed kernels.
 feature_names_in_ : ndarray of shape (n_features,)
     Column names, where X was a data frame.
-subsample : float or int, default=1.0
-    Every step looks at a random part of the dictionary: a fraction of it if a
-    float, or a number of kernels if an int.
-selection_order_ : ndarray of shape (n_selected,)
-    Kernels in the order of selection. Of kernels that improve the fit equally, the
-    first in the dictionary is selected.
-improvements_ : ndarray of shape (n_selected,)
-    The improvement that each offered when it was selected, in the scale of
-    ``objective_`` (half of that of [1]_). For the squared loss the objective falls
-    by at least as much.
 view_weights_, view_shares_ : dict
     Where ``kernels`` was a mapping of views, the sums of ``kernel_weights_`` and
     of ``variance_shares_`` over the kernels of each; ``kernel_views_`` has the view
@@ -136,19 +124,6 @@ cv_tol_ : float
     published.
 n_splits_ : int
     Number of folds.
-standardize : bool, default=True
-    Whether columns are brought to mean zero and deviation one first, as the
-    weights of grids expect.
-certify : bool, default=False
-    Whether to add nodes until the gap is proven. Otherwise the search ends where
-    the nodes left out do not stand out from noise, and says so in ``status_message_``.
-selected_nodes_ : dict of str to float
-    Names of the nodes with a function of their own, and its norm, the strongest
-    first.
-node_norms_ : ndarray of shape (n_hull,)
-    Norms of the functions of all nodes of the hull.
-node_degrees_ : list of tuple of int
-    The levels above zero of the inputs in each node of the hull, falling.
 p : float, default=2.0
     Norm in the constraint on the kernel weights, from 1 to infinity, finite for
     "dc". At p = 1 most weights are zero.
@@ -285,7 +260,6 @@ selection : {"shared", "separate"}, default="shared"
     their loss.
 """
 
-
 MEAN_LOSS_CLASSIFIER_TEXTS = """
 loss : {"log_loss", "hinge", "squared_error"} or Loss, default="log_loss"
     Loss, by name or as an object; targets of the squared error are -1 and 1. Only
@@ -295,13 +269,11 @@ dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
     zero. At the optimum f_m is a multiple of K_m times it.
 """
 
-
 MEAN_LOSS_REGRESSOR_TEXTS = """
 loss : {"squared_error", "epsilon_insensitive"} or Loss, default="squared_error"
     Half the squared error, or the absolute error beyond ``epsilon``, by name; or
     a loss object.
 """
-
 
 SEVERAL_TARGETS_TEXTS = """
 intercept_ : ndarray of shape (n_targets,)
@@ -312,30 +284,6 @@ history_ : structured ndarray of shape (n_lines,)
     One line per outer iteration: output (index of the problem), iteration, seconds,
     objective, duality_gap, n_active, passes, inner_steps.
 """
-
-
-UNIFORM_TEXTS = """
-normalize : str, Normalizer, list of these or None, default="trace"
-    How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
-    for unit variance in feature space, or what other estimators take. Factors are
-    learnt on the training data.
-"""
-
-UNIFORM_CLASSIFIER_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-    One for every kernel whose term is not zero: not for one that is zero on the
-    training data, nor, as far as rounding tells, for one that is constant there
-    beside an intercept, which takes its place. With more than two classes one row
-    per class, as all attributes that say so.
-"""
-
-UNIFORM_REGRESSOR_TEXTS = """
-kernel_weights_ : ndarray of shape (n_kernels,)
-    One for every kernel whose term is not zero: not for one that is zero on the
-    training data, nor, as far as rounding tells, for one that is constant there
-    beside an intercept, which takes its place.
-"""
-
 
 OF_EVERY_SEARCH = (
     "best_params_",

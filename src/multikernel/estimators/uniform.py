@@ -5,12 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.estimators.descriptions import (
-    UNIFORM_CLASSIFIER_TEXTS,
-    UNIFORM_REGRESSOR_TEXTS,
-    UNIFORM_TEXTS,
-    documented,
-)
+from multikernel.estimators.descriptions import documented
 from multikernel.estimators.lp.candidates import margin_search
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod, margin_method
 from multikernel.estimators.method import AnyMethod
@@ -21,6 +16,28 @@ from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
+
+UNIFORM_TEXTS = """
+normalize : str, Normalizer, list of these or None, default="trace"
+    How kernels are made comparable: "trace" for a mean diagonal of one, "variance"
+    for unit variance in feature space, or what other estimators take. Factors are
+    learnt on the training data.
+"""
+
+UNIFORM_CLASSIFIER_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+    One for every kernel whose term is not zero: not for one that is zero on the
+    training data, nor, as far as rounding tells, for one that is constant there
+    beside an intercept, which takes its place. With more than two classes one row
+    per class, as all attributes that say so.
+"""
+
+UNIFORM_REGRESSOR_TEXTS = """
+kernel_weights_ : ndarray of shape (n_kernels,)
+    One for every kernel whose term is not zero: not for one that is zero on the
+    training data, nor, as far as rounding tells, for one that is constant there
+    beside an intercept, which takes its place.
+"""
 
 
 @documented(UNIFORM_TEXTS, UNIFORM_CLASSIFIER_TEXTS)

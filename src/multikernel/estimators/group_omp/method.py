@@ -63,6 +63,16 @@ history_ : structured ndarray of shape (n_selected + 1,)
 status_ : str
     Why the selection stopped: "selected" where it has as many kernels as were asked
     for, "precise" where none that is left improves the fit by more than ``tol``.
+subsample : float or int, default=1.0
+    Every step looks at a random part of the dictionary: a fraction of it if a
+    float, or a number of kernels if an int.
+selection_order_ : ndarray of shape (n_selected,)
+    Kernels in the order of selection. Of kernels that improve the fit equally, the
+    first in the dictionary is selected.
+improvements_ : ndarray of shape (n_selected,)
+    The improvement that each offered when it was selected, in the scale of
+    ``objective_`` (half of that of [1]_). For the squared loss the objective falls
+    by at least as much.
 """
 
 SELECTION_REGRESSOR_TEXTS = """

@@ -77,6 +77,21 @@ kernel_names_ : list of str
     Names of the nodes of the hull.
 n_features_in_ : int
     Number of columns.
+max_kernels : int or None, default=None
+    Nodes that are looked at, at most; 300 when None, 1000 with `certify`.
+standardize : bool, default=True
+    Whether columns are brought to mean zero and deviation one first, as the
+    weights of grids expect.
+certify : bool, default=False
+    Whether to add nodes until the gap is proven. Otherwise the search ends where
+    the nodes left out do not stand out from noise, and says so in ``status_message_``.
+selected_nodes_ : dict of str to float
+    Names of the nodes with a function of their own, and its norm, the strongest
+    first.
+node_norms_ : ndarray of shape (n_hull,)
+    Norms of the functions of all nodes of the hull.
+node_degrees_ : list of tuple of int
+    The levels above zero of the inputs in each node of the hull, falling.
 """
 
 HULL_CLASSIFIER_TEXTS = """
