@@ -188,18 +188,9 @@ class Units:
         )
 
     def published(self, value: Amount, numbers: Array) -> float | Array:
-        """Return numbers as an attribute: one where it is the same for all by itself.
+        """Return what `numbers` has made of a value as an attribute, (n_problems,).
 
-        Parameters
-        ----------
-        value : float or str
-            What the user gave.
-        numbers : ndarray of shape (n_problems,)
-            From `numbers`.
-
-        Returns
-        -------
-        number : float or ndarray of shape (n_problems,)
+        A single number where it is the same for all by itself.
         """
         alike = self.classes or multiple_of_scale(value) is None
         return float(numbers[0]) if alike or numbers.size == 1 else numbers
@@ -234,20 +225,10 @@ and -0.086. Classes, 7 sets: with 0.01 -0.003 and -0.022."""
 
 
 def sparse_strengths(units: Units, degree: int | None, alpha: Amount) -> Array:
-    """Return the strengths of a sum of norms beside a mean loss, one a problem.
+    """Return the strengths of a sum of norms beside a mean loss, shape (n_problems,).
 
-    Parameters
-    ----------
-    units : Units
-        What the problems measure their targets in.
-    degree : int or None
-        That of the loss, where it declares one.
-    alpha : float or str
-        As in `SpicyMKLRegressor`.
-
-    Returns
-    -------
-    alphas : ndarray of shape (n_problems,)
+    The `degree` is that of the loss, where it declares one, and `alpha` the parameter
+    of `SpicyMKLRegressor`.
     """
     power = None if degree is None else degree - 1
     standard = CLASS_ALPHA if units.classes else TARGET_ALPHA
@@ -291,17 +272,10 @@ class Grid:
         return np.array(self.amounts(), dtype=object if self.multiples else None)
 
     def published(self, numbers: Sequence[float | Array]) -> Array:
-        """Return the numbers that were used, as an attribute.
+        """Return the numbers that were used as an attribute, (n_values,).
 
-        Parameters
-        ----------
-        numbers : sequence of float, or of ndarray of shape (n_problems,)
-            Those of every value, from `Units.published`.
-
-        Returns
-        -------
-        numbers : ndarray of shape (n_values,)
-            The multiples, where problems have numbers of their own.
+        Given are those of every value, from `Units.published`. Where problems have
+        numbers of their own, it is the multiples.
         """
         used = np.asarray(numbers, dtype=np.float64)
         return used if used.ndim == 1 else self.values

@@ -159,32 +159,12 @@ class RegressorMKL(RegressorMixin, BaseMKL):
 
 
 def one_column(f: Array) -> Array:
-    """Return decision values, a single column as a vector.
-
-    Parameters
-    ----------
-    f : ndarray of shape (n_samples, n_outputs)
-        The decision values.
-
-    Returns
-    -------
-    f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    """
+    """Return decision values, (n_samples, n_outputs), a single column as a vector."""
     return f[:, 0] if f.shape[1] == 1 else f
 
 
 def class_codes(f: Array) -> Indices:
-    """Return the indices of the predicted classes.
-
-    Parameters
-    ----------
-    f : ndarray of shape (n_samples, n_outputs)
-        The decision values.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples,)
-    """
+    """Return the indices of the predicted classes from decision values of outputs."""
     codes = f[:, 0] > 0.0 if f.shape[1] == 1 else np.argmax(f, axis=1)
     return codes.astype(np.intp)
 

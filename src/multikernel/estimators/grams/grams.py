@@ -172,15 +172,7 @@ class Grams:
     def refine(self, solutions: Sequence[Solution]) -> bool:
         """Bring the matrices nearer to their kernels where these keep a gap open.
 
-        Parameters
-        ----------
-        solutions : sequence of Solution
-            On the stack as it is.
-
-        Returns
-        -------
-        refined : bool
-            Whether `stack` is another one now.
+        Returns whether `stack` is another one now; the solutions are on it as it was.
         """
         open_gaps = [s for s in solutions if s.refinement is not None]
         if not open_gaps:
@@ -205,7 +197,7 @@ class Grams:
         Returns
         -------
         checked : str
-            What they are known by.
+            What they are known to be kernels by, the ``psd_checked_`` of a fit.
         """
         how = self.options.check_psd
         return check_definite(self.stack, self.dictionary, active, how, weights)
@@ -231,18 +223,10 @@ class Grams:
         )
 
     def over_landmarks(self, m: int, coefs: Array) -> Array:
-        """Return the coefficients of a kernel's function for `landmark_grams`.
+        """Return the coefficients of a function of kernel m for `landmark_grams`.
 
-        Parameters
-        ----------
-        m : int
-            The kernel.
-        coefs : ndarray of shape (n_samples, n_outputs)
-            Its coefficients over the training samples.
-
-        Returns
-        -------
-        values : ndarray of shape (rank[ + 1], n_outputs)
+        Those over the training samples, (n_samples, n_outputs), become (rank[ + 1],
+        n_outputs): the last row is a constant, where kernels are centred.
         """
         landmarks, stack = self.stack.landmarks, self.stack
         assert landmarks is not None
@@ -275,20 +259,9 @@ class Grams:
         )
 
     def images(self, X: Array, m: int, coefs: Array) -> Array:
-        """Return a kernel between new and training samples, times coefficients.
+        """Return kernel m between new and training samples, times coefficients.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_new, n_features)
-            New samples.
-        m : int
-            The kernel.
-        coefs : ndarray of shape (n_samples, n_outputs)
-            The coefficients.
-
-        Returns
-        -------
-        images : ndarray of shape (n_new, n_outputs)
+        Those of (n_samples, n_outputs) become values of (n_new, n_outputs).
         """
         one = np.array([m])
         if self.stack.landmarks is not None:

@@ -243,19 +243,7 @@ def fitted_attributes(
 def solved(
     place: int, recipe: Recipe, training: Training, found: Sequence[Solution]
 ) -> Solved:
-    """Return the solutions of all outputs as the model of a candidate.
-
-    Parameters
-    ----------
-    place : int
-        The candidate.
-    recipe : Recipe
-        The method.
-    training : Training
-        The fold's training samples.
-    found : sequence of Solution
-        One per output.
-    """
+    """Return the solutions of all outputs on a fold as the model of a candidate."""
     expansion = merge(found)
     return Solved(
         [place],

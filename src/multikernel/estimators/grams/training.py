@@ -211,14 +211,8 @@ class Training:
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:
         """Return a fold, the same as if its training samples were fitted alone.
 
-        Kernels that are held in memory were computed once, for all folds.
-
-        Parameters
-        ----------
-        train, test : ndarray of int
-            The fold's samples.
-        n_copies : int
-            How many folds are held at a time.
+        Kernels that are held in memory were computed once, for all folds, of which
+        `n_copies` are held at a time.
         """
         # Where folds need copies, so does the model on all samples, held already.
         training, train = self.part(train, n_copies + 1)
@@ -235,20 +229,8 @@ class Training:
     def problems(self, recipe: Recipe) -> list[Problem]:
         """Return the problems of a fit, all on one stack.
 
-        Parameters
-        ----------
-        recipe : Recipe
-            Losses and penalties.
-
-        Returns
-        -------
-        problems : list of Problem
-            One per output; one for all where they share a selection.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the solver of the recipe cannot treat them.
+        One per output; one for all where they share a selection. What the solver of the
+        recipe cannot treat raises an UnsupportedProblemError.
         """
         samples, losses = self.samples, recipe.losses
         targets = samples.targets
@@ -319,20 +301,9 @@ def _images_outside(
 
 @np.errstate(over="ignore", invalid="ignore")
 def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array:
-    """Return decision values; every kernel is read once for all models.
+    """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
-    Parameters
-    ----------
-    images : callable
-        What evaluates kernels.
-    n_test : int
-        How many samples there are.
-    models : sequence of Expansion
-        Coefficients over the training samples.
-
-    Returns
-    -------
-    f : ndarray of shape (n_models, n_test, n_outputs)
+    Every kernel is read once for all of them.
     """
     f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
     users: dict[int, list[tuple[int, int]]] = {}

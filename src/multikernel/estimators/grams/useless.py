@@ -47,21 +47,10 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 
 
 def warn_degenerate(owner: str, grams: Grams, stacklevel: int = 5) -> None:
-    """Name the kernels that cannot enter the model.
+    """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    grams : Grams
-        Its training matrices.
-    stacklevel : int, default=5
-        How many calls below that of the user this is.
-
-    Warns
-    -----
-    DegenerateKernelWarning
-        If kernels are zero (or constant, where that counts) on these samples.
+    They are zero (or constant, where that counts) on these samples. The call is
+    `stacklevel` below that of the user.
     """
     degenerate = grams.built.degenerate
     if degenerate.size:
@@ -81,21 +70,8 @@ def warn_degenerate(owner: str, grams: Grams, stacklevel: int = 5) -> None:
 def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -> None:
     """Name the kernels whose spectrum ends before the tail that is to bound them.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    grams : Grams
-        Its training matrices.
-    short : ndarray of bool of shape (n_kernels,)
-        Which kernels have no tail.
-    theta : int
-        How many leading eigenvalues are free.
-
-    Warns
-    -----
-    DegenerateKernelWarning
-        If there is such a kernel.
+    They are `short`, as their matrices have no more than `theta` eigenvalues; the
+    warning is a DegenerateKernelWarning.
     """
     found = np.flatnonzero(short)
     if found.size:

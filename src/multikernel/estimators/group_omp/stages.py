@@ -138,14 +138,7 @@ class StagedModel:
     def decision_values(self, X: Rows) -> Array:
         """Return the decision values of every model, each kernel evaluated once.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, ...)
-            New samples.
-
-        Returns
-        -------
-        f : ndarray of shape (n_selected + 1, n_samples, n_outputs)
+        They have shape (n_selected + 1, n_samples, n_outputs).
         """
         n_models, width, n_outputs = self.coefs.shape
         if self.own is not None:
@@ -314,14 +307,7 @@ class Stages:
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """Return what a fit keeps of a path.
 
-    Parameters
-    ----------
-    path : GreedyPath
-        The path.
-    training : Training
-        What it was grown on.
-    scale : float
-        What turns an objective of `Problem` into that of the estimator.
+    The `scale` turns an objective of `Problem` into that of the estimator.
     """
     samples = training.samples
     checked = training.grams.check_active(path.order, path.solution().kernel_weights)
@@ -345,17 +331,8 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
 def staged_terms(path: GreedyPath, sample_weight: Array | None) -> tuple[Array, Array]:
     """Return norms and shares of the terms of every model of a greedy path.
 
-    Parameters
-    ----------
-    path : GreedyPath
-        Kernels and coefficients.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the samples.
-
-    Returns
-    -------
-    norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
-        Kernels in the order of selection.
+    Both have shape (n_selected + 1, n_outputs, n_selected), with kernels in the order
+    of selection.
     """
     gram, n_models = path.problem.gram, len(path) + 1
     coefs = path.coefs.reshape(n_models, gram.shape[1], -1)

@@ -128,23 +128,10 @@ def alignment_weights(
 def centred_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
-    """Return the inner products of all centred kernels.
+    """Return the inner products of all centred kernels, or their squared norms alone.
 
     It takes M² n² products of numbers for M kernels, or M n² for the diagonal alone;
-    columns are read block by block.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels.
-    sample_weight : ndarray of shape (n_samples,)
-        Sample weights, which count as copies.
-    diagonal : bool, default=False
-        Whether only the squared norms are wanted.
-
-    Returns
-    -------
-    products : ndarray of shape (n_kernels, n_kernels) or (n_kernels,)
+    columns are read block by block. Sample weights count as copies.
     """
     n_kernels, n_samples, _ = gram.shape
     shares = sample_weight / sample_weight.sum()

@@ -47,19 +47,7 @@ class Scaler:
 def make_scaler(X: Array, weights: Array | None, standardize: bool) -> Scaler:
     """Return what standardises columns, or what leaves them as they are.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The training samples.
-    weights : ndarray of shape (n_samples,) or None
-        Their weights.
-    standardize : bool
-        Whether to do anything.
-
-    Returns
-    -------
-    scaler : Scaler
-        A constant column is centred only.
+    A constant column is centred only.
     """
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
@@ -328,18 +316,9 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
 
 @np.errstate(over="ignore", invalid="ignore")
 def values_of(X: Array, models: Sequence[HullModel]) -> Array:
-    """Return the decision values of models that share their samples.
+    """Return the decision values of models of one fold, (n_models, n_test, n_outputs).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_test, n_features)
-        New samples.
-    models : sequence of HullModel
-        Of one fold: their features are computed once.
-
-    Returns
-    -------
-    f : ndarray of shape (n_models, n_test, n_outputs)
+    They share their samples: features of new ones are computed once.
     """
     samples = models[0].graph.sample(models[0].scaler(X))
     known: dict[Any, Array] = {}

@@ -38,21 +38,7 @@ def default_margins(loss: Loss, training: Training, ps: Array) -> Array:
     """Return the values of C to try where none are given, in units of `margin_unit`.
 
     A piecewise linear loss has bounded slopes, and needs a C in units of the targets,
-    which of classes are one.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of a sample.
-    training : Training
-        Samples and Gram matrices.
-    ps : ndarray of shape (n_ps,)
-        Norms of the kernel weights.
-
-    Returns
-    -------
-    Cs : ndarray of shape (n_Cs, n_ps)
-        Ascending in every column.
+    which of classes are one. For every p a column, ascending: shape (n_Cs, n_ps).
     """
     samples, unit = training.samples, 1.0
     if samples.classes is None and not isinstance(loss, SmoothConjugateLoss):
@@ -169,16 +155,7 @@ def margin_search(
 ) -> Search[Training, Recipe, list[Solution]]:
     """Return the search of an estimator among C, and among p where it has one.
 
-    Parameters
-    ----------
-    model : SearchCV
-        Has ``Cs``.
-    method : MarginMethod
-        Its method, whose C and p do not matter.
-    ps : sequence of float
-        All p to try.
-    with_p : bool
-        Whether p is a parameter of the estimator.
+    The C and p of its method do not matter.
     """
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 

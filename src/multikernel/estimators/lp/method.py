@@ -197,22 +197,7 @@ def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
 
 
 def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
-    """Raise a sentence if a solver cannot treat an exponent.
-
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    solver : str
-        Its ``solver``.
-    exponents : sequence of float
-        All p that it is to solve for.
-
-    Raises
-    ------
-    ValueError
-        If the solver is for p = 1 only, and another p is asked for.
-    """
+    """Raise a sentence if a solver for p = 1 alone is to solve for another p."""
     others = [p for p in exponents if p != 1.0]
     if solver in SPARSE_ONLY and others:
         general = ", ".join(

@@ -50,10 +50,7 @@ class Expansion:
 def merge(solutions: Sequence[Solution]) -> Expansion:
     """Return the expansions of several solutions over the union of their kernels.
 
-    Parameters
-    ----------
-    solutions : sequence of Solution
-        On the same stack, one per output, or each with several outputs.
+    They are on the same stack, one per output, or each with several outputs.
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
@@ -71,18 +68,7 @@ def merge(solutions: Sequence[Solution]) -> Expansion:
 
 
 def told(status: Enum) -> dict[str, str]:
-    """Return why a solver stopped, as a short code and as a sentence.
-
-    Parameters
-    ----------
-    status : Enum
-        Its name is the code, its value the sentence.
-
-    Returns
-    -------
-    attributes : dict
-        ``status_`` and ``status_message_``.
-    """
+    """Return why a solver stopped: ``status_``, a code, and ``status_message_``."""
     return {"status_": status.name.lower(), "status_message_": str(status.value)}
 
 
@@ -92,17 +78,7 @@ def worst_status(solutions: Sequence[Solution]) -> Status:
 
 
 def single(values: Any) -> Any:
-    """Return values per output as an array, or the value of a single output.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_outputs, ...)
-        The values.
-
-    Returns
-    -------
-    values : ndarray of shape (n_outputs, ...), or its only entry
-    """
+    """Return values per output, (n_outputs, ...), as an array; of one its own."""
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values
 
@@ -145,17 +121,9 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
 
 
 def shares_of(products: Array) -> Array:
-    """Return products with the sum of all terms over their own sum.
+    """Return products, (..., n_terms), with the sum of all terms over their own sum.
 
-    Parameters
-    ----------
-    products : ndarray of shape (..., n_terms)
-        The products.
-
-    Returns
-    -------
-    shares : ndarray of shape (..., n_terms)
-        Zeros where their sum is none.
+    They are zeros where their sum is none.
     """
     totals = products.sum(axis=-1, keepdims=True)
     shares = np.zeros(products.shape)
@@ -166,7 +134,7 @@ def shares_of(products: Array) -> Array:
 def described_terms(
     stack: GramStack, active: Indices, coefs: Array, sample_weight: Array | None
 ) -> dict[str, Array]:
-    """Return what a fit publishes about the terms of its model.
+    """Return ``block_norms_`` and ``variance_shares_`` of a model, see `spread_terms`.
 
     Parameters
     ----------
@@ -178,12 +146,6 @@ def described_terms(
         Their expansions.
     sample_weight : ndarray of shape (n_samples,) or None
         Weights of the samples.
-
-    Returns
-    -------
-    attributes : dict
-        ``block_norms_`` and ``variance_shares_``, both of shape (n_outputs,
-        n_kernels).
     """
     weights = np.ones(stack.shape[1]) if sample_weight is None else sample_weight
     squares, products = stack.term_covariances(active, coefs, weights)
@@ -194,22 +156,11 @@ def described_terms(
 def spread_terms(
     norms: Array, shares: Array, active: Indices, n_kernels: int
 ) -> dict[str, Any]:
-    """Return norms and shares of the terms of a model as those of all kernels.
+    """Return ``block_norms_`` and ``variance_shares_`` from norms and shares of terms.
 
-    Parameters
-    ----------
-    norms, shares : ndarray of shape (n_outputs, n_active)
-        Of the terms.
-    active : ndarray of shape (n_active,)
-        Their kernels.
-    n_kernels : int
-        How many kernels there are.
-
-    Returns
-    -------
-    attributes : dict
-        ``block_norms_`` and ``variance_shares_``; for one output of shape
-        (n_kernels,), otherwise (n_outputs, n_kernels).
+    Those of the terms have shape (n_outputs, n_active), where `active` are their
+    kernels; of all kernels (n_kernels,) for one output, otherwise (n_outputs,
+    n_kernels).
     """
     named = {"block_norms_": norms, "variance_shares_": shares}
     full = {name: np.zeros((len(norms), n_kernels)) for name in named}

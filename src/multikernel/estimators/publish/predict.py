@@ -342,23 +342,9 @@ class AdditiveModel:
         return self.terms(X, range(self.coefs.shape[0]))
 
     def terms(self, X: Rows, positions: Sequence[int]) -> Array:
-        """Return some terms of the sum.
+        """Return terms of some active kernels, (n_samples, n_outputs, n_positions).
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, ...)
-            New samples.
-        positions : sequence of int
-            Which of the active kernels.
-
-        Returns
-        -------
-        terms : ndarray of shape (n_samples, n_outputs, n_positions)
-
-        Raises
-        ------
-        ValueError
-            Naming a sample with a term that is too large for a number.
+        A sample with a term that is too large for a number is refused.
         """
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))

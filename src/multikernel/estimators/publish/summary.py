@@ -108,19 +108,7 @@ def view_members(views: Sequence[str]) -> dict[str, list[int]]:
 
 
 def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
-    """Return sums over the kernels of every view.
-
-    Parameters
-    ----------
-    views : sequence of str
-        The view of every kernel.
-    values : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        What is summed up.
-
-    Returns
-    -------
-    sums : dict of float or of ndarray of shape (n_outputs,)
-    """
+    """Return sums over the kernels of every view, per output if several."""
     sums = {v: values[..., m].sum(axis=-1) for v, m in view_members(views).items()}
     return {v: float(s) if np.ndim(s) == 0 else s for v, s in sums.items()}
 

@@ -116,18 +116,8 @@ class KernelNames:
 def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
     """Return the dictionary that ``kernels=None`` stands for.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The training samples.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Their weights.
-
-    Returns
-    -------
-    dictionary : ListDictionary
-        That of `median_dictionary`; with many samples of many columns, its Gaussian
-        kernels on all columns together are seen through landmarks.
+    That of `median_dictionary`; with many samples of many columns, its Gaussian kernels
+    on all columns together are seen through landmarks.
     """
     found = median_dictionary(X, sample_weight=sample_weight)
     if X.shape[0] < MANY_ROWS or X.shape[1] < MANY_COLUMNS:

@@ -129,16 +129,8 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
 def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Array:
     """Return an array of floating-point numbers, as scikit-learn checks it.
 
-    Parameters
-    ----------
-    estimator, owner, X
-        As `read_numbers` takes them.
-    **settings
-        Those of `sklearn.utils.validation.validate_data`.
-
-    Returns
-    -------
-    array : ndarray
+    It takes what `read_numbers` takes, and the settings of
+    `sklearn.utils.validation.validate_data`.
     """
     refuse_other_arrays(X, "X")
     settings |= {"estimator": owner, "ensure_all_finite": False}
@@ -250,14 +242,8 @@ def check_values(
 def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
     """Raise with row and column of the first value that cannot be computed with.
 
-    That is one which is not finite, or too large to be squared.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The table.
-    names : sequence or None
-        Names of the columns, where there are any.
+    That is one which is not finite, or too large to be squared. The columns may have
+    `names`.
     """
     if within_reach(X):
         return
@@ -321,13 +307,7 @@ def seen_values(
 
 
 def all_finite(values: Array) -> bool:
-    """Return whether all values are finite: their sum is, or each on its own.
-
-    Parameters
-    ----------
-    values : ndarray
-        Of any shape.
-    """
+    """Return whether all values are finite: their sum is, or each on its own."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())

@@ -367,19 +367,9 @@ def check_diagonals(stack: DenseStack) -> None:
 
 
 def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
-    """Raise if a matrix is not symmetric.
+    """Raise if a matrix is not symmetric, naming it and the pair that differs most.
 
-    Parameters
-    ----------
-    stack : DenseStack
-        Square matrices.
-    asymmetry : ndarray of shape (n_kernels,)
-        As a `Census` holds it.
-
-    Raises
-    ------
-    ValueError
-        Naming the matrix and the pair of entries that differ most.
+    The `asymmetry` of each, (n_kernels,), is that of a `Census`.
     """
     traces = np.abs(stack.diagonals()).sum(axis=1)
     wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)

@@ -300,20 +300,10 @@ def class_weights(
 
 
 def labels_to_signs(codes: Array | Indices, n_classes: int) -> Array:
-    """Return the targets of every problem, -1.0 / +1.0, one row per problem.
+    """Return the targets of every problem, -1.0 / +1.0, shape (n_outputs, n_samples).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples,)
-        Class indices.
-    n_classes : int
-        At least two.
-
-    Returns
-    -------
-    targets : ndarray of shape (n_outputs, n_samples)
-        One row with +1 for the second class where there are two classes; otherwise
-        one row per class, +1 for it and -1 for the rest.
+    Of two classes that is one row, with +1 for the second; of more a row for each, +1
+    for it and -1 for the rest.
     """
     positive = np.arange(n_classes) if n_classes > 2 else np.array([1])
     return np.where(codes[None, :] == positive[:, None], 1.0, -1.0)

@@ -23,16 +23,8 @@ from multikernel.estimators.read.numbers import (
 def read_targets(estimator: BaseEstimator, y: Any) -> Array:
     """Return the targets, checked: numbers of a regression, labels of a classifier.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its tags say what it takes.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The targets.
-
-    Returns
-    -------
-    targets : ndarray of shape (n_samples,), or (n_samples, n_outputs) of at least two
+    They are a vector, or a matrix of at least two columns where the tags of the
+    estimator say that it takes several.
     """
     if y is None:
         raise ValueError(
@@ -120,24 +112,7 @@ def known_targets(model: Any, y: Any) -> Array:
 
 
 def check_groups(groups: Any, n_samples: int) -> Array:
-    """Check the groups of the samples, which cross-validation keeps together.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,)
-        A label per sample.
-    n_samples : int
-        Number of samples.
-
-    Returns
-    -------
-    groups : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If they are not one per sample.
-    """
+    """Return the groups that folds keep together, if there is one for each sample."""
     labels = np.asarray(groups)
     if labels.shape != (n_samples,):
         raise ValueError(
