@@ -22,6 +22,7 @@ from multikernel.machines import SMO
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import GroupOMP
+from multikernel.solvers.group_omp.selection import narrow_factors
 
 each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
 each_shape = pytest.mark.parametrize("n_outputs", [None, 3])
@@ -378,6 +379,41 @@ def test_scaled_factors_stay_factors():
     assert thin.low_rank_form() is thin
     dense = DenseStack(toy_grams())
     assert ScaledStack(dense, np.ones(6)).low_rank_form() is None
+
+
+@each_weighting
+@each_shape
+@each_intercept
+def test_kernels_of_low_rank_compete_with_whole_ones(
+    fit_intercept, n_outputs, weighted
+):
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((6, 40, 3))
+    wide = rng.standard_normal((3, 40, 60)) / 6.0
+    grams = np.concatenate([Z @ Z.transpose(0, 2, 1), wide @ wide.transpose(0, 2, 1)])
+    n_narrow = len(narrow_factors(DenseStack(grams))[0])
+    assert n_narrow == 6
+    y = Z[1, :, :1] + 0.5 * wide[1, :, :2] @ np.ones((2, 1)) + 0.5 * Z[4, :, 1:2]
+    y = y * np.arange(1, 4) + 0.1 * rng.standard_normal((40, 3))
+    weights = rng.uniform(0.3, 2.0, 40) if weighted else None
+    problem = Problem(
+        DenseStack(grams),
+        y if n_outputs else y[:, 0],
+        toy_loss("squared_error", weights),
+        ridge(0.5),
+        fit_intercept,
+    )
+    path = GroupOMP(tol=0.0).path(problem)
+    assert len({*path.order[:3]} & {*range(6)}) > 0 < len({*path.order} & {6, 7, 8})
+    f = path.decision_values(problem.gram)
+    assert_greedy(problem, path, lambda k: problem.y - f[k], weights_of(problem))
+
+
+def test_a_matrix_with_an_entry_beyond_its_diagonal_has_no_factor():
+    grams = toy_grams(n_samples=40, n_kernels=2)
+    grams[1] = 0.0
+    grams[1, 3, 3] = grams[1, 5, 6] = grams[1, 6, 5] = 1.0
+    assert 1 not in narrow_factors(DenseStack(grams))[0]
 
 
 def test_an_indefinite_matrix_is_named():

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
-from multikernel.kernels.graph.levels import TOLERANCE, landmark_factor
+from multikernel.kernels.graph.levels import TOLERANCE
+from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.threads import compiled, run_blocks
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ The kernel of level l is :math:`k_l(x, x') = z_l(x)^T z_l(x')`. A polynomial or 
 level is one feature; a remainder, or a kernel of the user's own, is a block of them.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from scipy.special import binom
 from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter, check_shapes
 from multikernel.kernels.base import Kernel
+from multikernel.linalg.landmarks import landmark_factor
 
 DEGREE = Number(0, 1000, integer=True)
 """Beyond it the binomial coefficients of powers are no numbers."""
@@ -187,48 +187,6 @@ class FactorLevels:
         if not self.constant:
             return np.asarray(values)
         return np.hstack([np.ones((x.shape[0], 1)), values])
-
-
-def landmark_factor(
-    columns: Callable[[int], Array], diagonal: Array, tol: float
-) -> tuple[Array, Array]:
-    """Return a factor of a kernel matrix by pivoted Cholesky.
-
-    Parameters
-    ----------
-    columns : callable
-        From the index of a sample to its column of the matrix.
-    diagonal : ndarray of shape (n_samples,)
-        The diagonal.
-    tol : float
-        Stop where no entry of the diagonal of the rest exceeds this.
-
-    Returns
-    -------
-    factor : ndarray of shape (n_samples, rank)
-        K = factor factor^T + rest.
-    pivots : ndarray of shape (rank,)
-        The samples taken.
-    """
-    n_samples = diagonal.shape[0]
-    rest = np.array(diagonal, dtype=np.float64)
-    found = np.empty((min(64, n_samples), n_samples))
-    pivots: list[int] = []
-    while len(pivots) < n_samples:
-        pivot = int(np.argmax(rest))
-        if not rest[pivot] > tol:
-            break
-        rank = len(pivots)
-        if rank == len(found):
-            found = np.concatenate([found, np.empty_like(found)])
-        known = found[:rank]
-        column = (columns(pivot) - known[:, pivot] @ known) / np.sqrt(rest[pivot])
-        rest -= column * column
-        rest[pivot] = 0.0
-        found[rank] = column
-        pivots.append(pivot)
-    factor = np.ascontiguousarray(found[: len(pivots)].T)
-    return factor, np.asarray(pivots, dtype=np.intp)
 
 
 TOLERANCE = 1e-12
