@@ -53,7 +53,7 @@ def final_evaluation(problem: Problem, solution: Solution) -> Callable[[], float
         terms = evaluate_terms(problem.gram, active, coefs, ones)
         worth = evaluate(problem, active, terms, solution.intercept)
         safely_feasible(problem, certificate)
-        return enlarged_gap(problem, worth, certificate, solution.norms)
+        return enlarged_gap(problem, worth, certificate)
 
     return evaluation
 

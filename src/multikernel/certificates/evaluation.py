@@ -19,48 +19,41 @@ of the gap is added to it where it is more than `ORDINARY` of the objective.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates.centring import centred
-from multikernel.certificates.forms import check_forms, factor_norms
+from multikernel.certificates.forms import (
+    check_forms,
+    factor_norms,
+    prove_over_full_kernels,
+)
 from multikernel.certificates.gap import (
-    DualCertificate,
-    DualDomain,
+    ORDINARY,
+    Worth,
     certify,
     check_gap,
+    enlarged_gap,
+    largest_losses,
     primal_value,
     project_dual,
-    prove_over_full_kernels,
-    relative_gap,
-    scaled_dual_value,
+    rounding_unit,
 )
-from multikernel.gram.base import GramStack
+from multikernel.certificates.null_model import best_intercepts
+from multikernel.gram.base import IMAGE_BYTES, GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
-from multikernel.losses.coupled import is_coupled
-from multikernel.problem import Problem, Solution
+from multikernel.problem import Problem, Solution, centred, published_intercept
 
-ORDINARY = 1e-9
-"""Share of the objective that rounding may hide without the gap being enlarged.
-
-In ordinary scaling errors stay below it: on the 24-sample problems of the conformance
-suite at gaps of 1e-8 the bounds are between 1e-14 and 1e-11."""
+SMALLEST = 1e-100
+"""Relative size of a weight that counts: squares of smaller ones underflow, and their
+norms could not be checked."""
 
 SHARE = 0.1
 """What the matrices of a stack leave of the kernels may add this share of the gap over
 them without being looked at."""
-
-IMAGE_BYTES = 2**26
-"""Bytes of products that an evaluation keeps at a time."""
-
-
-def rounding_unit(n_samples: int) -> float:
-    """Return u, the relative rounding error of a product of so many terms."""
-    return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,29 +149,10 @@ def _squared_norms(
     return np.where(negligible, 0.0, squares), rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Worth:
-    """What a model is worth.
-
-    Parameters
-    ----------
-    objective : float
-        Primal objective.
-    excess : float
-        By how much rounding may hide a larger one.
-    in_single : float
-        The same, if its kernels are only known to single precision.
-    """
-
-    objective: float
-    excess: float
-    in_single: float
-
-
 def evaluate(
     problem: Problem, kernels: Indices, terms: Terms, intercept: Array
 ) -> Worth:
-    """Return the objective of a model, and what rounding may hide of it.
+    """Return norms and objective of a model, and what rounding may hide of these.
 
     Parameters
     ----------
@@ -208,126 +182,159 @@ def evaluate(
         return max(excess, 0.0)
 
     single = ROUNDING / rounding_unit(f.shape[0])
-    return Worth(objective, hidden(1.0), hidden(single))
+    return Worth(norms, objective, hidden(1.0), hidden(single))
 
 
-def largest_losses(problem: DualDomain, f: Array, spread: Array) -> Array:
-    """Return bounds on the losses between f - spread and f + spread.
-
-    Parameters
-    ----------
-    problem : Problem or HullProblem
-        Gives loss and targets.
-    f, spread : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Decision values, and by how much they may be off.
-
-    Returns
-    -------
-    losses : ndarray of shape (n_samples,) or that of `f`
-        As the loss returns its values.
-    """
-    loss, y = problem.loss, problem.y
-    if is_coupled(loss):
-        # A slope p - e_y has a sum of absolute values of two times the mass at most.
-        most = 2.0 * loss.masses(y) * spread.max(axis=1)
-        return np.asarray(loss.value(y, f) + most)
-    # Losses are convex: between two points none exceeds the larger value at an end.
-    ends = (loss.value(y, f + sign * spread) for sign in (-1.0, 1.0))
-    return np.asarray(np.maximum(*ends))
-
-
-def largest_dual_norms(
-    problem: Problem, certificate: DualCertificate, unit: float
-) -> Array:
-    """Return what the dual norms of a certificate may be, rounding included."""
-    rho = certificate.dual
-    rounding = unit * float(np.sum(rho * rho))
-    squares = certificate.dual_norms**2 + rounding * np.abs(problem.gram.traces())
-    return np.asarray(np.sqrt(squares))
-
-
-def safely_feasible(problem: Problem, certificate: DualCertificate) -> Array:
-    """Return the dual point, so far inside the dual ball that rounding does no harm.
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A primal point.
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
-    certificate : DualCertificate
-        A feasible dual point with its dual norms.
-
-    Returns
-    -------
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    """
-    rho = certificate.dual
-    largest = largest_dual_norms(problem, certificate, rounding_unit(rho.shape[0]))
-    return problem.regularizer.feasible_scale(largest) * rho
-
-
-def hidden_by_dual_norms(
-    problem: Problem, certificate: DualCertificate, norms: Array, unit: float
-) -> float:
-    """Return by how much rounding of the dual norms may raise a dual value.
-
-    `norms` are the block norms of the primal point, and `unit` is the relative rounding
-    error of a product, see `rounding_unit`.
-    """
-    rho = certificate.dual
-    largest = largest_dual_norms(problem, certificate, unit)
-    _, value = scaled_dual_value(problem, rho, norms, largest)
-    sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
-    return max(certificate.value - value, 0.0) + sums
-
-
-def enlarged_gap(
-    problem: Problem, worth: Worth, certificate: DualCertificate, norms: Array
-) -> float:
-    """Return the relative gap of a model and a dual point, rounding included.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    worth : Worth
-        Of the model.
-    certificate : DualCertificate
-        A feasible dual point with its dual norms.
+    kernels : ndarray of shape (n_terms,)
+        The kernels of its terms, ascending.
     norms : ndarray of shape (n_kernels,)
-        Block norms of the model.
-
-    Returns
-    -------
-    gap : float
-        By at most `ORDINARY` below the gap in exact arithmetic.
+        Block norms of all kernels.
+    intercept : ndarray of shape (n_outputs,)
+        The intercept, without the offset of the problem.
+    objective : float
+        Primal objective.
+    weights : ndarray of shape (n_terms,)
+        By what the expansions are multiplied.
+    expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
+        Of the terms, or one for all.
+    terms : Terms, optional
+        The terms as `evaluate_terms` finds them.
+    worth : Worth, optional
+        What they are worth; norms and objective are theirs then.
     """
-    gap = relative_gap(worth.objective, certificate.value)
-    hidden = worth.excess, rounding_unit(certificate.dual.shape[0])
-    if gap < -ORDINARY:
-        # No kernels do this, so these are less exact than what they are computed with.
-        hidden = worth.in_single, ROUNDING
-    excess = hidden[0] + hidden_by_dual_norms(problem, certificate, norms, hidden[1])
-    return with_rounding(gap, excess, worth.objective)
+
+    kernels: Indices
+    norms: Array
+    intercept: Array
+    objective: float
+    weights: Array
+    expansions: Array
+    terms: Terms | None = None
+    worth: Worth | None = None
+
+    @property
+    def active(self) -> Indices:
+        """Return the kernels with a non-zero norm."""
+        return np.flatnonzero(self.norms)
+
+    @property
+    def coefs(self) -> Array:
+        """Return those of the active kernels, shape (n_active, n_samples[, ...])."""
+        active = self.norms[self.kernels] > 0.0
+        weights = self.weights[active]
+        chosen = (
+            self.expansions if len(self.expansions) == 1 else self.expansions[active]
+        )
+        return np.asarray(weights.reshape((-1,) + (1,) * (chosen.ndim - 1)) * chosen)
 
 
-def with_rounding(gap: float, excess: float, objective: float) -> float:
-    """Return a relative gap, enlarged by what rounding may hide of it.
+def evaluated(problem: Problem, model: Model) -> Model:
+    """Return a model with norms and objective of its own expansions.
 
     Parameters
     ----------
-    gap : float
-        The relative gap.
-    excess : float
-        By how much rounding may hide a larger one, not negative.
-    objective : float
-        The objective that the gap is relative to.
+    problem : Problem
+        The problem.
+    model : Model
+        What a solver believes in; or one with its terms, for another penalty.
 
     Returns
     -------
-    gap : float
-        By at most `ORDINARY` below the gap in exact arithmetic.
+    model : Model
     """
-    return gap + max(excess / max(abs(objective), TINY) - ORDINARY, 0.0)
+    if model.worth is not None:
+        return model
+    terms = model.terms
+    if terms is None:
+        terms = evaluate_terms(
+            problem.gram, model.kernels, model.expansions, model.weights
+        )
+    b = published_intercept(problem, model.intercept)
+    worth = evaluate(problem, model.kernels, terms, b)
+    return replace(
+        model,
+        norms=worth.norms,
+        intercept=b,
+        terms=terms,
+        worth=worth,
+        objective=worth.objective,
+    )
+
+
+def model_of_expansions(
+    problem: Problem, kernels: Indices, coefs: Array, held: GramStack | None = None
+) -> Model:
+    """Return the model of some expansions, evaluated, with its best intercept."""
+    ones, norms = np.ones(kernels.size), np.zeros(0)
+    terms = evaluate_terms(problem.gram, kernels, coefs, ones, held)
+    b = best_published_intercept(problem, terms.f)
+    return evaluated(problem, Model(kernels, norms, b, np.nan, ones, coefs, terms))
+
+
+def model_of_multiples(
+    problem: Problem, rho: Array, weights: Array, forms: Array, f: Array
+) -> Model:
+    """Return the model f_m = weights[m] K_m rho, as a solver believes in it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The common expansion.
+    weights, forms : ndarray of shape (n_kernels,)
+        Its multiples, and its quadratic forms.
+    f : ndarray of the shape of `rho`
+        Decision values without intercept.
+
+    Returns
+    -------
+    model : Model
+        With its best intercept.
+    """
+    weights = np.where(weights > SMALLEST * weights.max(initial=0.0), weights, 0.0)
+    norms = weights * np.sqrt(forms)
+    b = best_published_intercept(problem, f)
+    objective = primal_value(problem, norms, f + b)
+    # A norm may have been lost to rounding; what its kernel adds to f has not.
+    kernels = np.flatnonzero(weights)
+    return Model(kernels, norms, b, objective, weights[kernels], rho[None])
+
+
+def best_published_intercept(problem: Problem, f: Array) -> Array:
+    """Return the best intercept of every output, zero without one."""
+    y = problem.y
+    if not problem.fit_intercept:
+        return np.zeros(1 if y.ndim == 1 else y.shape[1])
+    b, _ = best_intercepts(problem.loss, y, f)
+    return published_intercept(problem, b)
+
+
+def decision_values(problem: Problem, solution: Solution) -> Array:
+    """Return the decision values of a solution on the training samples.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    solution : Solution
+        Any solution of it.
+
+    Returns
+    -------
+    f : ndarray of the shape of ``problem.y``
+        Those that are compared with ``problem.y``, so without the problem's offset.
+    """
+    f = np.zeros_like(problem.y)
+    if solution.active.size:
+        f = problem.gram.take(solution.active).block_matvec(solution.coefs).sum(axis=0)
+    return np.asarray(f + (solution.intercept - problem.offset))
 
 
 def duality_gap(problem: Problem, solution: Solution) -> float:
@@ -359,16 +366,14 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     kernels = solution.active
     ones = np.ones(kernels.size)
     terms = evaluate_terms(problem.gram, kernels, solution.coefs, ones)
-    norms = np.zeros(problem.gram.shape[0])
-    norms[kernels] = terms.norms
     rho = project_dual(problem, solution.dual)
     worth = evaluate(problem, kernels, terms, solution.intercept - problem.offset)
     sizes = factor_norms(problem.gram, rho)
-    certificate = certify(problem, rho, norms, sizes)
-    gap = enlarged_gap(problem, worth, certificate, norms)
+    certificate = certify(problem, rho, worth.norms, sizes)
+    gap = enlarged_gap(problem, worth, certificate)
     if problem.gram.residual_bounds(rho).any():
         excess = SHARE * max(gap, ORDINARY) * abs(worth.objective)
-        proof = prove_over_full_kernels(problem, rho, sizes**2, norms, excess)
-        gap = enlarged_gap(problem, worth, proof.certificate, norms)
+        proof = prove_over_full_kernels(problem, rho, sizes**2, worth.norms, excess)
+        gap = enlarged_gap(problem, worth, proof.certificate)
     check_gap(gap)
     return max(gap, 0.0)

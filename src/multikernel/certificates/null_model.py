@@ -7,8 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from multikernel._typing import Array
-from multikernel.certificates.centring import centred
-from multikernel.certificates.gap import largest_dual_norm
+from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.linalg import EPS
 from multikernel.losses.base import (
@@ -19,7 +18,7 @@ from multikernel.losses.base import (
     is_smooth,
 )
 from multikernel.losses.coupled import is_coupled, project_coupled
-from multikernel.problem import Problem
+from multikernel.problem import Problem, centred
 from multikernel.regularizers.base import ProximableRegularizer
 
 FARTHEST = 128.0

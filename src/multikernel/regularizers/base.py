@@ -126,3 +126,11 @@ class Strength:
     def with_alpha(self, alpha: float) -> Self:
         """Return the same penalty with another strength."""
         return replace(self, alpha=alpha)
+
+
+def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
+    """Return weights in closed form of the norms: shares where no other is known."""
+    if is_variational(regularizer):
+        return regularizer.kernel_weights(norms)
+    total = float(norms.sum())
+    return norms / total if total > 0.0 else norms.copy()

@@ -27,7 +27,7 @@ from multikernel.solvers.fixed_weights import (
     scaled_problem,
     to_scaled,
 )
-from multikernel.solvers.incumbent import Recorder, metered
+from multikernel.solvers.progress import Recorder, metered
 
 
 @dataclass(frozen=True, eq=False)

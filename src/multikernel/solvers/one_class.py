@@ -38,10 +38,10 @@ from multikernel.machines.base import BoxCost
 from multikernel.problem import Callback, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
-from multikernel.solvers.incumbent import Recorder
 from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.lp.oracle import FIRST_GAP, SMALLEST_GAP
+from multikernel.solvers.progress import Recorder
 
 STEPS = 2000
 """The machine makes so many steps for each sample at most, as `SMO` does by itself:

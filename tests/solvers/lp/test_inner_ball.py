@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from multikernel.certificates import Expansion
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm
-from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.inner_ball import InnerBall
 
 

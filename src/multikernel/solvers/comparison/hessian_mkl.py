@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates import Expansion
 from multikernel.gram.dense import DenseMatrix
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
 from multikernel.problem import Solution, Status
-from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import OraclePoint, WeightOracle
 from multikernel.solvers.lp.weight_solver import (
     Step,

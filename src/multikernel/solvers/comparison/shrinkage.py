@@ -6,12 +6,17 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import best_intercepts, project_dual
+from multikernel.certificates import (
+    Expansion,
+    Model,
+    best_intercepts,
+    expand,
+    project_dual,
+)
 from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.losses.coupled import SmoothCoupledLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.base import ProximableRegularizer
-from multikernel.solvers.best import Expansion, Model, expand
 from multikernel.solvers.incumbent import Incumbent, incumbents
 
 SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates import Expansion
 from multikernel.problem import Solution, Status
-from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import (
     FIRST_GAP,
     SMALLEST_GAP,

@@ -7,7 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import check_forms, project_dual
+from multikernel.certificates import (
+    Expansion,
+    check_forms,
+    model_of_multiples,
+    project_dual,
+)
 from multikernel.linalg.threads import compiled
 from multikernel.losses import CrammerSingerLoss, HingeLoss, Loss
 from multikernel.losses.weighted import WeightedLoss
@@ -18,7 +23,6 @@ from multikernel.regularizers import (
     SparseBlockNorm,
     SquaredBlockNorm,
 )
-from multikernel.solvers.best import Expansion
 from multikernel.solvers.incumbent import Incumbent, incumbents
 
 LOOPS = "multikernel.solvers.comparison.ufo_loops"
@@ -266,7 +270,8 @@ class _Run:
         forms = np.maximum(forms, 0.0)
         weights = compiled(LOOPS, "slopes")(forms, 1.0, *self.penalty)
         f = share * np.tensordot(weights, self.images, axes=1).T
-        self.tracker.best.offer_model(rho, weights, forms, f.reshape(problem.y.shape))
+        f = f.reshape(problem.y.shape)
+        self.tracker.best.offer(model_of_multiples(problem, rho, weights, forms, f))
         self.tracker.offer_dual(rho, forms)
 
 

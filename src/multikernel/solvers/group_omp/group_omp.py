@@ -24,7 +24,7 @@ from multikernel.solvers.group_omp.selection import (
     Query,
     Selector,
 )
-from multikernel.solvers.incumbent import metered
+from multikernel.solvers.progress import metered
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from multikernel.certificates import Expansion
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
-from multikernel.solvers.best import Expansion
 from multikernel.solvers.lp.oracle import FIRST_GAP, WeightOracle, reason_against_loss
 from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
 
@@ -84,7 +84,7 @@ class Alternating(WeightSolver):
         assert is_variational(regularizer)
         norms, share = np.ones(oracle.problem.gram.shape[0]), 1.0
         if init is not None and init.norms.any():
-            norms, oracle.last_rho = init.norms, tracker.proof.certificate.dual
+            norms, oracle.last_rho = init.norms, tracker.certificate.dual
         weights = regularizer.kernel_weights(norms)
 
         def step() -> None:

@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import check_forms, project_dual, relative_gap
+from multikernel.certificates import Expansion, check_forms, project_dual, relative_gap
 from multikernel.linalg import TINY
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.best import Expansion
 from multikernel.solvers.incumbent import Incumbent
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
 from multikernel.solvers.lp.oracle import (
@@ -222,7 +221,7 @@ class _Search:
         )
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         master = central_master(heights, slopes, self._regularizer, slack, self.master)
-        tracker.proof.raise_bound(master.lower_bound)
+        tracker.raise_bound(master.lower_bound)
         self.master = master
         return master
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
+from multikernel.certificates import Expansion
 from multikernel.problem import Problem
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.best import Expansion
 
 
 @dataclass(frozen=True, eq=False)

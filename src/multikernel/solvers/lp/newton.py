@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates import Expansion, expand, model_of_multiples
 from multikernel.gram.matrix import GramMatrix
 from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
-from multikernel.solvers.best import Expansion, expand
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.inner_ball import InnerBall, best_share, between
 from multikernel.solvers.lp.oracle import (
@@ -305,10 +305,10 @@ class _Search:
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
         f = point.decision_values(scaled)
-        tracker.best.offer_model(point.rho, scaled, point.forms, f)
+        model = model_of_multiples(self.problem, point.rho, scaled, point.forms, f)
+        tracker.best.offer(model)
         if point.forms.any():
-            norms = scaled * np.sqrt(point.forms)
-            found = self.regularizer.kernel_weights(norms)
+            found = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(found, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
         self.failed = SETTINGS.failures if tracker.gap <= SETTINGS.quick * gap else 0
@@ -392,8 +392,9 @@ class _Search:
             if p == 1.0:
                 least = SETTINGS.vanished * chosen.max()
                 chosen = np.where(chosen > least, chosen, 0.0)
-            f = point.decision_values(chosen / alpha)
-            value = tracker.best.offer_model(point.rho, chosen / alpha, point.forms, f)
-            if value < lowest:
-                best, lowest = candidate, value
+            chosen = chosen / alpha
+            f = point.decision_values(chosen)
+            model = model_of_multiples(self.problem, point.rho, chosen, point.forms, f)
+            if tracker.best.offer(model) < lowest:
+                best, lowest = candidate, model.objective
         return best

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import check_forms, project_dual
+from multikernel.certificates import check_forms, model_of_multiples, project_dual
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
@@ -287,7 +287,7 @@ class WeightOracle:
         forms = np.maximum(forms, 0.0)
         recorder.inner_steps += fit.n_steps
         self.last_rho = rho
-        tracker.best.offer_model(rho, weights / alpha, forms, f)
+        tracker.best.offer(model_of_multiples(problem, rho, weights / alpha, forms, f))
         tracker.offer_dual(rho, forms)
         conjugate = -float(problem.loss.conjugate(problem.y, -rho).sum())
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)

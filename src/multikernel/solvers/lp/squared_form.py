@@ -26,14 +26,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import constant_model, factor_norms
+from multikernel.certificates import (
+    Model,
+    constant_model,
+    factor_norms,
+    model_of_expansions,
+)
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 from multikernel.solvers.base import PathSolver
-from multikernel.solvers.best import Model
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.lp.thinning import thin
 
@@ -246,7 +250,9 @@ class _Search:
         # At the largest strength the sum of norms may jump from zero to beyond what
         # belongs to it: then the mixture with the constant model is what is missing.
         nothing = np.empty((0, *incumbent.problem.y.shape))
-        null = incumbent.best.refreshed(np.empty(0, dtype=np.intp), nothing)
+        null = model_of_expansions(
+            incumbent.problem, np.empty(0, dtype=np.intp), nothing
+        )
         self.sides = {False: (null, null.objective)}
         incumbent.offer_dual(self.null, self.sizes**2)
         if last is not None:
@@ -298,7 +304,7 @@ class _Search:
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
             # The strength only bounds the dual norms; what is published has them exact.
-            rho = incumbent.proof.over_factors.dual
+            rho = incumbent.over_factors.dual
             incumbent.offer_dual(rho, factor_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, tol)
 
@@ -347,4 +353,6 @@ class _Search:
         for model, weight in ((small, 1.0 - share), (large, share)):
             places = np.searchsorted(kernels, model.kernels)
             coefs[places] += weight * model.expansions
-        self.incumbent.best.offer(self.incumbent.best.refreshed(kernels, coefs))
+        self.incumbent.best.offer(
+            model_of_expansions(self.incumbent.problem, kernels, coefs)
+        )

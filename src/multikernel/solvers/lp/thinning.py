@@ -5,9 +5,8 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from multikernel._typing import Array
-from multikernel.certificates import best_intercepts, primal_value
+from multikernel.certificates import Model, best_intercepts, primal_value
 from multikernel.problem import Problem
-from multikernel.solvers.best import Model
 from multikernel.solvers.incumbent import Incumbent
 
 ROUNDING = 1e-12
@@ -52,9 +51,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     rows = unit.reshape(active.size, -1)
     models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.
-    most = incumbent.proof.certificate.value / (
-        1.0 - 0.5 * (incumbent.certified_gap + tol)
-    )
+    most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
     low, high, found = 0, len(models), None
     while low < high:
         middle = (low + high) // 2

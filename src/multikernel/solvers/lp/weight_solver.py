@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.certificates import Expansion
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.best import Expansion
-from multikernel.solvers.incumbent import Patience, incumbents
+from multikernel.solvers.incumbent import incumbents
 from multikernel.solvers.lp.oracle import CACHE_BYTES, WeightOracle, reason_against
+from multikernel.solvers.progress import Patience
 
 Step = Callable[[], Status | None]
 

@@ -40,10 +40,9 @@ from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses import SquaredLoss
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
-from multikernel.regularizers.base import BlockRegularizer
+from multikernel.regularizers.base import BlockRegularizer, kernel_weights
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import continued
-from multikernel.solvers.incumbent import kernel_weights
 from multikernel.solvers.spicy.settings import SETTINGS
 
 

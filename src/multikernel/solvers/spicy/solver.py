@@ -8,7 +8,14 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import constant_model, half_range, project_dual
+from multikernel.certificates import (
+    Model,
+    constant_model,
+    evaluated,
+    half_range,
+    model_of_expansions,
+    project_dual,
+)
 from multikernel.gram.base import GramStack
 from multikernel.linalg import EPS
 from multikernel.linalg.threads import with_one_blas_thread
@@ -22,7 +29,6 @@ from multikernel.regularizers.base import (
     is_proximable,
     treats_kernels_alike,
 )
-from multikernel.solvers.best import Model, evaluated
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
@@ -320,7 +326,8 @@ class WorkingSet:
 
         What the inner iteration updates step by step carries its rounding errors.
         """
-        model = self.incumbent.best.refreshed(kernels, coefs, self._part(kernels))
+        part = self._part(kernels)
+        model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = self.bounds(self.rho, self._regularizer.threshold)
         self._offer(model, afresh)
