@@ -48,7 +48,7 @@ def test_example_runs(path, monkeypatch, tmp_path):
     sorted((Path(__file__).parents[1] / "docs" / "charts").glob("*.py")),
     ids=lambda path: path.stem,
 )
-def test_charts_read_the_pages_of_the_benchmarks(path):
+def test_charts_are_drawn_from_what_there_is(path):
     drawn = runpy.run_path(str(path))["figure"]
     assert all(ax.lines or ax.patches or ax.collections for ax in drawn.axes)
     plt.close("all")
