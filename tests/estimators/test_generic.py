@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from multikernel import report
 from multikernel.estimators import (
     LpMKLClassifier,
     LpMKLRegressor,
@@ -65,6 +66,19 @@ def test_it_is_spicymkl_with_its_parts():
     )
     np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
     assert parts.objective_ == whole.objective_
+
+
+def test_its_tolerance_is_that_of_the_solver():
+    X, y = data()
+    model = MKLRegressor(KERNELS, regularizer=BlockL1(0.02)).fit(X, y)
+    assert model.tol == SpicyMKL().tol
+    assert model.set_params(solver=SpicyMKL(tol=0.5)).tol == 0.5
+    model.fit(X, y)
+    assert len(model.summary()) == model.active_kernels_.size
+    assert "0.5" in model._repr_html_()
+    page = report(model, X, y)
+    assert "asked for were 0.5" in page
+    assert "tol" not in model.get_params()
 
 
 def test_it_is_lp_norm_learning_with_a_mean_loss():

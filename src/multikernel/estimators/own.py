@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.descriptions import (
     MEAN_LOSS_CLASSIFIER_TEXTS,
@@ -74,7 +76,18 @@ def own_method(model: Any) -> OwnMethod:
 
 
 @documented(MEAN_LOSS_CLASSIFIER_TEXTS)
-class MKLClassifier(ClassifierMKL):
+class SolverTolerance:
+    """What an estimator whose solver is an object says of its tolerance."""
+
+    solver: Solver | None
+
+    @property
+    def tol(self) -> float:
+        """Relative duality gap that the solver is asked for; nan where it says none."""
+        return float(getattr(self.solver or SpicyMKL(), "tol", np.nan))
+
+
+class MKLClassifier(SolverTolerance, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, those of one's own included.
 
     Minimises, over functions of the kernels' spaces and an intercept,
@@ -169,7 +182,7 @@ class MKLClassifier(ClassifierMKL):
 
 
 @documented(MEAN_LOSS_REGRESSOR_TEXTS)
-class MKLRegressor(RegressorMKL):
+class MKLRegressor(SolverTolerance, RegressorMKL):
     r"""Regression with any loss, penalty and solver, those of one's own included.
 
     Minimises, over functions of the kernels' spaces and an intercept,
