@@ -109,7 +109,7 @@ def test_classes_and_several_targets(monkeypatch):
     assert counts(page) == np.c_[expected, expected.sum(axis=1)].tolist()
     heads = re.findall(r"<th>(.*?)</th>", body(page, "Confusion matrix"))
     assert heads == ["", *(labels := ["&lt;low&gt;", "high", "middle"]), "all", *labels]
-    monkeypatch.setattr("multikernel._report.MOST_CLASSES", 2)
+    monkeypatch.setattr("multikernel._outcomes.MOST_CLASSES", 2)
     few = np.sort(np.argsort(-expected.sum(axis=1), kind="stable")[:2])
     kept = np.c_[expected[np.ix_(few, few)], expected.sum(axis=1)[few]]
     page = report(model, X, names)

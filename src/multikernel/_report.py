@@ -1,22 +1,17 @@
 """A fitted model as one HTML page that needs no network."""
 
-import base64
 import html
 import importlib
-import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn import metrics
-from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.utils.multiclass import unique_labels
 
-from multikernel._typing import Array
+from multikernel._outcomes import CURVE_SIZE, MOST_CURVES, outcomes_on, picture_of
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
@@ -25,7 +20,6 @@ from multikernel.display import (
     RegularizationPathDisplay,
     VarianceSplitDisplay,
 )
-from multikernel.display._style import DASHED, color, headline, tidy
 from multikernel.estimators.publish.summary import (
     facts,
     html_table,
@@ -33,28 +27,9 @@ from multikernel.estimators.publish.summary import (
     shown,
     summary_columns,
 )
-from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection import Bootstrap, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence import PathLike, check_place, write_whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-MOST_CURVES = 6
-"""Shape functions drawn, of the kernels with the largest shares of the variance."""
-
-CURVE_SIZE = 4.2, 3.2
-"""Inches of a shape function: letters stay readable where three stand in a row."""
-
-MOST_CLASSES = 30
-"""Classes that a confusion matrix shows, the most frequent: more fill no screen."""
-
-MOST_POINTS = 1000
-"""Rows drawn of predictions: more lie on one another."""
-
-HIT, MISS = "0 114 178", "213 94 0"
-"""Red, green and blue behind right and wrong predictions, as displays have them."""
 
 STYLE = Path(__file__).parent / "report.css"
 
@@ -133,10 +108,10 @@ def report(
     _check_same_kernels(inner, bootstrap, split)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scores, outcomes = _of_data(model, inner, X, y)
+        scores, outcomes = outcomes_on(model, inner, X, y)
         pictures = list(_pictures(model, inner, X, bootstrap))
         if split is not None:
-            drawn = _picture(VarianceSplitDisplay(split).plot)
+            drawn = picture_of(VarianceSplitDisplay(split).plot)
             pictures.insert(1, ("Held-out variance", drawn))
     said = [str(warning.message) for warning in caught]
     found = facts(inner)
@@ -199,142 +174,6 @@ def _check_same_kernels(
             )
 
 
-def _of_data(
-    model: Any, inner: Any, X: Any, y: Any
-) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return scores, and headings with what compares predictions and targets."""
-    novelty = is_outlier_detector(inner)
-    if X is None or (y is None and not novelty):
-        return {}, []
-    predicted = np.asarray(model.predict(X))
-    if y is None:
-        return {"share of rows inside": float(np.mean(predicted == 1))}, []
-    y = known_targets(inner, y)
-    if novelty and not np.isin(y, [-1, 1]).all():
-        raise ValueError(
-            "report: y of novelty detection must hold 1 for what is usual and -1 for "
-            "what is not."
-        )
-    scores = _scores(model, X, y, predicted)
-    if novelty:
-        words = [np.where(v == 1, "inside", "outside") for v in (y, predicted)]
-        return scores, [("Confusion matrix", _confusion(words[0], *words))]
-    if not is_classifier(inner):
-        return scores, [("Predictions", _predictions(inner, y, predicted))]
-    if y.ndim > 1:
-        return scores, [("Labels", _labels(inner, y, predicted))]
-    return scores, [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
-
-
-def _confusion(classes: Any, y: Array, predicted: Array) -> str:
-    """Return a table: a row for each class, of what its samples were taken for."""
-    names = unique_labels(classes, y, predicted)
-    counts = metrics.confusion_matrix(y, predicted, labels=names)
-    totals = counts.sum(axis=1)
-    kept = np.sort(np.argsort(-totals, kind="stable")[:MOST_CLASSES])
-    heads = [f"<th>{html.escape(str(names[k]))}</th>" for k in kept]
-    rows = []
-    for head, row in zip(heads, kept, strict=True):
-        cells = [_cell(counts[row, k], totals[row], bool(row == k)) for k in kept]
-        rows.append(f"<tr>{head}{''.join(cells)}<td>{totals[row]}</td></tr>")
-    said = "Rows are the classes known, columns those predicted, shares of the row."
-    if len(kept) < len(names):
-        said += f" These are the {len(kept)} most frequent of {len(names)} classes."
-    return (
-        f'<p>{said}</p><div class="box"><table class="matrix">'
-        f"<tr><th></th>{''.join(heads)}<th>all</th></tr>{''.join(rows)}</table></div>"
-    )
-
-
-def _cell(count: int, total: int, right: bool) -> str:
-    """Return a cell of a confusion matrix, the darker the larger its share."""
-    if count == 0:
-        return "<td>0</td>"
-    share = count / total
-    style = f"background: rgb({HIT if right else MISS} / {0.5 * share:.2f})"
-    return f"<td style='{style}'>{count} ({share:.0%})</td>"
-
-
-def _labels(model: Any, y: Array, predicted: Array) -> str:
-    """Return a table: a row for each of several labels, of hits and misses."""
-    kinds = ["rightly absent", "wrongly present", "wrongly absent", "rightly present"]
-    counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
-    columns = {"label": list(model.output_names_)}
-    columns |= dict(zip(kinds, counts.T.tolist(), strict=True))
-    return f'<div class="box">{html_table(columns)}</div>'
-
-
-def _predictions(model: Any, y: Array, predicted: Array) -> str:
-    """Return pictures of targets against predictions, and of one target's residuals."""
-    y, predicted = (values.reshape(len(values), -1) for values in (y, predicted))
-    names = [""] if y.shape[1] == 1 else list(model.output_names_)
-    table, kinds = "", ["actual_vs_predicted"]
-    if len(names) == 1:
-        kinds.append("residual_vs_predicted")
-    else:
-        errors = y - predicted
-        columns = {
-            "target": names,
-            "R²": metrics.r2_score(y, predicted, multioutput="raw_values").tolist(),
-            "mean absolute error": np.abs(errors).mean(axis=0).tolist(),
-            "root mean squared error": np.sqrt((errors**2).mean(axis=0)).tolist(),
-        }
-        table = f'<div class="box">{html_table(columns)}</div>'
-    pictures = [
-        _picture(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)
-        for k, name in enumerate(names[:MOST_CURVES])
-        for kind in kinds
-    ]
-    if len(names) > MOST_CURVES:
-        table += f"<p>Drawn are the first {MOST_CURVES} targets.</p>"
-    if len(y) > MOST_POINTS:
-        table += f"<p>Drawn are {MOST_POINTS} of the {len(y)} rows, by chance.</p>"
-    return f'{table}<div class="curves">{"".join(pictures)}</div>'
-
-
-def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
-    """Return the drawn errors of one target."""
-    display = metrics.PredictionErrorDisplay.from_predictions(
-        y,
-        predicted,
-        kind=kind,
-        subsample=MOST_POINTS if len(y) > MOST_POINTS else None,
-        random_state=0,
-        scatter_kwargs={"color": color(0), "alpha": 0.6, "s": 14},
-        line_kwargs=DASHED,
-    )
-    # Ticks at round numbers, and not at fractions of the range.
-    ticks = importlib.import_module("matplotlib.ticker")
-    for axis in (display.ax_.xaxis, display.ax_.yaxis):
-        axis.set_major_locator(ticks.MaxNLocator(5))
-    tidy(display.ax_, grid="both")
-    headline(display.ax_, name)
-    return display
-
-
-def _scores(model: Any, X: Any, y: Array, predicted: Array) -> dict[str, Any]:
-    """Return the scores of predictions."""
-    found: dict[str, Any] = {}
-    if y.ndim == 1 and (is_classifier(model) or is_outlier_detector(model)):
-        found["accuracy"] = metrics.accuracy_score(y, predicted)
-        found["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
-        classes = getattr(model, "classes_", [-1, 1])
-        if len(classes) == 2:
-            values = model.decision_function(X)
-            positive = y == classes[1]
-            if 0 < positive.sum() < positive.size:
-                found["area under the ROC curve"] = metrics.roc_auc_score(
-                    positive, values
-                )
-    elif is_classifier(model):
-        found["accuracy of whole rows"] = metrics.accuracy_score(y, predicted)
-    else:
-        found["R²"] = metrics.r2_score(y, predicted)
-        found["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
-        found["root mean squared error"] = metrics.root_mean_squared_error(y, predicted)
-    return found
-
-
 def _on(X: Any) -> str:
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows handed to this report.</p>"
@@ -386,20 +225,20 @@ def _pictures(
     weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
     bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
     if hasattr(inner, "hull_"):
-        yield "Interactions", _picture(lambda: HullDisplay.from_estimator(inner))
+        yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
     elif inner.active_kernels_.size:
-        yield "Weights", bars + _picture(weights)
+        yield "Weights", bars + picture_of(weights)
     if hasattr(inner, "view_shares_") and inner.active_kernels_.size:
-        shares = _picture(partial(weights, values="view_shares"))
+        shares = picture_of(partial(weights, values="view_shares"))
         yield "Shares by view", bars + shares
     if hasattr(inner, "cv_results_") and {"alpha_", "C_"} & set(dir(inner)):
-        path = _picture(lambda: RegularizationPathDisplay.from_estimator(inner))
+        path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
         yield "Regularization", path
     curves = "" if X is None else "".join(_curves(model, inner, X, fits))
     if curves:
         yield "Shape functions", f'<div class="curves">{curves}</div>'
     if _has_a_course(inner):
-        course = _picture(lambda: ConvergenceDisplay.from_estimator(inner))
+        course = picture_of(lambda: ConvergenceDisplay.from_estimator(inner))
         yield "Convergence", course
 
 
@@ -431,24 +270,12 @@ def _curves(model: Any, inner: Any, X: Any, fits: Bootstrap | None) -> Iterator[
             return
         try:
             curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
-            picture = _picture(partial(curve, bootstrap=fits), CURVE_SIZE)
+            picture = picture_of(partial(curve, bootstrap=fits), CURVE_SIZE)
         except ValueError:
             # A kernel on more columns than can be drawn, or on none of a table.
             continue
         drawn += 1
         yield picture
-
-
-def _picture(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
-    """Return a picture inside the page."""
-    pyplot = importlib.import_module("matplotlib.pyplot")
-    with pyplot.rc_context({"figure.max_open_warning": 0, "figure.figsize": size}):
-        figure: Figure = draw().figure_
-        data = io.BytesIO()
-        figure.savefig(data, format="png", dpi=150, bbox_inches="tight")
-        pyplot.close(figure)
-    text = base64.b64encode(data.getvalue()).decode()
-    return f'<img alt="" src="data:image/png;base64,{text}">'
 
 
 def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:

@@ -89,6 +89,13 @@ def chunks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + BATCH_ROWS, n_rows))
 
 
+def one_target(target: list[str], reader: str) -> str:
+    """Return the column of targets where a reader takes one at most."""
+    if len(target) > 1:
+        raise ValueError(f"{reader} takes one --target, got {', '.join(target)}.")
+    return target[0]
+
+
 def score_of(model: Any, y: Any, predicted: Any) -> float:
     """Return what ``model.score`` would, of predictions."""
     measure = accuracy_score if hasattr(model, "classes_") else r2_score

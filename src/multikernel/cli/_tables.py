@@ -323,13 +323,6 @@ def default_target(paths: Sequence[Path]) -> list[str]:
     return [CLASS] if len(paths) > 1 else []
 
 
-def one_target(target: list[str], reader: str) -> str:
-    """Return the column of targets where a reader takes one at most."""
-    if len(target) > 1:
-        raise ValueError(f"{reader} takes one --target, got {', '.join(target)}.")
-    return target[0]
-
-
 def targets_of(path: Path, y: Any, n_rows: int) -> Any:
     """Return the targets if they are real numbers or words, one per row."""
     if y.shape != (n_rows,):

@@ -40,7 +40,7 @@ def demo(
     table = Table(X_train, y_train)
     model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
     with warnings.catch_warnings():
-        # Of the paper's widths a few are too narrow for these data, as said elsewhere.
+        # Of the paper's widths a few are too narrow for these data: it is no news here.
         warnings.simplefilter("ignore", DictionaryWarning)
         _fit_and_report(model, table, (X_test, y_test), output, json=json)
 

@@ -21,11 +21,12 @@ from multikernel.cli._large import (
     fitted_partitions,
     fitted_stream,
     on_cluster,
+    one_target,
     read_partitions,
     read_spooled,
 )
 from multikernel.cli._methods import Method, find_method, needed_targets
-from multikernel.cli._tables import Table, default_target, one_target, read_table
+from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.cli._training import Training, fit_arguments, with_scaling
 from multikernel.persistence import check_place, save
 

@@ -15,13 +15,12 @@ from multikernel.cli import _options as options
 from multikernel.cli import _report
 from multikernel.cli._columns import NAME, known_columns, known_features
 from multikernel.cli._console import say, user_errors
-from multikernel.cli._large import by_batches, predict_stream, score_of
+from multikernel.cli._large import by_batches, one_target, predict_stream, score_of
 from multikernel.cli._report import print_json
 from multikernel.cli._tables import (
     default_target,
     features_of,
     known_part,
-    one_target,
     read_table,
     write_table,
 )

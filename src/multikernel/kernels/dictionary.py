@@ -224,7 +224,10 @@ def resolve_columns(
 
 @singledispatch
 def resolved(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
-    """Return a dictionary of some class for the columns; see `resolve_columns`."""
+    """Return a dictionary on columns by position, see `resolve_columns`.
+
+    One of this module's own classes stays of that class.
+    """
     return ResolvedDictionary(dictionary, features)
 
 

@@ -60,7 +60,7 @@ class SoftmaxLoss(SimplexDomain):
         return np.where(inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return log p, decision values whose probabilities these are."""
+        """Return log p of p = y + u: decision values with these probabilities."""
         return np.where(y > 0.0, np.log1p(np.minimum(u, 0.0)), np.log(y + u))
 
     def best_intercept(

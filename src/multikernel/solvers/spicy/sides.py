@@ -139,7 +139,7 @@ class Walls:
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
-        """Set the directions that belong to a step of the point."""
+        """Set the directions of the multipliers for a step, and how far they may go."""
         d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi
         d_zeta = (self.mu - self.zeta * step) / (point - self.low) - self.zeta
         self._direction = d_xi, d_zeta
