@@ -14,13 +14,14 @@ import figure2
 import figure3
 import figure4
 import report
+import rival_sizes
 import rivals
 import targets
 from output import options
 
 PARTS = {
     module.__name__: module.run
-    for module in (figure1, figure2, figure3, figure4, rivals, targets)
+    for module in (figure1, figure2, figure3, figure4, rivals, rival_sizes, targets)
 }
 
 
