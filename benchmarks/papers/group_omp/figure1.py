@@ -7,10 +7,12 @@ feature is a linear kernel of unit variance. MKL-GOMP and lp-norm MKL, both with
 squared loss and without an intercept, are trained on 50 samples. Lambda, and for
 MKL-GOMP the number of kernels, have the smallest error on 10 000 validation samples;
 errors are those on 10 000 further samples. Ties go to fewer kernels, then to the
-larger lambda.
+larger lambda; the smallest one that ties is stored too. Beside them stands what the
+paper says in words alone: MKL with the elastic net and with the sum of norms, both with
+the hinge loss.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,19 +25,32 @@ from scipy.stats import norm
 from multikernel.datasets import make_sparse_means
 from multikernel.gram import BuiltStack, LowRankStack, build_stack
 from multikernel.kernels import LinearKernel, ParameterGrid
-from multikernel.losses import SquaredLoss
+from multikernel.losses import HingeLoss, Loss, SquaredLoss
 from multikernel.problem import Problem
-from multikernel.regularizers import BlockElasticNet, SquaredBlockNorm
-from multikernel.solvers import GroupOMP
+from multikernel.regularizers import (
+    BlockElasticNet,
+    BlockL1,
+    BlockRegularizer,
+    SquaredBlockNorm,
+)
+from multikernel.solvers import GroupOMP, SpicyMKL
+from multikernel.solvers.base import Solver
 from multikernel.solvers.lp.newton import InterleavedNewton
 
 Array = NDArray[np.float64]
+Penalty = Callable[[float], BlockRegularizer]
 
 N_FEATURES = 50
 INFORMATIVE = (50, 28, 17, 9, 4, 1)
 NORMS = {"1": 1.0, "4/3": 4.0 / 3.0, "2": 2.0, "4": 4.0, "inf": np.inf}
 BAYES = float(norm.cdf(-1.75))
 GOMP = "MKL-GOMP"
+HINGE: dict[str, Penalty] = {
+    "elastic net, hinge": BlockElasticNet,
+    "1, hinge": BlockL1,
+}
+SHARES = tuple(np.geomspace(0.9, 1e-3, 19))
+"""Strengths with the hinge loss, in shares of the one that leaves every kernel out."""
 TOL = 1e-3
 
 
@@ -45,7 +60,8 @@ class Sizes:
 
     n_repeats: int = 10
     n_held_out: int = 10_000
-    lambdas: tuple[float, ...] = tuple(np.geomspace(1e3, 1e-3, 19))
+    lambdas: tuple[float, ...] = tuple(np.geomspace(1e6, 1e-3, 28))
+    shares: tuple[float, ...] = SHARES
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +86,7 @@ class Candidates:
 def main() -> None:
     """Measure, save, print and plot."""
     task = options(__doc__)
-    sizes = Sizes(2, 500, (1.0, 0.01)) if task.smoke else Sizes()
+    sizes = Sizes(2, 500, (1.0, 0.01), SHARES[::9]) if task.smoke else Sizes()
     rows = [
         row
         for informative in INFORMATIVE
@@ -100,9 +116,14 @@ def one_repeat(informative: int, repeat: int, sizes: Sizes) -> Iterator[dict[str
     models = {GOMP: greedy_models(built, y, sizes)}
     for name, p in NORMS.items():
         models[name] = norm_models(built, y, p, sizes)
+    for name, penalty in HINGE.items():
+        models[name] = hinge_models(built, y, penalty, sizes)
     for name, candidates in models.items():
-        chosen = int(np.argmin(errors(candidates.weights, *validation)))
+        wrong = errors(candidates.weights, *validation)
+        chosen = int(np.argmin(wrong))
         weights = candidates.weights[chosen]
+        alike = (candidates.weights != 0.0).sum(axis=1) == np.count_nonzero(weights)
+        ties = candidates.lambdas[(wrong == wrong[chosen]) & alike]
         yield {
             "noise": round(1.0 - informative / N_FEATURES, 2),
             "repeat": repeat,
@@ -110,6 +131,7 @@ def one_repeat(informative: int, repeat: int, sizes: Sizes) -> Iterator[dict[str
             "error": float(errors(weights[None], *test)[0]),
             "n_kernels": int(np.count_nonzero(weights)),
             "lambda": float(candidates.lambdas[chosen]),
+            "smallest_lambda": float(ties.min()),
             "unsolved": candidates.unsolved,
         }
 
@@ -155,16 +177,40 @@ def greedy_models(built: BuiltStack, y: Array, sizes: Sizes) -> Candidates:
 
 def norm_models(built: BuiltStack, y: Array, p: float, sizes: Sizes) -> Candidates:
     """Return the solutions of lp-norm MKL for every lambda."""
+    penalties = [SquaredBlockNorm(y.size * strength, p) for strength in sizes.lambdas]
+    solver = InterleavedNewton(tol=TOL)
+    return solutions(built, y, SquaredLoss(), penalties, solver, sizes.lambdas)
+
+
+def hinge_models(
+    built: BuiltStack, y: Array, penalty: Penalty, sizes: Sizes
+) -> Candidates:
+    """Return the solutions with the hinge loss for every strength."""
+    # At zero every sample has a slope of one: no kernel enters above this strength.
+    largest = float(np.abs(features(built).T @ y).max())
+    penalties = [penalty(share * largest) for share in sizes.shares]
+    solver = SpicyMKL(tol=TOL)
+    return solutions(built, y, HingeLoss(), penalties, solver, sizes.shares)
+
+
+def solutions(
+    built: BuiltStack,
+    y: Array,
+    loss: Loss,
+    penalties: Sequence[BlockRegularizer],
+    solver: Solver,
+    strengths: Sequence[float],
+) -> Candidates:
+    """Return the solutions without an intercept, each penalty with its strength."""
     weights, unsolved = [], 0
-    for strength in sizes.lambdas:
-        penalty = SquaredBlockNorm(y.size * strength, p)
-        problem = Problem(built.stack, y, SquaredLoss(), penalty, fit_intercept=False)
-        solution = InterleavedNewton(tol=TOL).solve(problem)
+    for penalty in penalties:
+        problem = Problem(built.stack, y, loss, penalty, fit_intercept=False)
+        solution = solver.solve(problem)
         unsolved += not solution.duality_gap <= TOL
         coefs = np.zeros((N_FEATURES, y.size))
         coefs[solution.active] = solution.coefs
         weights.append(input_weights(built, coefs))
-    return Candidates(np.array(weights), np.array(sizes.lambdas), unsolved)
+    return Candidates(np.array(weights), np.array(strengths), unsolved)
 
 
 def select(rows: list[dict[str, Any]], method: str, noise: float, key: str) -> Array:
@@ -218,13 +264,15 @@ def plot(task: Options, rows: list[dict[str, Any]]) -> None:
     places = np.arange(len(noise))
     left = figure.add_subplot(grid[:, 0])
     for number, name in enumerate((*NORMS, GOMP)):
-        mean = [select(rows, name, level, "error").mean() for level in noise]
+        found = [select(rows, name, level, "error") for level in noise]
+        mean = [errors.mean() for errors in found]
+        spread = [errors.std(ddof=1) / np.sqrt(errors.size) for errors in found]
         label = name if name == GOMP else f"p = {name}"
         style = {"color": PALETTE[number % len(PALETTE)], "label": label}
         style |= {"marker": "o", "markersize": 3.5}
         if name == GOMP:
             style |= {"color": "black", "linewidth": 2.2, "zorder": 3}
-        left.plot(places, mean, **style)
+        left.errorbar(places, mean, yerr=spread, elinewidth=0.8, **style)
     left.axhline(BAYES, color="black", linestyle=":", label="Bayes error")
     left.set_ylabel("test error")
     left.legend(fontsize="small")
