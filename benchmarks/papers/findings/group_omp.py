@@ -178,6 +178,6 @@ def conclusion(results: Results) -> str:
         "Where the truth is sparse and validation data are plenty, greedy selection is "
         "as good as the best norm or better at every sparsity, but it chooses among "
         "1400 models where a norm chooses among 28. On data of many sources it is "
-        f"ahead of joint MKL on {ahead} of {len(gains)} sets ({span(gains, '+.1f')} points): "
-        "neither is the better method."
+        f"ahead of joint MKL on {ahead} of {len(gains)} sets ({span(gains, '+.1f')} "
+        "points): neither is the better method."
     )
