@@ -48,7 +48,7 @@ bench-spicymkl: $(VENV)/.dev
 # All that the papers' pages show, about 20 hours of one core from nothing. What is in
 # results/ is kept: remove a file to measure it anew.
 PAPERS := benchmarks/papers
-SPICYMKL := figure1 figure2 figure3 figure4 rivals
+SPICYMKL := figure1 figure2 figure3 figure4 rivals rival_sizes
 LP_NORM := figure1 sparsity speed search_speed smo_vs_libsvm on_the_fly curve_speed
 RADEMACHER := generated ecoli acceptor
 
@@ -59,7 +59,7 @@ papers: $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
 		$(CURDIR)/$(BIN)/python $$part.py || exit 1; done
 	cd $(PAPERS)/group_omp && $(CURDIR)/$(BIN)/python figure2.py
 	cd $(PAPERS)/hkl && $(CURDIR)/$(BIN)/python table1.py --cv
-	cd $(PAPERS)/hkl && for part in table2 figure2; do \
+	cd $(PAPERS)/hkl && for part in table2 figure2 recovery; do \
 		$(CURDIR)/$(BIN)/python $$part.py || exit 1; done
 	cd $(PAPERS)/local_rademacher && for set in $(RADEMACHER); do \
 		$(CURDIR)/$(BIN)/python figure2.py measure --set $$set --splits 100 || exit 1; done

@@ -69,3 +69,12 @@ def test_all_methods_run(script, start, tmp_path):
         pytest.skip("the Delve sets are in the data folder")
     page = start(script, tmp_path / "rows.jsonl")
     assert "HKL" in page
+
+
+def test_the_hull_is_looked_for(start, tmp_path):
+    results = tmp_path / "recovery.jsonl"
+    page = start("recovery", results)
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [row["correlated"] for row in rows] == [False, True]
+    assert all(row["found"] == (row["wrong_nodes"] == 0) for row in rows)
+    assert "| 32 | " in page

@@ -18,7 +18,7 @@ TARGETS = (
     "million",
 )
 FIGURES = ("figure1", "figure2", "figure3", "figure4")
-ALL = (*FIGURES, "rivals")
+ALL = (*FIGURES, "rivals", "rival_sizes")
 
 pytestmark = pytest.mark.skipif(
     not {"liver", "ringnorm", "splice"} <= set(available()),
@@ -51,7 +51,7 @@ def test_figures(run, tmp_path):
     assert written == {
         "RESULTS.md",
         *(f"{name}.json" for name in ALL),
-        *(f"{name}.png" for name in FIGURES),
+        *(f"{name}.png" for name in (*FIGURES, "rival_sizes")),
     }
     assert all(f"## Figure {number}" in text for number in (1, 2, 3, 4))
     assert "tiny sizes" in text

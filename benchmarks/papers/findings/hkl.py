@@ -178,6 +178,29 @@ def large_graphs(results: Results) -> Finding:
     return finding(text, (each < 300.0 for each in seconds))
 
 
+def _recovery(results: Results, correlated: bool) -> tuple[str, list[float]]:
+    rows = [r for r in results("recovery") if r["correlated"] is correlated]
+    shares = means(rows, "found", "n")
+    sizes = sorted(shares)
+    found = [shares[n] for n in sizes]
+    listed = ", ".join(
+        f"{n[0]} {100 * f:.0f}" for n, f in zip(sizes, found, strict=True)
+    )
+    return f"per cent of draws by samples: {listed}", found
+
+
+def hull_is_found(results: Results) -> Finding:
+    """The hull is found as samples grow, where groups are hardly correlated."""
+    text, found = _recovery(results, correlated=False)
+    return finding(text, [found[-1] >= 0.95])
+
+
+def hull_is_missed(results: Results) -> Finding:
+    """The hull is not found, where groups are correlated."""
+    text, found = _recovery(results, correlated=True)
+    return finding(text, [found[-1] <= 0.5])
+
+
 def conclusion(results: Results) -> str:
     """Return what we conclude."""
     parts = []

@@ -1,5 +1,6 @@
 """The claims of SpicyMKL (Suzuki and Tomioka, 2009)."""
 
+from collections.abc import Hashable
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from findings.finding import (
     Finding,
     Results,
+    Rows,
     exponents,
     finding,
     groups,
@@ -166,14 +168,63 @@ def mild_in_kernels(results: Results) -> Finding:
     return finding(text, (power < 1.0 for power in powers))
 
 
-def in_samples(results: Results) -> Finding:
-    """Scaling with the sample size: only SpicyMKL's own is measured."""
-    powers = exponents(results("figure4"), "n", UPPER_N, "data", "loss", "C").values()
+def _sizes(results: Results, figure: int) -> Rows:
+    """Return the rows of all methods over the sizes of a figure."""
+    rows = [row for row in results("rival_sizes") if row["figure"] == figure]
+    return [row | {"seconds": row["cpu_seconds"]} for row in rows]
+
+
+def _times(rows: Rows) -> dict[tuple[Hashable, ...], dict[str, float]]:
+    """Return median seconds by method, for every set and strength."""
+    found: dict[tuple[Hashable, ...], dict[str, float]] = {}
+    for (*cell, method), part in groups(rows, "data", "C", "method").items():
+        seconds = float(np.median([row["seconds"] for row in part]))
+        found.setdefault(tuple(cell), {})[str(method)] = seconds
+    return found
+
+
+def hessian_grows(results: Results) -> Finding:
+    """HessianMKL is the fastest with few kernels, and grows rapidly with them."""
+    rows = _sizes(results, 3)
+    least = min(row["M"] for row in rows)
+    first = _times([row for row in rows if row["M"] == least])
+    powers = exponents(rows, "M", UPPER_M, "data", "C", "method")
+    fastest = [times["HessianMKL"] == min(times.values()) for times in first.values()]
+    steeper = [powers[*c, "HessianMKL"] > powers[*c, "SpicyMKL"] for c in first]
+    theirs = (powers[*cell, "HessianMKL"] for cell in first)
+    ours = (powers[*cell, "SpicyMKL"] for cell in first)
     text = (
-        f"SpicyMKL's own time grows like n to the power of {span(powers, '.2f')} from "
-        f"{UPPER_N} samples on; the others were not run"
+        f"the fastest with {least} kernels in {sum(fastest)} of {len(fastest)} pairs "
+        f"of set and C; from {UPPER_M} on its time grows like M to the power of "
+        f"{span(theirs, '.2f')}, SpicyMKL's {span(ours, '.2f')}"
     )
-    return Finding(text, 0, 0)
+    return finding(text, (a and b for a, b in zip(fastest, steeper, strict=True)))
+
+
+def most_kernels(results: Results) -> Finding:
+    """With 6000 kernels tens of times faster than both rivals."""
+    rows = _sizes(results, 3)
+    parts, holds = [], []
+    for rival in ("SimpleMKL", "HessianMKL"):
+        most = max(row["M"] for row in rows if row["method"] == rival)
+        times = _times([row for row in rows if row["M"] == most]).values()
+        factors = [each[rival] / each["SpicyMKL"] for each in times]
+        parts.append(f"{span(factors, '.0f')} times {rival} with {most} kernels")
+        holds += [factor >= 10.0 for factor in factors]
+    return finding(" and ".join(parts), holds)
+
+
+def in_samples(results: Results) -> Finding:
+    """Scaling with the sample size is comparable to other methods."""
+    powers = exponents(_sizes(results, 4), "n", UPPER_N, "data", "C", "method")
+    by_method: dict[str, list[float]] = {}
+    for key, power in powers.items():
+        by_method.setdefault(str(key[-1]), []).append(power)
+    listed = ", ".join(f"{m} {span(p, '.2f')}" for m, p in by_method.items())
+    ours, *others = (by_method[m] for m in ("SpicyMKL", "SimpleMKL", "HessianMKL"))
+    text = f"powers of n from {UPPER_N} samples on: {listed}"
+    bounds = (1.2 * max(pair) for pair in zip(*others, strict=True))
+    return finding(text, (a <= b for a, b in zip(ours, bounds, strict=True)))
 
 
 def conclusion(results: Results) -> str:

@@ -1,13 +1,14 @@
 """SimpleMKL and HessianMKL over the sizes of figures 3 and 4: kernels, and samples.
 
 The same problems as in the figures, with the hinge loss, and in the form that the
-rivals solve; relative duality gap 0.01. Seconds are those of the processor on one
+rivals solve; relative duality gap 0.01. Nothing is stopped before its gap. Seconds are those of the processor on one
 thread: rivals use one, and a machine is seldom quiet for hours.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from figure3 import N_TRAIN, SETS, TOL, medians
 from figure4 import N_KERNELS
 from matplotlib.figure import Figure
@@ -22,12 +23,12 @@ from problems import (
 )
 from rivals import COLUMNS, one_stack
 
-SPLITS = 2
+SPLITS = 1
 KERNELS = (50, 200, 1000, 3000, 6000)
 SAMPLES = (100, 200, 500, 1000, 2000)
 METHODS = {"SpicyMKL": "#0072B2", "SimpleMKL": "#D55E00", "HessianMKL": "#009E73"}
-PATIENCE = 1200.0
-"""Seconds after which a rival is stopped; ten times what the slowest one needed."""
+MOST_FOR_SIMPLE = 1000
+"""SimpleMKL takes 43 s of CPU here where SpicyMKL takes 0.2."""
 
 
 def run(task: Options) -> None:
@@ -50,12 +51,12 @@ def one_split(name: str, seed: int, smoke: bool) -> Iterator[dict[str, Any]]:
     whole = dense(subset_dictionary(kernels[-1], split.X, seed), split.X).stack
     for n_kernels in kernels:
         stack = first_kernels(whole, n_kernels)
-        for row in one_stack(stack, split.y, strengths, TOL, PATIENCE):
+        for row in one_stack(stack, split.y, strengths, TOL, np.inf, MOST_FOR_SIMPLE):
             yield {"figure": 3, **row}
     for n_samples in samples:
         split = ida_split(name, n_samples, seed)
         stack = dense(subset_dictionary(N_KERNELS, split.X, seed), split.X).stack
-        for row in one_stack(stack, split.y, strengths, TOL, PATIENCE):
+        for row in one_stack(stack, split.y, strengths, TOL, np.inf):
             yield {"figure": 4, **row}
 
 
@@ -69,13 +70,11 @@ def figure(rows: Sequence[dict[str, Any]]) -> Figure:
     for axes, ((number, key, label), name) in zip(panels, cells, strict=True):
         facts = {"figure": number, "data": name, "C": middle}
         mine = [row for row in rows if facts.items() <= row.items()]
-        sizes = sorted({row[key] for row in mine})
         for method, color in METHODS.items():
-            times = [
-                medians(mine, "cpu_seconds", method=method, **{key: size})
-                for size in sizes
-            ]
-            axes.plot(sizes, times, label=method, color=color, marker=".")
+            theirs = [row for row in mine if row["method"] == method]
+            tried = sorted({row[key] for row in theirs})
+            times = [medians(theirs, "cpu_seconds", **{key: size}) for size in tried]
+            axes.plot(tried, times, label=method, color=color, marker=".")
         axes.set(xscale="log", yscale="log", xlabel=label, title=name)
     panels[0].set_ylabel("CPU seconds")
     page.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
