@@ -1,8 +1,9 @@
 """SimpleMKL and HessianMKL over the sizes of figures 3 and 4: kernels, and samples.
 
 The same problems as in the figures, with the hinge loss, and in the form that the
-rivals solve; relative duality gap 0.01. Nothing is stopped before its gap. Seconds are those of the processor on one
-thread: rivals use one, and a machine is seldom quiet for hours.
+rivals solve; relative duality gap 0.01. Nothing is stopped before its gap. Seconds are
+those of the processor on one thread: rivals use one, and a machine is seldom quiet for
+hours.
 """
 
 from collections.abc import Iterator, Sequence
