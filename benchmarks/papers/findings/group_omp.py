@@ -89,7 +89,7 @@ def lambdas(results: Results) -> Finding:
             float(np.exp(np.mean([np.log(row[key]) for row in part])))
             for key in ("smallest_lambda", "lambda")
         )
-        parts.append(f"{noise:.0%} {low:.2g} to {high:.2g}")
+        parts.append(f"{noise:.0%} {low:.3g} to {high:.3g}")
         holds.append(low <= 140.0 and high >= 20.0)
     text = (
         "geometric means of the smallest and the largest lambda that tie, by share of "
