@@ -1,17 +1,23 @@
 """Write the tables of RESULTS.md anew, from what is in results/.
 
-Run ``python benchmarks/papers/hkl/report.py`` after table1.py, table2.py and
-figure2.py. The text around the tables is written by hand.
+Run ``python benchmarks/papers/hkl/report.py`` after table1.py, table2.py,
+figure2.py and recovery.py. The text around the tables is written by hand.
 """
 
 import re
 
 import figure2
+import recovery
 import table1
 import table2
 from records import HERE, Records
 
-PARTS = {"table 1": table1, "table 2": table2, "figure 2": figure2}
+PARTS = {
+    "table 1": table1,
+    "table 2": table2,
+    "figure 2": figure2,
+    "recovery": recovery,
+}
 
 
 def main() -> None:
