@@ -19,7 +19,10 @@ def test_figure1(run, tmp_path):
     printed = run(f"{SCRIPTS}/figure1.py", "--smoke", "--output", tmp_path)
     assert "| noise kernels |" in printed
     found = rows(tmp_path, "figure1")
-    assert {row["method"] for row in found} == {"MKL-GOMP", "1", "4/3", "2", "4", "inf"}
+    norms = {"1", "4/3", "2", "4", "inf"}
+    hinge = {"elastic net, hinge", "1, hinge"}
+    assert {row["method"] for row in found} == {"MKL-GOMP", *norms, *hinge}
+    assert all(row["smallest_lambda"] <= row["lambda"] for row in found)
     assert len({row["noise"] for row in found}) == 6
     assert all(0.0 < row["error"] < 0.5 for row in found)
     assert (tmp_path / "figures/figure1.png").stat().st_size > 10_000
