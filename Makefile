@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+PEERS := .venv-peers
 SHARED_DATA := $(wildcard ../shared/data)
 export MULTIKERNEL_DATA ?= $(abspath $(SHARED_DATA))
 
-.PHONY: demo test test-slow test-lowest test-portable attack lint docs bench-smoke bench-spicymkl papers claims clean
+.PHONY: demo test test-slow test-lowest test-portable attack lint docs bench-smoke bench-peers bench-spicymkl papers claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -41,6 +42,10 @@ docs: $(VENV)/.docs
 
 bench-smoke: $(VENV)/.dev
 	$(BIN)/pytest -n 0 -m "slow or not slow" tests/benchmarks
+
+# Beside other packages; rows that are known are kept.
+bench-peers: $(PEERS)/.peers
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.comparison.run
 
 bench-spicymkl: $(VENV)/.dev
 	$(BIN)/python benchmarks/papers/spicymkl/run.py
@@ -103,6 +108,11 @@ $(LOWEST)/.test: pyproject.toml .ci/lowest.py
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) .ci/lowest.py pyproject.toml > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e '.[test]'
+	touch $@
+
+$(PEERS)/.peers: pyproject.toml benchmarks/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install -q -e '.[plot]' -r benchmarks/peers.txt
 	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python

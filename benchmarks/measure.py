@@ -1,0 +1,104 @@
+"""Measurements beside other packages: processor time, and rows that are kept.
+
+All packages run in one process, in turn, so that a busy machine slows them alike; run
+it with one BLAS thread.
+"""
+
+import csv
+import datetime
+import json
+import time
+from collections.abc import Callable, Hashable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmarks.papers.provenance import commit, processor
+
+Row = dict[str, Any]
+Found = TypeVar("Found")
+
+PEERS = (
+    *("numpy", "scipy", "scikit-learn", "himalaya", "celer", "skglm", "MKLpy"),
+    *("scmkl", "torch", "cvxpy", "interpret-core", "pygam", "benchopt"),
+)
+
+
+def cpu(work: Callable[[], Found]) -> tuple[Found, float]:
+    """Return what a call returns, and the processor seconds it takes."""
+    start = time.process_time()
+    found = work()
+    return found, time.process_time() - start
+
+
+def installed() -> dict[str, str]:
+    """Return the versions of the peers that are here."""
+    found = {}
+    for name in PEERS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+class Results:
+    """Rows in a JSON file, written after each of them; known ones are not made again.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    key : sequence of str
+        The columns that tell rows apart.
+    """
+
+    def __init__(self, path: Path, key: Sequence[str]) -> None:
+        self.path, self.key = path, tuple(key)
+        self.rows: list[Row] = read(path) if path.exists() else []
+
+    def known(self, **facts: Hashable) -> bool:
+        """Return whether there is a row of these facts."""
+        return any(facts.items() <= row.items() for row in self.rows)
+
+    def add(self, **row: Any) -> None:
+        """Keep a row, in place of one of the same key."""
+        print(*(f"{name}={value}" for name, value in row.items()), flush=True)
+        where = {name: row[name] for name in self.key}
+        # Another process may have written to it meanwhile, of other parts.
+        rows = read(self.path) if self.path.exists() else []
+        self.rows = [old for old in rows if not where.items() <= old.items()]
+        self.rows.append(row | {"commit": commit()})
+        content = {
+            "date": datetime.date.today().isoformat(),
+            "processor": processor(),
+            "versions": installed(),
+            "rows": self.rows,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(content, indent=1, default=float)
+        self.path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def read(path: Path) -> list[Row]:
+    """Return the rows of a file of results."""
+    found: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return found
+
+
+def measured(path: Path) -> str:
+    """Return a sentence on when, where and by which versions rows were measured."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    commits = sorted({row["commit"] for row in content["rows"]})
+    packages = ", ".join(f"{name} {text}" for name, text in content["versions"].items())
+    return (
+        f"Measured on {content['date']} at commit {', '.join(commits)}, one thread of "
+        f"{content['processor']}, with {packages}.\n"
+    )
+
+
+def write_csv(path: Path, lines: Sequence[Sequence[str]]) -> None:
+    """Write a table for the site, its first line the columns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
