@@ -75,7 +75,6 @@ def own_method(model: Any) -> OwnMethod:
     return OwnMethod(gram_source(model), loss_of(model), model.regularizer, solver)
 
 
-@documented(MEAN_LOSS_CLASSIFIER_TEXTS)
 class SolverTolerance:
     """What an estimator whose solver is an object says of its tolerance."""
 
@@ -87,6 +86,7 @@ class SolverTolerance:
         return float(getattr(self.solver or SpicyMKL(), "tol", np.nan))
 
 
+@documented(MEAN_LOSS_CLASSIFIER_TEXTS)
 class MKLClassifier(SolverTolerance, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, those of one's own included.
 
