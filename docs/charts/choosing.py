@@ -1,4 +1,4 @@
-"""What the pages of the benchmarks say about four questions, as one picture."""
+"""What the pages of the benchmarks say about six questions, as one picture."""
 
 import re
 from pathlib import Path
@@ -35,11 +35,12 @@ METHODS = {
     "HKL": "#000000",
     "local Rademacher": "#D55E00",
     "SpicyMKL": "#0072B2",
+    "best single kernel": "#8C564B",
 }
 """One colour for a method, in all panels."""
 
-figure, axes = plt.subplots(2, 2, figsize=(9.5, 7.0), layout="constrained")
-(mixed, inputs), (spectra, tables) = axes
+figure, axes = plt.subplots(3, 2, figsize=(9.5, 10.5), layout="constrained")
+(mixed, inputs), (spectra, tables), (matrices, targets) = axes
 
 rows = table("papers/group_omp/RESULTS.md", "## Figure 1", "noise kernels")
 noise = [number(row["noise kernels"]) for row in rows]
@@ -129,3 +130,51 @@ tables.set_xticks(places, [label.replace(", ", ",\n") for label in methods.value
 tables.set(title="Nine small tables", ylabel="mean test accuracy, %")
 tables.margins(x=0.2, y=0.25)
 tables.legend(fontsize="small", ncols=2, loc="upper center")
+
+
+def beside(panel, rows, labels, names, **others):
+    """Draw the scores of some methods on sets that stand beside one another."""
+    places = np.arange(len(names))
+    for shift, (method, label) in enumerate(labels.items()):
+        scores = [number(rows[method][name]) for name in names]
+        at = places + 0.16 * (shift - (len(labels) - 1) / 2.0)
+        style = {"s": 55, "edgecolors": METHODS[label], "linewidths": 1.8}
+        panel.scatter(at, scores, color=METHODS[label], label=label, **style)
+        if method in others:
+            scores = [number(rows[others[method]][name]) for name in names]
+            panel.scatter(at + 0.07, scores, color="none", marker="D", **style)
+    panel.set_xticks(places, names.values())
+    panel.margins(x=0.12, y=0.2)
+
+
+rows = table("defaults/RESULTS.md", "## Precomputed matrices", "method")
+rows = {row["method"]: row for row in rows}
+labels = {
+    "best single kernel": "best single kernel",
+    "sum": "unweighted sum",
+    "LpMKL 4/3": "lp-norm, p = 4/3",
+    "MKL-GOMP": "MKL-GOMP",
+    "SpicyMKL": "SpicyMKL",
+}
+names = {
+    "dti_e_drugs_kernels": "drugs",
+    "dti_ic_proteins_kernels": "ion channels",
+    "proteinfold_kernels_rank27": "protein folds",
+}
+beside(matrices, rows, labels, names)
+matrices.set(title="Precomputed matrices, 9 to 12 kernels", ylabel="mean AUC")
+matrices.legend(fontsize="small", loc="lower center")
+
+rows = table("defaults/RESULTS.md", "## Many targets", "method")
+rows = {row["method"]: row for row in rows}
+labels = {name: labels[name] for name in ("sum", "LpMKL 4/3", "SpicyMKL")}
+names = {
+    "digits: lower half": "digits, 22",
+    "omics: proteins": "proteins, 142",
+    "mfeat: Zernike moments": "moments, 47",
+}
+separate = {name: f"{name}, separate" for name in ("LpMKL 4/3", "SpicyMKL")}
+beside(targets, rows, labels, names, **separate)
+targets.scatter([], [], 55, "none", "D", edgecolors="k", label="kernels by target")
+targets.set(title="Many targets", ylabel="mean R²")
+targets.legend(fontsize="small", loc="upper left")
