@@ -79,6 +79,8 @@ class PartStack(GramStack):
     samples: Indices
     chosen: Indices | None = None
 
+    in_memory = True
+
     def __post_init__(self) -> None:
         if np.any(np.diff(self.samples) <= 0):
             raise ValueError("The samples of a PartStack must ascend.")

@@ -8,8 +8,13 @@ from tests.reference.conic import reference_optimum
 
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import DenseStack, LowRankStack, ScaledStack
-from multikernel.losses import EpsilonInsensitiveLoss, SquaredLoss, weighted
+from multikernel.gram import DenseStack, LowRankStack, PartStack, ScaledStack
+from multikernel.losses import (
+    EpsilonInsensitiveLoss,
+    LogisticLoss,
+    SquaredLoss,
+    weighted,
+)
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
@@ -17,6 +22,7 @@ from multikernel.solvers.base import follow_each
 from multikernel.solvers.spicy import many
 
 SHARES = (1.1, 0.5, 0.2, 0.02)
+LOSSES = [SquaredLoss(), LogisticLoss()]
 
 
 def make_problems(n_targets=4, loss=None, intercept=True, n=24, n_kernels=5, seed=0):
@@ -28,6 +34,8 @@ def make_problems(n_targets=4, loss=None, intercept=True, n=24, n_kernels=5, see
     Y = np.sin(2.0 * X) @ rng.normal(size=(n_kernels, n_targets))
     Y += 0.1 * rng.normal(size=Y.shape) + 0.3
     loss = loss or SquaredLoss()
+    if isinstance(loss, LogisticLoss):
+        Y = np.where(Y > 0.3, 1.0, -1.0)
     return [Problem(gram, y, loss, BlockL1(1.0), intercept) for y in Y.T.copy()]
 
 
@@ -54,12 +62,15 @@ def assert_solved(problem, solution, tol):
     assert solution.history[-1].duality_gap == solution.duality_gap
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("tol", [1e-2, 1e-7])
-def test_paths_are_those_of_every_target_alone(tol, intercept):
-    problems = make_problems(intercept=intercept)
+def test_paths_are_those_of_every_target_alone(tol, intercept, loss):
+    problems = make_problems(loss=loss, intercept=intercept)
     penalties = along(problems)
-    paths = followed(SpicyMKL(tol=tol), problems, penalties)
+    solver = SpicyMKL(tol=tol)
+    assert solver.side_by_side(problems, penalties[0])
+    paths = followed(solver, problems, penalties)
     assert len(paths) == len(SHARES)
     for own, found in zip(penalties, paths, strict=True):
         for problem, penalty, solution in zip(problems, own, found, strict=True):
@@ -68,19 +79,64 @@ def test_paths_are_those_of_every_target_alone(tol, intercept):
     assert any(solution.active.size > 1 for solution in paths[-1])
 
 
-def test_optima_are_those_of_conic_programs():
-    problems = make_problems(2)
+@pytest.mark.parametrize(
+    ("loss", "name"), [(LOSSES[0], "squared_error"), (LOSSES[1], "log_loss")]
+)
+def test_optima_are_those_of_conic_programs(loss, name):
+    problems = make_problems(2, loss)
     own = along(problems)[2]
     found = followed(SpicyMKL(tol=1e-7), problems, [own])[0]
     for problem, penalty, solution in zip(problems, own, found, strict=True):
         array, y = problem.gram.array, problem.y
-        best = reference_optimum(array, y, "squared_error", penalty.alpha)
+        best = reference_optimum(array, y, name, penalty.alpha)
         assert solution.objective == pytest.approx(best.objective, rel=1e-6)
 
 
-def test_weights_of_samples_are_copies():
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_classes_that_nothing_is_left_between(n_targets):
+    # The losses vanish on the way, and dual points come near the ends of their domain.
+    problems = make_problems(n_targets, LogisticLoss())
+    tops = [alpha_max(problem) for problem in problems]
+    shares = np.geomspace(1.0, 1e-6, 30)
+    penalties = [[BlockL1(share * top) for top in tops] for share in shares]
+    paths = followed(SpicyMKL(tol=1e-5), problems, penalties)
+    assert len(paths) == len(shares)
+    for own, found in zip(penalties[::4], paths[::4], strict=True):
+        for problem, penalty, solution in zip(problems, own, found, strict=True):
+            assert_solved(replace(problem, regularizer=penalty), solution, 1e-5)
+
+
+def test_parts_of_a_stack_are_taken():
+    problems, chosen = make_problems(3, LogisticLoss()), np.arange(0, 24, 2)
+    gram = PartStack(problems[0].gram, chosen)
+    some = [replace(p, gram=gram, y=p.y[chosen]) for p in problems]
+    penalties, solver = along(some), SpicyMKL(tol=1e-6)
+    assert solver.side_by_side(some, penalties[0])
+    for own, found in zip(penalties, followed(solver, some, penalties), strict=True):
+        for problem, penalty, solution in zip(some, own, found, strict=True):
+            assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
+
+
+@pytest.mark.parametrize("rank", [3, 8])
+def test_steps_are_the_lowest_of_those_allowed(rank):
+    rng = np.random.default_rng(rank)
+    factors = rng.normal(size=(50, rank, 8)) + rng.normal(size=(50, rank, 1))
+    H = np.einsum("tkm,tkl->tml", factors, factors) + 1e-8 * np.eye(8)
+    eta = np.maximum(rng.normal(size=(50, 8)), 0.0)
+    known = (eta > 0.0) | (rng.random((50, 8)) < 0.8)
+    pull = np.einsum("tml,tl->tm", H, rng.normal(size=(50, 8)))
+    step = many.nonnegative_steps(H, pull, eta, known)
+    slope, scale = np.einsum("tml,tl->tm", H, step) - pull, np.abs(pull).max()
+    assert (eta + step).min() >= -1e-8
+    assert not step[~known].any()
+    assert slope[known].min() >= -1e-6 * scale
+    assert np.abs(slope[known & (eta + step > 1e-6)]).max() <= 1e-6 * scale
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_of_samples_are_copies(loss):
     copies = np.array([1, 2, 3] * 8)
-    once = make_problems(3)
+    once = make_problems(3, loss)
     heavy = [replace(p, loss=weighted(p.loss, copies.astype(float))) for p in once]
     places = np.repeat(np.arange(24), copies)
     gram = DenseStack(np.ascontiguousarray(once[0].gram.array[:, places][:, :, places]))
@@ -115,8 +171,9 @@ def test_offsets_scales_and_constants(scale):
         assert found[1].intercept == 1e4 * scale
 
 
-def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch):
-    problems = make_problems()
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch, loss):
+    problems = make_problems(loss=loss)
     monkeypatch.setattr(many, "SETTINGS", replace(many.SETTINGS, most_together=1))
     penalties = along(problems)[1:]
     paths = followed(SpicyMKL(tol=1e-6), problems, penalties)
@@ -158,8 +215,9 @@ def test_a_callback_stops_all_targets():
     assert all(solution.status is Status.STOPPED for solution in paths[0])
 
 
-def test_starts_are_used():
-    problems = make_problems()
+@pytest.mark.parametrize("loss", LOSSES)
+def test_starts_are_used(loss):
+    problems = make_problems(loss=loss)
     own = along(problems)[2]
     solver = SpicyMKL(tol=1e-6)
     cold = next(follow_each(solver, problems, [own], [None] * 4))
@@ -185,7 +243,7 @@ def test_what_is_taken_side_by_side():
     assert solver.side_by_side(problems, penalties)
     scaled = ScaledStack(problems[0].gram, np.full(5, 2.0))
     assert solver.side_by_side([replace(p, gram=scaled) for p in problems], penalties)
-    assert not solver.side_by_side(problems[:1], penalties[:1])
+    assert solver.side_by_side(problems[:1], penalties[:1])
     assert not solver.side_by_side(problems, [BlockElasticNet(0.1, 0.5)] * 4)
     others = [replace(p, loss=EpsilonInsensitiveLoss(0.1)) for p in problems]
     assert not solver.side_by_side(others, penalties)

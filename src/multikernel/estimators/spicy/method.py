@@ -13,7 +13,6 @@ from multikernel.estimators.grams.method import (
     GramMethod,
     fitted_attributes,
     follow_outputs,
-    solve_outputs,
     solved,
     warn_unfinished,
 )
@@ -228,7 +227,7 @@ class AlphaCandidates:
         else:
             # Once stopped, no path leads to the choice: one iteration is made there.
             found, alphas = [], alphas[-1:]
-        last = solve_outputs(recipe, training, watch, starts)
+        last = next(follow_outputs([recipe], training, watch, starts))
         found.append(last)
         if not watch.stopped:
             warn_unfinished(self.method.source.owner, training, last)

@@ -1,25 +1,27 @@
-r"""Many targets with the squared loss, each with a selection of its own, side by side.
+r"""Many targets, each with a selection of its own, solved for side by side.
 
 A block 1-norm is the smallest of weighted sums of squares,
 :math:`\alpha \sum_m \|f_m\| = \min_{\eta \ge 0} \frac{1}{2} \sum_m \bigl( \|f_m\|^2
-/ \eta_m + \alpha^2 \eta_m \bigr)`, and for given weights the model of a target is that
-of kernel ridge regression,
+/ \eta_m + \alpha^2 \eta_m \bigr)`. For given weights, and the loss to second order
+around decision values F, the model of a target is that of kernel ridge regression,
 
-.. math:: \rho = A^{-1} (y - b), \qquad A = D + \sum_m \eta_m K_m, \qquad
+.. math:: \rho = A^{-1} (z - b), \qquad A = D + \sum_m \eta_m K_m, \qquad
     f_m = \eta_m K_m \rho, \qquad q_m = \rho^\top K_m \rho,
 
-with one over the weights of the samples in the diagonal D. At the optimum
-:math:`\sqrt{q_m} = \alpha` where :math:`\eta_m > 0`, and no more elsewhere. For a
-single kernel :math:`1 / \sqrt{q}` is nearly a straight line over :math:`\eta`, so
-Newton's method is applied to :math:`1 / \sqrt{q_m} = 1 / \alpha`, as to the secular
-equation of trust regions [1]_. With :math:`H_{lm} = \rho^\top K_l A^{-1} K_m \rho`,
-less what an intercept takes up, a step is
+with one over the loss's curvatures at F in the diagonal D, and :math:`z = F - D
+\ell'(F)`. At the optimum :math:`\sqrt{q_m} = \alpha` where :math:`\eta_m > 0`, and no
+more elsewhere. For a single kernel :math:`1 / \sqrt{q}` is nearly a straight line over
+:math:`\eta`, so Newton's method is applied to :math:`1 / \sqrt{q_m} = 1 / \alpha`, as
+to the secular equation of trust regions [1]_. With :math:`H_{lm} = \rho^\top K_l A^{-1}
+K_m \rho`, less what an intercept takes up, a step is the solution of
 
-.. math:: H d = q \, (\sqrt{q} / \alpha - 1), \qquad \eta + d \ge 0.
+.. math:: 0 \le \eta + d \; \perp \; H d - q \, (\sqrt{q} / \alpha - 1) \ge 0,
 
-The step from the optimum for one strength leads next to that for a lower one, so most
-strengths of a path cost one factorisation a target. Whatever else there is to do,
-products with the kernels and certificates, is done for all targets at once.
+and :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)` is where it leads: weights
+and decision values move together, by Newton's method for all that a solution has to
+satisfy. The step from the optimum for one strength leads next to that for a lower one,
+so most strengths of a path cost one factorisation a target. Whatever else there is to
+do, products with the kernels and certificates, is done for all targets at once.
 
 References
 ----------
@@ -29,21 +31,30 @@ References
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import ORDINARY, centred, rounding_unit
+from multikernel.certificates import (
+    ORDINARY,
+    centred,
+    constant_model,
+    project_dual,
+    rounding_unit,
+)
 from multikernel.gram.base import GramStack
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses import SquaredLoss
+from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import continued
 from multikernel.solvers.spicy.settings import SETTINGS
+from multikernel.solvers.spicy.sides import finite_ends
 
 
 def side_by_side(
@@ -51,28 +62,60 @@ def side_by_side(
 ) -> bool:
     """Return whether problems can be solved side by side.
 
-    They are several on one stack of few whole matrices, with the squared loss, the same
-    weights of samples, and a block 1-norm each.
+    They are on one stack of few whole matrices, with one smooth loss that keeps dual
+    points inside its domain by itself, and a block 1-norm each.
     """
-    gram, weights = problems[0].gram, [_sample_weights(p) for p in problems]
-    known = [each for each in weights if each is not None]
-    if not 1 < len(problems) == len(known) or not gram.in_memory:
-        return False
+    first, gram = problems[0], problems[0].gram
+    n_kernels, n_samples, _ = gram.shape
+    roots = 0 if _is_quadratic(first.loss) else 8 * len(problems) * n_samples**2
     return (
         all(isinstance(penalty, BlockL1) for penalty in penalties)
         and all(p.y.ndim == 1 and p.gram is gram for p in problems)
-        and all(np.array_equal(each, known[0]) for each in known)
-        and gram.shape[0] <= SETTINGS.new_kernels
+        and all(_alike(p.loss, first.loss) for p in problems)
+        and _is_steep(first.loss, first.y)
+        and n_kernels <= SETTINGS.most_kernels
+        and roots <= SETTINGS.roots_bytes
+        and gram.in_memory
         and gram.tall_form() is None
     )
 
 
-def _sample_weights(problem: Problem) -> Array | None:
-    """Return the weights of the samples, None where the loss is not the squared one."""
-    loss = problem.loss
-    if isinstance(loss, WeightedLoss):
-        return loss.weights if isinstance(loss.loss, SquaredLoss) else None
-    return np.ones(len(problem.y)) if isinstance(loss, SquaredLoss) else None
+def _is_quadratic(loss: Loss) -> bool:
+    """Return whether a loss is its own second-order expansion."""
+    own = loss.loss if isinstance(loss, WeightedLoss) else loss
+    return isinstance(own, SquaredLoss)
+
+
+def _alike(loss: Loss, other: Loss) -> bool:
+    """Return whether two losses are the same, with the same weights of samples."""
+    if isinstance(loss, WeightedLoss) and isinstance(other, WeightedLoss):
+        same = loss.loss == other.loss
+        return bool(same and np.array_equal(loss.weights, other.weights))
+    return bool(loss == other)
+
+
+def _is_steep(loss: Loss, y: Array) -> bool:
+    """Return whether the conjugate is smooth, and steep at the ends of its domain."""
+    return is_smooth(loss) and not np.isfinite(finite_ends(loss, y)).any()
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """What is known around the dual point of a target.
+
+    Parameters
+    ----------
+    root : ShiftedRoot
+        The root of A.
+    kernels : ndarray of shape (n_chosen,)
+        Those that are in, or may come in.
+    halves : ndarray of shape (n_samples, n_chosen)
+        Half the solutions for their images, centred where there is an intercept.
+    """
+
+    root: ShiftedRoot
+    kernels: Indices
+    halves: Array
 
 
 @dataclass
@@ -89,86 +132,118 @@ class ManyTargets:
     eta: Array = field(init=False)  # (n_kernels, n_targets), as the next two
     forms: Array = field(init=False)
     norms: Array = field(init=False)
-    rho: Array = field(init=False)  # (n_samples, n_targets)
-    f: Array = field(init=False)  # (n_samples, n_targets), without intercepts
+    point: Array = field(init=False)  # (n_samples, n_targets), where the loss expands
+    rho: Array = field(init=False)  # of that shape, as the next two
+    dual: Array = field(init=False)  # rho inside the domain of the conjugate
+    f: Array = field(init=False)  # without intercepts
     curvature: Array = field(init=False)  # (n_targets, n_kernels, n_kernels)
+    known: Mask = field(init=False)  # (n_targets, n_kernels), where that is known
     intercept: Array = field(init=False)  # (n_targets,), as the next four
     objective: Array = field(init=False)
     gap: Array = field(init=False)
-    scale: Array = field(init=False)  # that makes rho feasible
+    scale: Array = field(init=False)  # that makes the dual point feasible
     failed: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         first = self.problems[0]
         self.gram: GramStack = first.gram
+        self.loss = cast(SmoothConjugateLoss, first.loss)
+        self.quadratic = _is_quadratic(first.loss)
         self.centres = first.fit_intercept
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
-        weights = _sample_weights(first)
-        assert weights is not None
-        self.weights = weights
         self.y = np.stack([problem.y for problem in self.problems], axis=1)
         self.offset = np.array([float(np.sum(p.offset)) for p in self.problems])
         self.traces = np.abs(self.gram.traces())
         self.roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
-        self.rho, self.f = np.zeros((2, n_samples, size))
+        self.point, self.rho, self.dual, self.f = np.zeros((4, n_samples, size))
         self.curvature = np.zeros((size, n_kernels, n_kernels))
+        self.known = np.zeros((size, n_kernels), dtype=bool)
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
         self.failed = np.zeros(size, dtype=bool)
+        self.tangents: list[Tangent | None] = [None] * size
 
-    def evaluate(self, targets: Indices) -> None:
+    def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
+        """Begin a target at block norms for a strength, and at a dual point."""
+        self.eta[:, t] = 0.0 if norms is None else norms / alpha
+        if not self.quadratic:
+            with np.errstate(all="ignore"):
+                f = self.loss.conjugate_gradient(self.y[:, t], -dual)
+            self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
+
+    @np.errstate(all="ignore")  # What is no number has no certificate.
+    def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Solve for the dual points of some targets, with what kernels make of them."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             chosen = targets[start : start + step]
-            roots = [self._solve(t) for t in chosen]
+            point, y = self.point[:, chosen], self.y[:, chosen]
+            slopes = self.loss.gradient(y, point)
+            flexible = self.loss.conjugate_hessian(y, slopes)
+            sides = point - flexible * slopes
+            roots = [
+                self._solve(t, flexible[:, place], sides[:, place])
+                for place, t in enumerate(chosen)
+            ]
             rho = self.rho[:, chosen]
             if self.centres:
                 rho -= rho.mean(axis=0)
             images = self.gram.matvec(rho)
             self.rho[:, chosen] = rho
+            if not self.quadratic:
+                self.point[:, chosen] = sides - flexible * rho
             self.f[:, chosen] = np.einsum("mit,mt->it", images, self.eta[:, chosen])
             self.forms[:, chosen] = np.einsum("mit,it->mt", images, rho)
-            for place, (t, known) in enumerate(zip(chosen, roots, strict=True)):
-                if known is not None:
-                    self._bend(t, *known, images[:, :, place])
+            for place, (t, root) in enumerate(zip(chosen, roots, strict=True)):
+                if root is not None:
+                    self._bend(t, *root, images[:, :, place], alphas[t])
 
-    def _solve(self, t: int) -> tuple[ShiftedRoot, Array] | None:
+    def _solve(
+        self, t: int, flexible: Array, sides: Array
+    ) -> tuple[ShiftedRoot, Array] | None:
         """Solve for the dual point of a target.
 
         Returns the root of A, and half the solution for ones, of length one. None where
         rounding leaves no root: that is for other steps to deal with.
         """
         total = self.gram.combine(self.eta[:, t]).array
-        root = None if total is None else shifted_root(total, 1.0 / self.weights)
+        root = None
+        if total is not None and np.isfinite(flexible).all():
+            root = shifted_root(total, flexible)
         if root is None:
             self.failed[t] = True
             return None
-        half, one = root.half(np.stack([self.y[:, t], np.ones(len(self.y))], axis=1)).T
-        one = one / np.sqrt(one @ one)
+        half, one = root.half(np.stack([sides, np.ones(len(sides))], axis=1)).T
+        length = np.sqrt(one @ one)
+        one = one / length
         if self.centres:
+            self.intercept[t] = (one @ half) / length
             half = half - (one @ half) * one
         self.rho[:, t] = root.rest(half[:, None])[:, 0]
         return root, one
 
-    def _bend(self, t: int, root: ShiftedRoot, one: Array, images: Array) -> None:
+    def _bend(
+        self, t: int, root: ShiftedRoot, one: Array, images: Array, alpha: float
+    ) -> None:
         """Compute the matrix H of a target from the images of its dual point."""
-        halves = root.half(images.T)
+        near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
+        kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
+        halves = root.half(images[kernels].T)
         if self.centres:
             halves = halves - np.outer(one, one @ halves)
-        self.curvature[t] = halves.T @ halves
+        self.known[t], self.curvature[t] = False, 0.0
+        self.known[t, kernels] = True
+        self.curvature[t][np.ix_(kernels, kernels)] = halves.T @ halves
+        if not self.quadratic:
+            self.tangents[t] = Tangent(root, kernels, halves)
 
-    @np.errstate(all="ignore")  # What is no number has no certificate.
+    @np.errstate(all="ignore")
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Certify some targets, with all that rounding may hide; see `evaluation`."""
         rho, eta, f = self.rho[:, targets], self.eta[:, targets], self.f[:, targets]
-        y, w, offset = self.y[:, targets], self.weights[:, None], self.offset[targets]
-        alphas, forms = alphas[targets], self.forms[:, targets]
-        b = np.zeros(targets.size)
-        if self.centres:
-            b = (self.weights @ (y - f)) / self.weights.sum()
-            b = (b + offset) - offset  # as it is published
+        y, loss, alphas = self.y[:, targets], self.loss, alphas[targets]
+        forms, b = self.forms[:, targets], self._intercepts(targets)
         unit, sizes = rounding_unit(len(y)), np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self.traces[:, None]
         used = eta > 0.0
@@ -177,22 +252,66 @@ class ManyTargets:
         largest = np.sqrt(np.maximum(forms, 0.0) + rounding)  # dual norms at most
         spread = self.roots.T @ (eta * np.sqrt(unit * rounding))
         spread += EPS * np.abs(f + b)
-        residual = np.abs(y - f - b)
-        losses = 0.5 * (w * residual**2).sum(axis=0)
+        losses = loss.value(y, f + b).sum(axis=0)
         objective = losses + alphas * norms.sum(axis=0)
-        hidden = 0.5 * (w * (residual + spread) ** 2).sum(axis=0) - losses
+        ends = (loss.value(y, f + b + sign * spread) for sign in (-1.0, 1.0))
+        hidden = np.maximum(*ends).sum(axis=0) - losses
         hidden += alphas * (eta * largest - norms).sum(axis=0)
-        linear, square = np.einsum("it,it->t", rho, y), (rho**2 / w).sum(axis=0)
-        scale = np.fmin(alphas / largest.max(axis=0), linear / square)
-        scale = np.where(square > 0.0, np.maximum(scale, 0.0), 0.0)
-        sums = np.abs(rho * y).sum(axis=0) * scale + 0.5 * scale**2 * square
-        dual = scale * linear - 0.5 * scale**2 * square - 4.0 * EPS * sums
+        moved = self._inside(targets)
+        largest += np.sqrt(self.traces)[:, None] * moved
+        dual = self.dual[:, targets]
+        scale = np.fmin(alphas / largest.max(axis=0), self._best_scales(y, dual))
+        scale = np.where(scale > 0.0, scale, 0.0)
+        values = loss.conjugate(y, -scale * dual)
+        proved = -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)
         size = np.maximum(objective, TINY)
-        gap = (objective - dual) / size + np.maximum(hidden / size - ORDINARY, 0.0)
+        gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
         self.norms[:, targets], self.objective[targets] = norms, objective
         self.intercept[targets], self.scale[targets] = b, scale
         self.failed[targets] |= vague | ~(gap > -ORDINARY)
         self.gap[targets] = np.maximum(gap, 0.0)
+
+    def _intercepts(self, targets: Indices) -> Array:
+        """Return intercepts as they are published, after two steps to the best ones."""
+        y, f, offset = self.y[:, targets], self.f[:, targets], self.offset[targets]
+        b = self.intercept[targets]
+        if not self.centres:
+            return b
+        for _ in range(2):
+            slopes = self.loss.gradient(y, f + b)
+            bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
+            step = slopes.sum(axis=0) / bends.sum(axis=0)
+            b = np.where(np.isfinite(step), b - step, b)
+        return np.asarray((b + offset) - offset)
+
+    def _inside(self, targets: Indices) -> Array:
+        """Move dual points inside the domain of the conjugate; return how far.
+
+        A form of a kernel is at most its trace times the square of such a length.
+        """
+        rho, y = self.rho[:, targets], self.y[:, targets]
+        lower, upper = self.loss.dual_bounds(y)
+        outside = np.flatnonzero(((rho < -upper) | (rho > -lower)).any(axis=0))
+        self.dual[:, targets] = rho
+        for t in targets[outside]:
+            self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
+        return np.asarray(np.linalg.norm(self.dual[:, targets] - rho, axis=0))
+
+    def _best_scales(self, y: Array, dual: Array) -> Array:
+        """Return about the multiples of dual points with the best dual value.
+
+        The one step of Newton's method is exact for the squared loss.
+        """
+        lower, upper = self.loss.dual_bounds(y)
+        slopes = self.loss.conjugate_gradient(y, -dual)
+        bends = self.loss.conjugate_hessian(y, -dual)
+        moves = dual != 0.0
+        slope = np.where(moves, dual * slopes, 0.0).sum(axis=0)
+        bend = np.where(moves, dual**2 * bends, 0.0).sum(axis=0)
+        best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
+        ends = np.where(dual > 0.0, -lower, upper) / np.abs(dual)
+        least = ends.min(axis=0, where=moves, initial=np.inf)
+        return np.asarray(np.fmin(best, (1.0 - 4.0 * EPS) * least))
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
@@ -204,22 +323,15 @@ class ManyTargets:
         H = self.curvature[targets] / size[:, None, None]
         H += SETTINGS.ridge * np.eye(q.shape[1])
         pull = q / size[:, None] * (np.sqrt(q) / alphas[targets, None] - 1.0)
-        fixed = (eta <= 0.0) & (pull <= 0.0)
-        step: Array = np.zeros_like(eta)
-        for _ in range(q.shape[1] + 1):
-            # Weights that would fall below zero end there, and the others follow.
-            step = np.where(fixed, -eta, 0.0)
-            sides = pull - np.einsum("tml,tl->tm", H, step)
-            free = ~fixed
-            system = H * (free[:, :, None] & free[:, None, :])
-            system += fixed[:, :, None] * np.eye(q.shape[1])
-            solved = np.linalg.solve(system, np.where(free, sides, step)[:, :, None])
-            step = np.asarray(solved[:, :, 0], dtype=np.float64)
-            below = free & (eta + step < 0.0)
-            if not below.any():
-                break
-            fixed |= below
+        step = nonnegative_steps(H, pull, eta, self.known[targets])
         self.eta[:, targets] = np.maximum(eta + step, 0.0).T
+        changes = self.eta[:, targets].T - eta
+        for t, change in zip(targets, changes, strict=True):
+            tangent = self.tangents[t]
+            if tangent is not None:
+                halves = tangent.halves @ change[tangent.kernels, None]
+                moved = tangent.root.rest(halves)[:, 0] / tangent.root.scale**2
+                self.point[:, t] += moved
 
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
@@ -233,13 +345,57 @@ class ManyTargets:
             active=active,
             coefs=self.eta[active, t, None] * self.rho[:, t],
             intercept=self.intercept[t : t + 1] + self.problems[t].offset,
-            dual=self.scale[t] * self.rho[:, t],
+            dual=self.scale[t] * self.dual[:, t],
             objective=float(self.objective[t]),
             duality_gap=float(self.gap[t]),
             n_iter=len(history) - 1,
             status=status,
             history=tuple(history),
         )
+
+
+def nonnegative_steps(H: Array, pull: Array, eta: Array, known: Mask) -> Array:
+    """Minimise d^T H d / 2 - pull^T d over eta + d >= 0 for every target.
+
+    Kernels on the wrong side of their bound change places all at once, and where that
+    has not led to fewer of them for long, one at a time, which ends.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_targets, n_kernels, n_kernels)
+        Positive definite.
+    pull, eta : ndarray of shape (n_targets, n_kernels)
+        The linear terms, and where the steps begin, not negative.
+    known : ndarray of shape (n_targets, n_kernels)
+        Other kernels stay where they are, at zero.
+
+    References
+    ----------
+    .. [1] Judice, Pires (1994). A block principal pivoting algorithm for large-scale
+       strictly monotone linear complementarity problems. Computers & Operations
+       Research 21.
+    """
+    n_targets, size = eta.shape
+    free = known & ((eta > 0.0) | (pull > 0.0))
+    fewest, patience = np.full(n_targets, size + 1), np.full(n_targets, 3)
+    slack = 1e-9 * np.abs(pull).max(axis=1, keepdims=True)
+    step: Array = np.zeros_like(eta)
+    for _ in range(10 * size):
+        step = np.where(free, 0.0, -eta)
+        sides = np.where(free, pull - np.einsum("tml,tl->tm", H, step), step)
+        system = H * (free[:, :, None] & free[:, None, :])
+        system += ~free[:, :, None] * np.eye(size)
+        step = np.asarray(np.linalg.solve(system, sides[:, :, None])[:, :, 0])
+        force = pull - np.einsum("tml,tl->tm", H, step)
+        wrong = np.where(free, eta + step < 0.0, known & (force > slack))
+        count = wrong.sum(axis=1)
+        if not count.any():
+            break
+        patience = np.where(count < fewest, 3, patience - 1)
+        fewest = np.minimum(fewest, count)
+        alone = np.arange(size) == np.argmax(wrong, axis=1)[:, None]
+        free ^= wrong & (alone | (patience >= 0)[:, None])
+    return np.asarray(step)
 
 
 class PathOfMany:
@@ -265,6 +421,7 @@ class PathOfMany:
         self.many = ManyTargets([centred(problem) for problem in problems])
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.everyone = np.arange(len(problems))
+        self.solved: list[Solution | None] = [None] * len(problems)  # the last ones
         self.stopped = False
 
     def begin(
@@ -273,10 +430,14 @@ class PathOfMany:
         penalties: Sequence[BlockRegularizer],
     ) -> None:
         """Begin at solutions for such penalties, or at models without kernels."""
+        many, self.solved = self.many, list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
             if start is not None:
-                self.many.eta[:, t] = start.norms / penalty.alpha
-        self.many.evaluate(self.everyone)
+                many.start(t, start.norms, penalty.alpha, start.dual)
+            else:
+                dual = constant_model(many.problems[t]).dual
+                many.start(t, None, penalty.alpha, dual)
+        many.evaluate(self.everyone, np.array([each.alpha for each in penalties]))
 
     def solve(
         self, penalties: Sequence[BlockRegularizer]
@@ -313,7 +474,7 @@ class PathOfMany:
             if self.stopped or not going.size or rounds == most:
                 break
             many.step(going, alphas)
-            many.evaluate(going)
+            many.evaluate(going, alphas)
             rounds += 1
             used = np.count_nonzero(many.eta[:, going], axis=0)
             passes[going] += 1.0 + used / len(many.eta)
@@ -325,6 +486,8 @@ class PathOfMany:
             )
             for t, penalty in enumerate(penalties)
         ]
+        for t in np.flatnonzero(done).tolist():
+            self.solved[t] = solutions[t]
         limited = many.failed | (rounds < self.max_iter)
         return solutions, np.flatnonzero(~done & limited & (not self.stopped))
 
@@ -335,14 +498,18 @@ class PathOfMany:
         penalty: BlockRegularizer,
         found: Solution,
     ) -> Solution:
-        """Return the solution for a target by steps of another kind, from where it is.
+        """Return the solution for a target by steps of another kind.
 
-        The path goes on from there.
+        They begin where it is, or where it came from if that was nearer. The path goes
+        on from there.
         """
-        known = found if np.isfinite(found.norms).all() else None
+        nearer = found.duality_gap < found.history[0].duality_gap
+        known = found if nearer else self.solved[t]
         problem = replace(self.many.problems[t], regularizer=penalty)
         found = continued(found, solve(problem, known, self.callback))
-        self.many.eta[:, t] = found.norms / penalty.alpha
-        self.many.evaluate(np.array([t]))
+        self.many.start(t, found.norms, penalty.alpha, found.dual)
+        alphas = np.full(self.everyone.size, penalty.alpha)
+        self.many.evaluate(np.array([t]), alphas)
         self.stopped |= found.status is Status.STOPPED
+        self.solved[t] = found
         return found
