@@ -7,7 +7,7 @@ from attack.cases import decades, make_grams, offsets
 
 from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
-from multikernel.losses import SquaredLoss, weighted
+from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL
@@ -23,7 +23,7 @@ def make_problems(seed):
     """Problems on kernels of all scales, with a strength of each in turn, and a solver.
 
     Targets have deviations from 1e-8 to 1e8, means of up to 1e9 of these, may be
-    constant, and may be there twice.
+    constant, and may be there twice; or they are classes, which kernels may separate.
     """
     random = np.random.default_rng([seed, 29])
     n, size = int(random.integers(4, 41)), int(random.integers(2, 6))
@@ -44,11 +44,27 @@ def make_problems(seed):
         weights = 10.0 ** random.uniform(-3.0, 3.0, n)
     intercept = bool(random.random() < 0.8)
     loss = weighted(SquaredLoss(), weights)
+    if random.random() < 0.5:
+        loss = weighted(LogisticLoss(), weights)
+        Y = np.where(np.median(Y, axis=0) < Y, 1.0, -1.0)
+        Y[0], Y[1] = 1.0, -1.0  # never one class alone
     problems = [Problem(gram, y.copy(), loss, BlockL1(1.0), intercept) for y in Y.T]
     tops = [alpha_max(problem) or 1.0 for problem in problems]
     shares = np.sort(10.0 ** random.uniform(-5.0, 0.1, SHARES))[::-1]
     strengths = [[BlockL1(float(top * share)) for top in tops] for share in shares]
     return problems, weights, strengths, SpicyMKL(tol=decades(random, -8.0, -2.0))
+
+
+def _of_classes(problem):
+    own = problem.loss
+    return isinstance(getattr(own, "loss", own), LogisticLoss)
+
+
+def _losses(problem, w, y, f):
+    """The losses of the samples."""
+    if _of_classes(problem):
+        return w * np.logaddexp(WIDE(0.0), -y * f)
+    return w * (y - f) ** 2 / 2
 
 
 def recompute(problem, weights, alpha, solution):
@@ -60,18 +76,29 @@ def recompute(problem, weights, alpha, solution):
     forms = np.einsum("mi,mi->m", images, coefs)
     norms = np.sqrt(np.maximum(forms, WIDE(0.0)))
     b = WIDE(solution.intercept[0]) if problem.fit_intercept else WIDE(0.0)
-    residual = y - b - images.sum(axis=0)
-    primal = (w * residual**2).sum() / 2 + WIDE(alpha) * norms.sum()
+    f = b + images.sum(axis=0)
+    primal = _losses(problem, w, y, f).sum() + WIDE(alpha) * norms.sum()
     outside = WIDE(0.0)
     if problem.fit_intercept:
-        y = y - y.mean()
+        y = y if _of_classes(problem) else y - y.mean()
         outside = abs(rho.sum()) / max(np.abs(rho).sum(), WIDE(1e-300))
-        rho = rho - rho.mean()
+        rho = rho if _of_classes(problem) else rho - rho.mean()
     sizes = np.einsum("i,mij,j->m", rho, grams, rho)
     largest = np.sqrt(np.maximum(sizes, WIDE(0.0))).max() / WIDE(alpha)
     outside = max(float(outside), float(largest) - 1.0)
     rho = rho / max(largest, WIDE(1.0))
-    dual = (rho * y).sum() - (rho**2 / w).sum() / 2
+    if _of_classes(problem):
+        outside = max(
+            outside, float(-(y * rho / w).min()), float((y * rho / w).max()) - 1
+        )
+        a = np.clip(y * rho / w, WIDE(0.0), WIDE(1.0))
+        parts = [
+            np.where(p > 0.0, p * np.log(np.where(p > 0.0, p, 1.0)), 0.0)
+            for p in (a, 1 - a)
+        ]
+        dual = -(w * (parts[0] + parts[1])).sum()
+    else:
+        dual = (rho * y).sum() - (rho**2 / w).sum() / 2
     return primal, float((primal - dual) / primal) if primal > 0.0 else 0.0, outside
 
 
