@@ -197,7 +197,8 @@ class DenseStack(GramStack):
         n_kernels, n_rows, n_cols = self.shape
         support = np.flatnonzero(weights)
         if self.array.dtype == np.float32:
-            return DenseMatrix(self._combine_single(support, weights))
+            # In float64, a few rows of the sum at a time.
+            return DenseMatrix(self.combined_rows(weights, np.arange(n_rows)))
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
         # Of a file such a product would read the matrices out of order.
         if support.size > 1 and 2 * support.size > n_kernels and not self.in_file:
@@ -300,19 +301,29 @@ class DenseStack(GramStack):
         """Return the sums of values times rows of some kernels, (n_chosen, n_cols)."""
         # Rows stand for columns, as matrices are symmetric: rows are contiguous.
         sums = np.empty((kernels.size, self.shape[2]))
+        write, array = compiled(LOOPS, "write_sums_of_rows"), read_only(self.array)
 
-        def multiply(place: int) -> None:
-            chosen = self.array[kernels[place], rows]
-            sums[place] = np.dot(values, chosen.astype(np.float64, copy=False))
+        def work(place: int) -> None:
+            part = slice(place, place + 1)
+            write(array, kernels[part], rows, values, sums[part])
 
-        run_blocks(multiply, range(kernels.size))
+        entries = kernels.size * rows.size * self.shape[2]
+        run_blocks(work, range(kernels.size), threads_for(entries))
         return sums
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        total = np.zeros((rows.size, self.shape[2]))
-        for m in np.flatnonzero(weights):
-            total += weights[m] * self.array[m, rows]
+        support = np.flatnonzero(weights)
+        total = np.empty((rows.size, self.shape[2]))
+        factors = np.asarray(weights[support], dtype=np.float64)
+        write, array = compiled(LOOPS, "write_sums"), read_only(self.array)
+
+        def add(start: int) -> None:
+            part = slice(start, start + ROWS_PER_TASK)
+            write(array, support, factors, rows[part], total[part])
+
+        entries = support.size * total.size
+        run_blocks(add, range(0, rows.size, ROWS_PER_TASK), threads_for(entries))
         return total
 
     def resident_products(self, kernels: Indices) -> Products:
@@ -349,20 +360,6 @@ class DenseStack(GramStack):
         offset = address(self.array) - address(file) + file.offset
         arguments = str(file.filename), self.array.dtype.str, offset, self.array.shape
         return _mapped_again, arguments
-
-    def _combine_single(self, support: Indices, weights: Array) -> Array:
-        """Sum float32 matrices in float64, a few rows of the sum at a time."""
-        write_sums, array = compiled(LOOPS, "write_sums"), read_only(self.array)
-        n_rows, n_cols = self.shape[1:]
-        total = np.empty((n_rows, n_cols))
-        factors = np.asarray(weights[support], dtype=np.float64)
-
-        def add(start: int) -> None:
-            part = total[start : start + ROWS_PER_TASK]
-            write_sums(array, support, factors, start, part)
-
-        run_blocks(add, range(0, n_rows, ROWS_PER_TASK))
-        return total
 
 
 def write_block(matrix: Stored, rows: Indices, cols: Indices, out: Stored) -> None:

@@ -325,16 +325,30 @@ def write_products(rows: Single, v: Array, out: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def write_sums(
-    array: Single, kernels: Indices, weights: Array, first: int, out: Array
+    array: Stored, kernels: Indices, weights: Array, rows: Indices, out: Array
 ) -> None:
-    """Write rows from `first` on of a weighted sum of matrices, which need no symmetry.
+    """Write some rows of a weighted sum of matrices, which need no symmetry.
 
-    So many as `out` has, (n_wanted, n_cols).
+    `out` is of shape (n_rows, n_cols).
     """
-    for i in range(len(out)):
+    for i in range(rows.size):
         total = out[i]
         total[:] = 0.0
         for c in range(kernels.size):
-            row, weight = array[kernels[c], first + i], weights[c]
+            row, weight = array[kernels[c], rows[i]], weights[c]
             for j in range(total.size):
                 total[j] += weight * row[j]
+
+
+@njit(cache=True, nogil=True)
+def write_sums_of_rows(
+    array: Stored, kernels: Indices, rows: Indices, values: Array, out: Array
+) -> None:
+    """Write the sums of values times rows of some matrices, (n_chosen, n_cols)."""
+    for c in range(kernels.size):
+        total = out[c]
+        total[:] = 0.0
+        for i in range(rows.size):
+            row, value = array[kernels[c], rows[i]], values[i]
+            for j in range(total.size):
+                total[j] += value * row[j]

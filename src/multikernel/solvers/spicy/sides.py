@@ -440,6 +440,11 @@ class CornerSide(Side):
         """Return the point."""
         return self._rho
 
+    def free_share(self) -> float:
+        """Return the share of the samples that are at no corner."""
+        lower, upper = self.corners.subgradients(self._rho)
+        return float(np.mean(lower == upper))
+
     def center(self, gap: float) -> None:
         """Remember the gap: the conjugate itself is exact."""
         self.allowed = gap

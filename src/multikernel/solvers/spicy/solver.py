@@ -20,7 +20,7 @@ from multikernel.gram.base import GramStack
 from multikernel.linalg import EPS
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
-from multikernel.losses.base import Loss, is_polyhedral, is_smooth
+from multikernel.losses.base import Loss, PolyhedralLoss, is_polyhedral, is_smooth
 from multikernel.losses.coupled.simplex import centre_of_simplices
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import (
@@ -31,17 +31,20 @@ from multikernel.regularizers.base import (
 )
 from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
+from multikernel.solvers.spicy.kernels import per_kernel
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.sides import (
     BarrierSide,
     BoundedSide,
+    CornerSide,
     Side,
     SmoothSide,
     finite_ends,
 )
 from multikernel.solvers.spicy.simplices import BarrierSimplexSide, SmoothSimplexSide
+from multikernel.solvers.spicy.weights import has_quick_machines, weighted_sums
 
 PATIENCE = SETTINGS.patience, SETTINGS.progress
 """It gives up where passes gain nothing."""
@@ -292,6 +295,10 @@ class WorkingSet:
         Returns whether no other step can change anything.
         """
         gap = self.incumbent.gap
+        anew = self.side is None and not self.working.kernels.size
+        if anew and gap > SETTINGS.far and has_quick_machines(self.problem):
+            self._begin_with_machines()
+            return False
         target = SETTINGS.target_share * gap * min(1.0, gap) ** SETTINGS.superlinear
         lagrangian = self._lagrangian()
         kernels = lagrangian.kernels
@@ -309,6 +316,20 @@ class WorkingSet:
         afresh = self._has_new(kernels, gap)
         self._certify(kernels, lagrangian.alpha, afresh)
         return lagrangian.stuck and not afresh
+
+    def _begin_with_machines(self) -> None:
+        """Take machines on weighted sums for the first step, which is a long one.
+
+        Active sets go on from there, or a barrier where many samples are at no corner.
+        """
+        problem, kernels = self.problem, self._next_kernels()
+        small = replace(problem, gram=self._part(kernels))
+        self.rho, weights = weighted_sums(small, self._regularizer)
+        side = CornerSide(cast(PolyhedralLoss, problem.loss), problem.y, self.rho)
+        if side.free_share() <= SETTINGS.mostly:
+            self.side = side
+        used = np.flatnonzero(weights)
+        self._certify(kernels[used], per_kernel(weights[used], self.rho[None]))
 
     def _has_new(self, kernels: Indices, gap: float) -> bool:
         """Return whether some kernels were not tried yet at about this gap.
