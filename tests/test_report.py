@@ -130,6 +130,19 @@ def test_classes_and_several_targets(monkeypatch):
     assert "Scores" not in headings(report(binary, X))
 
 
+def test_many_targets_have_no_picture_each():
+    many = np.sin(np.outer(Y, np.arange(1, 25)))
+    model = SpicyMKLRegressor({"age": ["age"]}, alpha=0.01).fit(X, many)
+    page = report(model, X, many)
+    assert "Weights" in headings(page)  # one selection has one group of bars
+    assert "Shares by view" not in headings(page)
+    assert "and 4 more" in body(page, "Predictions")
+    assert "summary()" not in body(page, "Predictions")
+    assert "summary() has all" in body(page, "Views")
+    model.set_params(selection="separate").fit(X, many)
+    assert "Weights" not in headings(report(model, X, many))
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_novelty_detection():
     model = OneClassMKL(nu=0.2).fit(X)

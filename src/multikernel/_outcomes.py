@@ -99,7 +99,7 @@ def _labels(model: Any, y: Array, predicted: Array) -> str:
     counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
     columns = {"label": list(model.output_names_)}
     columns |= dict(zip(kinds, counts.T.tolist(), strict=True))
-    return f'<div class="box">{html_table(columns)}</div>'
+    return f'<div class="box">{html_table(columns, all_in=None)}</div>'
 
 
 def _predictions(model: Any, y: Array, predicted: Array) -> str:
@@ -117,7 +117,7 @@ def _predictions(model: Any, y: Array, predicted: Array) -> str:
             "mean absolute error": np.abs(errors).mean(axis=0).tolist(),
             "root mean squared error": np.sqrt((errors**2).mean(axis=0)).tolist(),
         }
-        table = f'<div class="box">{html_table(columns)}</div>'
+        table = f'<div class="box">{html_table(columns, all_in=None)}</div>'
     pictures = [
         picture_of(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)
         for k, name in enumerate(names[:MOST_CURVES])

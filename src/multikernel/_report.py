@@ -33,6 +33,9 @@ from multikernel.persistence import PathLike, check_place, write_whole
 
 STYLE = Path(__file__).parent / "report.css"
 
+MOST_GROUPS = 10
+"""Outputs that are drawn with a group of bars each; of more, tables say it."""
+
 
 def report(
     model: Any,
@@ -224,11 +227,13 @@ def _pictures(
     """Yield headings and pictures, of those that a model has something for."""
     weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
     bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
+    used = inner.active_kernels_.size > 0
     if hasattr(inner, "hull_"):
         yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
-    elif inner.active_kernels_.size:
+    elif used and len(np.atleast_2d(inner.kernel_weights_)) <= MOST_GROUPS:
         yield "Weights", bars + picture_of(weights)
-    if hasattr(inner, "view_shares_") and inner.active_kernels_.size:
+    few = len(inner.output_names_) <= MOST_GROUPS
+    if hasattr(inner, "view_shares_") and used and few:
         shares = picture_of(partial(weights, values="view_shares"))
         yield "Shares by view", bars + shares
     if hasattr(inner, "cv_results_") and {"alpha_", "C_"} & set(dir(inner)):

@@ -199,15 +199,21 @@ def _sentence(found: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def html_table(columns: Mapping[str, list[Any]]) -> str:
-    """Return columns as a table in HTML, its first rows if it is long."""
+def html_table(
+    columns: Mapping[str, list[Any]], all_in: str | None = "summary()"
+) -> str:
+    """Return columns as a table in HTML, its first rows if it is long.
+
+    `all_in` names what has all rows, if anything does.
+    """
     heads = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
     body = "".join(
         "<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[:MOST_ROWS]
     )
     more = len(rows) - MOST_ROWS
-    rest = f"<p>and {more} more: summary() has all</p>" if more > 0 else ""
+    where = f": {all_in} has all" if all_in else ""
+    rest = f"<p>and {more} more{where}</p>" if more > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
