@@ -17,6 +17,7 @@ from multikernel._validation import (
 )
 from multikernel.gram.base import STACK, GramStack
 from multikernel.linalg import EPS
+from multikernel.linalg.spectra import NEGLIGIBLE
 
 EXACT = 1e-8
 """Relative difference of bounds below which the norm counts as known exactly."""
@@ -24,10 +25,6 @@ EXACT = 1e-8
 MAX_STEPS = 500
 """Ascent steps on the norm of one block column: 240 ascents on Gaussian kernels, 3 to 8
 of them good, took 12 in the median and 76 at most."""
-
-PIVOTAL = 1e-12
-"""Share of the largest eigenvalue below which a direction is taken for rounding, which
-leaves eigenvalues of some 1e-16 times the number of samples."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +205,7 @@ def _root(gram: GramStack, m: int, alpha: float, fit_intercept: bool) -> Array:
 def _pseudo_root(total: Array) -> tuple[Array, Array]:
     """Return a basis of the range, and the inverse roots of the eigenvalues there."""
     values, vectors = np.linalg.eigh(total)
-    kept = values > PIVOTAL * max(values[-1], np.finfo(np.float64).tiny)
+    kept = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
     return vectors[:, kept], 1.0 / np.sqrt(values[kept])
 
 
@@ -218,7 +215,7 @@ def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
         return 0.0, 0.0
     # Only the row space of B matters: a kernel of low rank makes small blocks.
     u, sizes, _ = np.linalg.svd(right, full_matrices=False)
-    kept = sizes > PIVOTAL * sizes[0]
+    kept = sizes > NEGLIGIBLE * sizes[0]
     scaled = u[:, kept] * sizes[kept]
     blocks = [A @ scaled for A in left]
     forms = np.stack([block.T @ block for block in blocks])

@@ -13,9 +13,7 @@ from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.intervals import LEVEL
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
-
-BATCH = 64
-"""Resamples that are summed up at a time: their counts of 100 000 samples are 51 MB."""
+from multikernel.linalg.tables import row_chunks
 
 
 def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
@@ -301,9 +299,10 @@ def variance_split(
     drawable = (weights > 0.0).astype(np.float64)
     n = int(drawable.sum())
     resampled = []
-    for first in range(0, n_resamples, BATCH):
-        size = min(BATCH, n_resamples - first)
-        counts = random.multinomial(n, drawable / drawable.sum(), size=size)
+    chances = drawable / drawable.sum()
+    for chunk in row_chunks(n_resamples, len(weights)):
+        size = len(range(n_resamples)[chunk])
+        counts = random.multinomial(n, chances, size=size)
         resampled.append(_shares(targets, terms, counts * weights)[0])
     drawn = np.concatenate(resampled)
     if y.ndim == 1:

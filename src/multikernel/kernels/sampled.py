@@ -10,11 +10,9 @@ from multikernel._typing import Array
 from multikernel._validation import COUNT, Number, check_parameter
 from multikernel.kernels.base import Kernel, check_kernel, kernel_name
 from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.linalg.spectra import NEGLIGIBLE
 
 SEED = Number(0, integer=True)
-
-NEGLIGIBLE = 1e-12
-"""Share of the largest eigenvalue below which a direction is rounding."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,10 @@ PROBES = 8
 holds one vector of an eigenspace: a second copy of an eigenvalue is only found from
 another start."""
 
+NEGLIGIBLE = 1e-12
+"""Share of the largest eigenvalue of a matrix below which a direction is rounding,
+which leaves eigenvalues of some 1e-16 times its order."""
+
 GROWTH = 1e-14
 """Length of a new direction, over the trace, below which it is rounding."""
 

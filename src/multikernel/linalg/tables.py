@@ -52,7 +52,7 @@ def row_keys(table: Array) -> Any:
 
 
 CHUNK_BYTES = 2**26
-"""Bytes of the largest kernel matrix that is held at prediction."""
+"""Bytes of the largest kernel matrix, or of other rows, that are held at a time."""
 
 
 def row_chunks(n_rows: int, n_cols: int) -> list[slice]:

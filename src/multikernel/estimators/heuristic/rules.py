@@ -29,12 +29,10 @@ from multikernel.estimators.parameters import loss_of
 from multikernel.gram import ScaledStack
 from multikernel.gram.base import GramStack
 from multikernel.linalg import TINY
+from multikernel.linalg.spectra import NEGLIGIBLE
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Solution
 from multikernel.solvers.fixed_weights import FixedWeights, WeightRule
-
-NEGLIGIBLE = 1e-10
-"""Of the largest: eigenvalues of the kernels' correlations below it are rounding."""
 
 Method = Literal["independent", "joint", "greedy"]
 

@@ -26,6 +26,7 @@ from multikernel.estimators.search.folds import (
     scoring_choice,
 )
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
+from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Callback
 
@@ -42,9 +43,6 @@ rest is left out: of the default grids a factor of four in alpha, and of sixteen
 TOGETHER_BYTES = 2**31
 """Folds are solved side by side, so that a path may end where their mean score has gone
 down, where kernels for all of them take no more than that; else one after another."""
-
-BATCH_BYTES = 2**26
-"""Bytes of the coefficients that wait until the kernels are read for all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +271,8 @@ class FoldRun(Generic[D]):
             leave = False
             self.watch.advance(len(found.places))
             batch.append(found)
-            if found.chain or sum(each.n_bytes for each in batch) > BATCH_BYTES:
+            # Coefficients wait until the kernels are read for all of them.
+            if found.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
                 break
         if not batch:
             return
