@@ -46,10 +46,11 @@ class Settings:
     exact arithmetic they meet after as many steps as there are samples; what is left
     between them where rounding delays that is settled by their middle."""
 
-    narrow: float = 0.125
-    """Rank over the number of samples up to which a kernel is known by a factor, which
-    takes less than the first product with it. Kernels of one column have ranks of 10
-    to 40 on 320 samples."""
+    narrow: int = 40
+    narrowest: int = 4
+    """Rank up to which a kernel is known by a factor, and how many times as many
+    samples there are at least. Gaussian kernels of one column have ranks of 10 to 40,
+    and such a factor takes less than the first bound."""
 
     rounded: float = 8.0
     """Entries of the rest, in units of the rounding of the largest, that are rounding:
@@ -220,7 +221,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None]:
     It is one pass.
     """
     n_kernels, n_samples, _ = stack.shape
-    most = int(SETTINGS.narrow * n_samples)
+    most = min(SETTINGS.narrow, n_samples // SETTINGS.narrowest)
     found: list[Array | None] = [None] * n_kernels
 
     def look(m: int) -> None:
@@ -262,7 +263,7 @@ class BoundSelector:
         self.narrow: Indices = np.empty(0, dtype=np.intp)
         self.exact: FactorSelector | None = None
         n_kernels, n_samples, _ = stack.shape
-        if SETTINGS.narrow * n_kernels * n_samples**2 <= HELD_NUMBERS:
+        if SETTINGS.narrow * n_kernels * n_samples <= HELD_NUMBERS:
             self.prepared += 1.0
             self.narrow, factors = narrow_factors(stack)
             if factors is not None:
