@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseStack, MemoryMapped, build_stack
-from multikernel.gram.files import HEADER, MATRICES, joined, new_file, open_stack
+from multikernel.gram.files import HEADER, MATRICES, joined, open_stack
+from multikernel.gram.memory import new_file
 from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
 
 KERNELS = ListDictionary([GaussianKernel(1.0), GaussianKernel(3.0), LinearKernel()])

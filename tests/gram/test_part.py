@@ -33,7 +33,7 @@ def samples():
 
 @pytest.fixture(autouse=True)
 def _views_of_small_stacks_too(monkeypatch):
-    monkeypatch.setattr("multikernel.gram.part.COPIED_BYTES", 0)
+    monkeypatch.setattr("multikernel.gram.part.HELD_BYTES", 0)
 
 
 @pytest.mark.parametrize("storage", ["dense", "dense32"])
@@ -106,7 +106,7 @@ def test_parts_of_parts_are_views():
 
 
 def test_small_parts_are_copied_where_the_limit_allows_it(monkeypatch):
-    monkeypatch.setattr("multikernel.gram.part.COPIED_BYTES", 2**20)
+    monkeypatch.setattr("multikernel.gram.part.HELD_BYTES", 2**20)
     whole = DenseStack(np.ones((4, 10, 10)))
     part = build_part(whole, np.arange(5)).stack
     assert isinstance(part, DenseStack)

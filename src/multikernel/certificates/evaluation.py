@@ -41,9 +41,9 @@ from multikernel.certificates.gap import (
     rounding_unit,
 )
 from multikernel.certificates.null_model import best_intercepts
-from multikernel.gram.base import IMAGE_BYTES, GramStack
+from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.matrix import TermProducts
+from multikernel.gram.matrix import IMAGE_BYTES, TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem, Solution, centred, published_intercept
 

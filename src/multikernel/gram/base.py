@@ -7,7 +7,7 @@ storage does what it can do faster. Arrays cross this boundary as float64 NumPy 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,13 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import InstanceOf
 from multikernel.gram.matrix import (
+    IMAGE_BYTES,
     GramMatrix,
     ImageProducts,
-    RestrictedMatrix,
+    Products,
     TermProducts,
     column_runs,
-    padded_to,
+    products_of_arrays,
 )
 from multikernel.linalg.tall import TallMatrix, covariances_with_sum
 
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
 
 HELD_NUMBERS = 2**26
 """Entries of Gram matrices that a thread may hold; above, products recompute them."""
-
-IMAGE_BYTES = 2**26
-"""Bytes of products K v that are kept at a time."""
-
-Products = Callable[[Indices, Array], Array]
-"""Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +101,8 @@ class GramStack(ABC):
 
     def restrict(self, samples: Indices) -> "GramStack":
         """Return the stack on the chosen samples (a view where possible)."""
+        from multikernel.gram.views import RestrictedStack
+
         return RestrictedStack(self, np.asarray(samples))
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
@@ -395,73 +392,3 @@ class GramStack(ABC):
 
 
 STACK = InstanceOf(GramStack, "a GramStack")
-
-
-@dataclass(frozen=True, eq=False)
-class RestrictedStack(GramStack):
-    """Some samples of any stack: others have a coefficient of zero.
-
-    Parameters
-    ----------
-    whole : GramStack
-        The matrices of all samples.
-    samples : ndarray of shape (n_samples,)
-        The samples.
-    """
-
-    whole: GramStack
-    samples: Indices
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return (n_kernels, n_samples, n_samples)."""
-        return self.whole.shape[0], self.samples.size, self.samples.size
-
-    def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        return self.whole.matvec(self._padded(v))[:, self.samples]
-
-    def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix."""
-        return RestrictedMatrix(self.whole.combine(weights), self.samples)
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        return self.whole.columns(self.samples[indices])[:, self.samples]
-
-    def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels."""
-        return RestrictedStack(self.whole.take(kernels), self.samples)
-
-    def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.whole.diagonals()[:, self.samples]
-
-    def residual_bounds(self, v: Array) -> Array:
-        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
-        return self.whole.residual_bounds(self._padded(v))
-
-    def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
-        return self.whole.full_forms(kernels, self._padded(v))
-
-    def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
-        return self.whole.residual_traces(self._padded(shares))
-
-    def _padded(self, v: Array) -> Array:
-        return padded_to(v, self.samples, self.whole.shape[1])
-
-
-def products_of_arrays(matrices: list[Array]) -> Products:
-    """Return what `GramStack.resident_products` does, for matrices that are held."""
-
-    def products(positions: Indices, rows: Array) -> Array:
-        images = np.empty_like(rows)
-        for i, position in enumerate(positions):
-            # Not `matmul`, which keeps NumPy's lock at 500 samples and one row: two
-            # threads took as long as one.
-            np.dot(rows[i], matrices[position], out=images[i])
-        return images
-
-    return products

@@ -10,8 +10,8 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.matrix import COLUMN_NUMBERS
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.matrix import IMAGE_BYTES
+from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
 from multikernel.linalg.tables import read_only
 from multikernel.linalg.threads import compiled, run_blocks
@@ -240,7 +240,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     step = KERNELS_PER_TASK
     if not isinstance(stack, DenseStack):
-        step = max(1, min(step, COLUMN_NUMBERS // (n_samples * rows.size)))
+        step = max(1, min(step, IMAGE_BYTES // (8 * n_samples * rows.size)))
 
     def work(start: int) -> None:
         chosen = np.arange(start, min(start + step, n_kernels))

@@ -12,7 +12,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.spectra import lowest_direction

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.dense import Stored
+from multikernel.linalg.loops import write_symmetric_product
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -155,39 +156,6 @@ def add_census(array: Stored, vectors: Array, out: Array, diagonals: Array) -> N
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _multiply(K: Stored, v: Array, image: Array) -> None:
-    """Write the product of a symmetric matrix with a vector, by its lower triangle."""
-    image[:] = 0.0
-    fours = v.size - v.size % 4
-    # Four rows at a time: vectors are then read a quarter as often.
-    for i in range(0, fours, 4):
-        first, second, third, fourth = K[i], K[i + 1], K[i + 2], K[i + 3]
-        p, q, r, s = v[i], v[i + 1], v[i + 2], v[i + 3]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for j in range(i):
-            x = v[j]
-            a += first[j] * x
-            b += second[j] * x
-            c += third[j] * x
-            d += fourth[j] * x
-            image[j] += first[j] * p + second[j] * q + third[j] * r + fourth[j] * s
-        image[i] += a
-        image[i + 1] += b
-        image[i + 2] += c
-        image[i + 3] += d
-        for k in range(i, i + 4):
-            for j in range(i, k):
-                image[k] += K[k, j] * v[j]
-                image[j] += K[k, j] * v[k]
-            image[k] += K[k, k] * v[k]
-    for k in range(fours, v.size):
-        for j in range(k):
-            image[k] += K[k, j] * v[j]
-            image[j] += K[k, j] * v[k]
-        image[k] += K[k, k] * v[k]
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _excess(K: Stored, trace: float, allowed: float) -> float:
     """Return what K_ij^2 is above K_ii K_jj, over the squared trace, in all."""
     bounds, total, scale = np.empty(len(K)), 0.0, 1.0 / trace
@@ -248,7 +216,7 @@ def write_lanczos(  # noqa: PLR0913 - compiled code takes arrays, not objects
         for i in range(n):
             before[i], v[i] = 0.0, start[i]
         for step in range(diagonals.shape[1]):
-            _multiply(K, v, image)
+            write_symmetric_product(K, v, image)
             along = 0.0
             for i in range(n):
                 image[i] /= trace

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from multikernel._typing import Array
 from multikernel._validation import FOLDER, PRECISION, check_parameter
 from multikernel.gram.factors.landmarks import LowRank
-from multikernel.gram.memory import readable_bytes
+from multikernel.gram.memory import new_file
 from multikernel.gram.normalization import Normalization
 from multikernel.linalg.tables import backing
 from multikernel.linalg.threads import run_blocks
@@ -318,86 +318,6 @@ def joined(
             place[...] = matrix
 
     return write_stack(folder, Header(name, shape, dtype), fill)
-
-
-def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
-    """Return an array in a new file, the room of which is taken at once.
-
-    Parameters
-    ----------
-    path : Path
-        A file that does not exist.
-    shape : sequence of int
-        Its shape.
-    dtype : str
-        Its type.
-
-    Raises
-    ------
-    OSError
-        If it exists, or if the disk has no room. A process that went on to write by
-        way of its memory on a full disk would be ended by the system.
-    """
-    n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
-    header = {"descr": np.dtype(dtype).str, "fortran_order": False}
-    try:
-        with path.open("xb") as file:
-            npy.write_array_header_2_0(file, header | {"shape": tuple(shape)})
-            file.flush()
-            _take_room(file, n_bytes)
-    except FileExistsError as error:
-        raise FileExistsError(
-            f"{path} exists: it is being written, or was not written to its end. Name "
-            "another folder, or remove this one."
-        ) from error
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise OSError(
-            f"{path} needs {readable_bytes(n_bytes)}, and cannot have them "
-            f"({error.strerror}): the disk has {free_bytes(path.parent)}. Name another "
-            "folder, or use fewer kernels or dtype='float32'."
-        ) from error
-    return npy.open_memmap(path, "r+")
-
-
-def _take_room(file: BinaryIO, n_bytes: int) -> None:
-    """Make a file longer, so that the disk has given all of it."""
-    if hasattr(os, "posix_fallocate"):
-        if n_bytes:
-            os.posix_fallocate(file.fileno(), file.tell(), n_bytes)
-        return
-    block = bytes(2**20)
-    for start in range(0, n_bytes, len(block)):
-        file.write(block[: n_bytes - start])
-
-
-def scratch(folder: PathLike | None, shape: Sequence[int], dtype: str) -> Array:
-    """Return an array to write to, in a temporary file that goes with it.
-
-    Parameters
-    ----------
-    folder : str or path-like or None
-        Where the file is; among the system's temporary ones where it is None.
-    shape : sequence of int
-        Its shape.
-    dtype : str
-        Its type.
-    """
-    if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp("", "multikernel-", folder))
-    try:
-        array = new_file(made / MATRICES, shape, dtype)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    weakref.finalize(array, shutil.rmtree, made, ignore_errors=True)
-    return np.asarray(array)
-
-
-def free_bytes(folder: Path) -> str:
-    """Return what a disk has left."""
-    return readable_bytes(shutil.disk_usage(folder).free) + " left"
 
 
 def checksums(array: Array) -> tuple[int, ...]:

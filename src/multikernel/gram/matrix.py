@@ -1,6 +1,7 @@
 """One Gram matrix, by its primitives; and products of several, each with its vector."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol
@@ -11,8 +12,12 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
 
-COLUMN_NUMBERS = 2**22
-"""Entries of columns that are held, 32 MB, where little of them is wanted."""
+IMAGE_BYTES = 2**26
+"""Bytes of products K v, or of columns of which little is wanted, that are kept at a
+time."""
+
+Products = Callable[[Indices, Array], Array]
+"""Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
 
 
 class GramMatrix(ABC):
@@ -171,7 +176,7 @@ def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
 
 def column_runs(size: int, each: int) -> list[Indices]:
     """Cut a range into runs, for each of whose numbers so many others are held."""
-    step = max(1, COLUMN_NUMBERS // max(1, each))
+    step = max(1, IMAGE_BYTES // (8 * max(1, each)))
     whole = np.arange(size)
     return [whole[start : start + step] for start in range(0, max(size, 1), step)]
 
@@ -254,3 +259,17 @@ class ImageProducts:
         """Return sums over the kernels in use."""
         roots = np.sqrt(np.maximum(self.diagonals[used], 0.0))
         return self.images[used].sum(axis=0), np.asarray(units[used] @ roots)
+
+
+def products_of_arrays(matrices: list[Array]) -> Products:
+    """Return what `GramStack.resident_products` does, for matrices that are held."""
+
+    def products(positions: Indices, rows: Array) -> Array:
+        images = np.empty_like(rows)
+        for i, position in enumerate(positions):
+            # Not `matmul`, which keeps NumPy's lock at 500 samples and one row: two
+            # threads took as long as one.
+            np.dot(rows[i], matrices[position], out=images[i])
+        return images
+
+    return products

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, Products
+from multikernel.gram.base import GramStack
 from multikernel.gram.lazy.matrix import LazyMatrix
-from multikernel.gram.matrix import GramMatrix, TermProducts
+from multikernel.gram.matrix import GramMatrix, Products, TermProducts
 
 if TYPE_CHECKING:
     Base = GramStack

@@ -10,7 +10,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import shown
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.scaled import ScaledStack
 from multikernel.gram.steps import (
     CenterStep,
     CosineStep,
@@ -20,6 +19,7 @@ from multikernel.gram.steps import (
     TraceStep,
     VarianceStep,
 )
+from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import (
     Kernel,
     checked_values,

@@ -11,12 +11,12 @@ from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
+    HELD_BYTES,
     ROWS_PER_TASK,
     DenseMatrix,
     DenseStack,
     Stored,
     threads_for,
-    write_block,
 )
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -33,16 +33,10 @@ from multikernel.gram.normalization import (
     Steps,
     empty_normalization,
 )
-from multikernel.linalg.tables import read_only
+from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import compiled, run_blocks
 
 LOOPS = "multikernel.gram.dense_loops"
-
-COPIED_BYTES = 2**28
-"""Parts of a stack are copied where all that is held stays below: BLAS is faster there.
-
-Their products do not depend on what they were cut from, to the last digit.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +317,7 @@ def build_part(
             needed = n_copies * stack_bytes(shape, whole.array.itemsize)
             both = whole.array.nbytes + needed
             modest = max_bytes is None and both <= MODEST_BYTES
-            small = modest or both <= min(COPIED_BYTES, byte_limit(max_bytes))
+            small = modest or both <= min(HELD_BYTES, byte_limit(max_bytes))
             everything = np.arange(n_kernels)
             part = (
                 whole.copied(everything, samples, samples)

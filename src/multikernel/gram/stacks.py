@@ -16,7 +16,7 @@ from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.files import joined
 from multikernel.gram.lazy.stack import lazy_stack
 from multikernel.gram.part import PartStack
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.given import PrecomputedKernel
 

@@ -20,9 +20,6 @@ from scipy.linalg import cho_factor, cho_solve
 from multikernel._typing import Array, Indices
 from multikernel.linalg import TINY
 
-SOLVES = 2
-"""Multipliers are found, and found again for what rounding has left of the sums."""
-
 RIDGE = 1e-14
 """This share is added to the scaled diagonal of the multipliers' system: its
 rounding."""
@@ -60,7 +57,8 @@ class SimplexSystem:
         # but to drown the rest in rounding.
         left = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
         shifts = np.zeros((len(sides), sides.shape[2]))
-        for _ in range(SOLVES):
+        # Once more for what rounding has left of the sums.
+        for _ in range(2):
             z = self._inverse_times(left)
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
             rows, columns = self._multipliers(z.sum(axis=2), excess)

@@ -11,6 +11,10 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 
+MOST_FACES = 10
+"""Linear systems of one Newton step on a face at most. Where a step meets a bound, what
+meets it is fixed and a system without it follows."""
+
 
 @dataclass(frozen=True, eq=False)
 class MachineFit:

@@ -12,7 +12,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
-from multikernel.gram.scaled import ScaledStack
+from multikernel.gram.views import ScaledStack
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution
 from multikernel.regularizers.squared_block_norm import p_norm

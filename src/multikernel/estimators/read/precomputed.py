@@ -23,8 +23,8 @@ from multikernel.estimators.read.numbers import (
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.checks import ROUNDING, take_census
-from multikernel.gram.files import PathLike, Storage, joined, open_stack, scratch
-from multikernel.gram.memory import check_size
+from multikernel.gram.files import PathLike, Storage, joined, open_stack
+from multikernel.gram.memory import check_size, scratch
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep

@@ -15,7 +15,8 @@ from multikernel._typing import Array
 from multikernel.gram.factors.engine import FactorBlock, RowBlocks, SampledRows, Task
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.rows import moments, normalised, raw_block, replaced
-from multikernel.gram.files import PathLike, scratch
+from multikernel.gram.files import PathLike
+from multikernel.gram.memory import scratch
 from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import run_blocks
 

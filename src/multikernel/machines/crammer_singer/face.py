@@ -18,14 +18,11 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem
 from multikernel.linalg.threads import compiled
+from multikernel.machines.base import MOST_FACES
 
 SHIFT = 1e-12
 """This share of the trace is added to diagonals, which is above the rounding of their
 factorisations."""
-
-MOST_FACES = 10
-"""Linear systems of one call at most. Where masses vanish on the way, they are fixed at
-zero and a system without them follows."""
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step that are tried where it leads through walls."""

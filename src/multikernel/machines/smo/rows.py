@@ -9,7 +9,6 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.tables import read_only
 
-FLOAT_BYTES = 8
 FETCH = 8
 """Columns asked for at once: several cost little more than one where a back end
 computes them by a matrix product."""
@@ -62,7 +61,7 @@ def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
         return DenseRows(array, array, cache_bytes)
     n = gram.shape[0]
     # Two rows at least, as a step reads two; memory is taken only as it is filled.
-    size = int(np.clip(cache_bytes // FLOAT_BYTES, 2 * n, max(n, 2) * n))
+    size = int(np.clip(cache_bytes // 8, 2 * n, max(n, 2) * n))
     return CachedRows.empty(gram, np.arange(n), np.empty(size))
 
 
@@ -90,7 +89,7 @@ class DenseRows:
     def narrowed(self, keep: Indices) -> "DenseRows | None":
         """Return a compact copy, if it fits and is small enough to repay its cost."""
         small = 2 * keep.size <= self.array.shape[0]
-        if not small or keep.size**2 * FLOAT_BYTES > self.cache_bytes:
+        if not small or 8 * keep.size**2 > self.cache_bytes:
             return None
         part = self.array[np.ix_(keep, keep)]
         return DenseRows(part, self.whole, self.cache_bytes)

@@ -12,7 +12,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.machines.base import support_product
+from multikernel.machines.base import MOST_FACES, support_product
 from multikernel.machines.smo.rows import FETCH, RowSource
 
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
@@ -134,10 +134,6 @@ class SMOState:
 SHIFT = 1e-14
 """Added to the diagonal of the system, over its trace: above the rounding of its
 factorisation, and small enough that a second step makes up for it."""
-
-MOST_FACES = 10
-"""Linear systems of one call at most. Where a step meets a bound, the sample there is
-fixed and a system without it follows."""
 
 
 def free_samples(v: Array) -> Indices:

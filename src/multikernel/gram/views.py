@@ -1,4 +1,4 @@
-"""Gram matrices with a factor each, without a copy."""
+"""Views of any stack, without a copy: a factor for each matrix, or some samples."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
-from multikernel.gram.base import STACK, GramStack, Products, Refinement
-from multikernel.gram.matrix import GramMatrix
+from multikernel.gram.base import STACK, GramStack, Refinement
+from multikernel.gram.matrix import GramMatrix, Products, RestrictedMatrix, padded_to
 from multikernel.linalg.tall import TallMatrix
 
 if TYPE_CHECKING:
@@ -183,3 +183,59 @@ class ScaledStack(GramStack):
     def _scale(self, values: Array) -> Array:
         """Multiply the values of each kernel by its factor."""
         return values * self.scales.reshape((-1,) + (1,) * (values.ndim - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedStack(GramStack):
+    """Some samples of any stack: others have a coefficient of zero.
+
+    Parameters
+    ----------
+    whole : GramStack
+        The matrices of all samples.
+    samples : ndarray of shape (n_samples,)
+        The samples.
+    """
+
+    whole: GramStack
+    samples: Indices
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return (n_kernels, n_samples, n_samples)."""
+        return self.whole.shape[0], self.samples.size, self.samples.size
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        return self.whole.matvec(self._padded(v))[:, self.samples]
+
+    def combine(self, weights: Array) -> GramMatrix:
+        """Return sum_m weights[m] K_m as one matrix."""
+        return RestrictedMatrix(self.whole.combine(weights), self.samples)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        return self.whole.columns(self.samples[indices])[:, self.samples]
+
+    def take(self, kernels: Indices) -> GramStack:
+        """Return the stack of the chosen kernels."""
+        return RestrictedStack(self.whole.take(kernels), self.samples)
+
+    def diagonals(self) -> Array:
+        """Return every diagonal, shape (n_kernels, n_samples)."""
+        return self.whole.diagonals()[:, self.samples]
+
+    def residual_bounds(self, v: Array) -> Array:
+        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        return self.whole.residual_bounds(self._padded(v))
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of the kernels themselves; see `GramStack.full_forms`."""
+        return self.whole.full_forms(kernels, self._padded(v))
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return weighted traces of what is left; see `GramStack.residual_traces`."""
+        return self.whole.residual_traces(self._padded(shares))
+
+    def _padded(self, v: Array) -> Array:
+        return padded_to(v, self.samples, self.whole.shape[1])
