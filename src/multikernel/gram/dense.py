@@ -36,10 +36,9 @@ ROWS_PER_TASK = 32
 """Rows of a sum that a thread adds up at a time."""
 
 HELD_SHARE, HELD_BYTES = 16, 2**28
-"""Of a stack's bytes in a file, and in all, what a copy of a few kernels may take:
-solvers take active ones once and multiply by them many times, also while the file does
-not fit into memory. More are looked at in the file. Folds of a stack are copied where
-that and the stack take no more: BLAS is faster there."""
+"""Of a stack's bytes in a file, and in all, what a copy may take: of a few kernels, as
+solvers multiply by active ones many times, also while the file does not fit into
+memory; and of a fold, together with its stack, as BLAS is faster there."""
 
 CALM_ENTRIES = 2**22
 """Entries of a matrix whose product with a vector one BLAS thread makes. NumPy and
@@ -49,10 +48,7 @@ and greedy selection from 20 kernels 1.6 s and 0.9; of order 2000, 2.6 and 2.0 s
 
 
 def threads_for(entries: int) -> int | None:
-    """Return how many threads read so many entries: one, or all where it is None.
-
-    What is no more than a task takes less time than waking another thread.
-    """
+    """Return the threads for some entries: one for a task's, or None, which is all."""
     return 1 if entries <= ENTRIES_PER_TASK else None
 
 
@@ -241,9 +237,8 @@ class DenseStack(GramStack):
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels.
 
-        A run of neighbors is a view. Anything else is a contiguous copy, because
-        solvers take some kernels once and multiply by them many times; of a file a
-        copy of few, and a view of many.
+        A run of neighbors is a view. Anything else is a contiguous copy, for many
+        products; of a file a copy of few, and a view of many.
         """
         indices = np.arange(self.shape[0])[kernels]
         run = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
@@ -380,8 +375,11 @@ def _products(rows: Stored, v: Array) -> Array:
         vectors, out = np.ascontiguousarray(v.reshape(-1)), products.reshape(-1)
         rows, vectors = read_only(rows), read_only(vectors)
     else:
-        multiply, entries = _multiply_converted, BLOCK_ENTRIES
-        vectors, out = v, products
+
+        def multiply(rows: Stored, v: Array, out: Array) -> None:
+            np.matmul(rows.astype(np.float64), v, out=out)
+
+        entries, vectors, out = BLOCK_ENTRIES, v, products
     step = max(1, entries // n_cols)
 
     def work(start: int) -> None:
@@ -390,10 +388,6 @@ def _products(rows: Stored, v: Array) -> Array:
 
     run_blocks(work, range(0, len(rows), step))
     return products
-
-
-def _multiply_converted(rows: Stored, v: Array, out: Array) -> None:
-    np.matmul(rows.astype(np.float64), v, out=out)
 
 
 def _mapped_again(
