@@ -16,8 +16,8 @@ a resampling bounds how many of the chosen ones owe their place to chance.
 
 from sklearn.datasets import load_breast_cancer
 
-from multikernel import SpicyMKLClassifier, StabilityDisplay
-from multikernel.inspection import stability_selection
+from multikernel import KernelWeightsDisplay, SpicyMKLClassifier, StabilityDisplay
+from multikernel.inspection import bootstrap, stability_selection
 from multikernel.kernels import GaussianKernel, per_column
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -43,6 +43,13 @@ print(f"{stability.stable_kernels.size} pass, {stability.verdict}")
 StabilityDisplay(stability).plot()
 
 # %%
-# The kernels of the model, with their share of the variance of its decision values:
+# How much each view tells
+# ------------------------
+#
+# Bars are shares of the variance of the decision values, and 90 % of the fits to
+# resampled patients lie between the ends of a line. Genes, micro-RNA and proteins of
+# 220 tumours have such views too: ``load("omics_tcga_brca_3views", as_frame=True)`` of
+# `multikernel.datasets` holds their columns, or says where it looks for the file.
 
-model.summary().head().round(2)
+fits = bootstrap(model, X, y, 20, random_state=0)
+KernelWeightsDisplay.from_estimator(model, values="view_shares", bootstrap=fits)
