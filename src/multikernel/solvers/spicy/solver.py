@@ -33,6 +33,7 @@ from multikernel.solvers.incumbent import Incumbent, incumbents
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.kernels import per_kernel
 from multikernel.solvers.spicy.many import PathOfMany, side_by_side
+from multikernel.solvers.spicy.sample import start_on_some
 from multikernel.solvers.spicy.screening import DualNorms, screening
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.sides import (
@@ -133,6 +134,8 @@ class SpicyMKL:
             incumbents(self, problem, [problem.regularizer], callback, *PATIENCE)
         )
         search = WorkingSet(incumbent, screening(incumbent.problem))
+        if init is None:
+            init = start_on_some(incumbent.problem, self.solve, self.tol)
         search.start(init)
         return search.run(self.tol, self.max_iter)
 
