@@ -151,14 +151,9 @@ class LossChoice:
 
 
 def find_loss(choice: Any, epsilon: float = STANDARD_EPSILON) -> Loss:
-    """Return the loss that a ``loss`` parameter stands for.
+    """Return the loss that a ``loss`` parameter stands for, an object being itself.
 
-    Parameters
-    ----------
-    choice : str or Loss
-        A name, or the loss itself.
-    epsilon : float, default=0.1
-        Error that costs nothing, for "epsilon_insensitive".
+    The `epsilon` is for "epsilon_insensitive".
     """
     if choice == "epsilon_insensitive":
         return EpsilonInsensitiveLoss(float(epsilon))
@@ -216,15 +211,8 @@ def loss_of(model: Any) -> LossSetting:
 def find_joint_loss(loss: Loss) -> Loss | None:
     """Return the loss of all classes at once that is a loss for two classes.
 
-    Parameters
-    ----------
-    loss : Loss
-        The loss of two classes, or one of several.
-
-    Returns
-    -------
-    joint : Loss or None
-        None where the loss of a class against the rest is summed over the classes.
+    None where the loss of a class against the rest is summed over the classes; one of
+    several classes is its own.
     """
     if is_coupled(loss):
         return loss

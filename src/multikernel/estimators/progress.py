@@ -20,16 +20,8 @@ from multikernel.problem import Callback, Progress
 def report(owner: str, scale: float) -> Callback:
     """Return a callback that writes one line per iteration to standard error.
 
-    Parameters
-    ----------
-    owner : str
-        What is fitted, at the start of each line.
-    scale : float
-        What turns an objective of `Problem` into that of the estimator.
-
-    Returns
-    -------
-    callback : Callback
+    Each begins with the owner; `scale` turns an objective of `Problem` into that of the
+    estimator.
     """
 
     def write(line: Progress) -> bool:
@@ -62,14 +54,8 @@ def tell_building(
 ) -> Callable[[float], None] | None:
     """Return what is told which share of the kernels has been built.
 
-    Parameters
-    ----------
-    owner : str
-        What is fitted.
-    callback : Callback or None
-        Told by its method ``building``, where it has one.
-    verbose : int
-        Whether a line is written to standard error, every few seconds.
+    That is the method ``building`` of a callback that has one; otherwise, where
+    `verbose` asks for it, what writes a line to standard error every few seconds.
     """
     told: Callable[[float], None] | None = getattr(callback, "building", None)
     if told is not None or not verbose:

@@ -277,16 +277,14 @@ class Grams:
 
         Parameters
         ----------
-        active : ndarray of shape (n_active,)
-            The kernels.
-        used : ndarray of shape (n_used,)
-            Training samples that have coefficients.
+        active, used : ndarray of int
+            The kernels, and the training samples that have coefficients.
 
         Returns
         -------
         grams : CrossGrams
             The kernels, in the order of `active`.
-        kept : ndarray of shape (n_kept,)
+        kept : ndarray of int
             The training samples that their columns belong to.
         """
         kept = used

@@ -293,12 +293,7 @@ def prefix_search(
 ) -> Search[Training, Recipe, GreedyPath]:
     """Return the search of an estimator among sparsities and strengths.
 
-    Parameters
-    ----------
-    model : SearchCV
-        Has ``alphas`` and ``max_kernels``.
-    method : GreedyMethod
-        Its method, with an alpha of one.
+    The method has an alpha of one.
     """
 
     def candidates(whole: Training) -> PrefixCandidates:

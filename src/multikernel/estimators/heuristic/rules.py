@@ -225,24 +225,11 @@ def easy_weights(
 def hull_points(
     K: Array, y: Array, sample_weight: Array, regularization: float
 ) -> Array:
-    """Return the gamma of EasyMKL for one kernel matrix.
+    """Return the gamma of EasyMKL for one kernel matrix, shape (n_samples,).
 
     Up to its scale it is the dual variable of a machine with a hard margin, whose
-    kernel has the penalty on its diagonal.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        The kernel.
-    y, sample_weight : ndarray of shape (n_samples,)
-        Targets -1 and +1, and sample weights.
-    regularization : float
-        The lambda.
-
-    Returns
-    -------
-    gamma : ndarray of shape (n_samples,)
-        Not negative; its sum over each class is one.
+    kernel has the penalty on its diagonal: not negative, with a sum of one over each
+    class. Targets are -1 and +1, and `regularization` is the lambda.
     """
     ridge = regularization / sample_weight
     whole = (1.0 - regularization) * K + np.diag(ridge)

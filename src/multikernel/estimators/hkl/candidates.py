@@ -75,17 +75,7 @@ class HullPath:
 def hull_path(
     alphas: Array, paths: Sequence[Sequence[HullSolution]], data: HullData
 ) -> HullPath:
-    """Return the paths of all outputs as arrays.
-
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths.
-    paths : sequence of sequence of HullSolution
-        One path per output, with one solution per strength.
-    data : HullData
-        What they were solved on.
-    """
+    """Return the paths of all outputs, a solution per strength each, as arrays."""
     graph = data.graph.graph
     entered = {node: None for path in paths for s in path for node in s.nodes}
     place = {node: k for k, node in enumerate(entered)}

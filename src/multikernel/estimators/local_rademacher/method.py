@@ -105,17 +105,7 @@ class TailMethod(MarginMethod):
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
-        """Return the recipe with another theta.
-
-        Parameters
-        ----------
-        data : Training
-            Samples and Gram matrices.
-        sums : TailSums
-            Of the stack that it is for, up to theta at least.
-        theta : int
-            How many leading eigenvalues are free.
-        """
+        """Return the recipe with another theta, up to which `sums` go at least."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         known = replace(solver, theta=theta, tails=sums.bounded(theta))
@@ -360,15 +350,7 @@ def _followed(
 def tail_search(
     model: Any, method: TailMethod
 ) -> Search[Training, Recipe, list[Solution]]:
-    """Return the search of an estimator among C and theta.
-
-    Parameters
-    ----------
-    model : SearchCV
-        Has ``Cs`` and ``thetas``.
-    method : TailMethod
-        Its method, whose C and theta do not matter.
-    """
+    """Return the search of an estimator among C and theta, not those of its method."""
 
     def candidates(whole: Training) -> TailCandidates:
         if model.Cs is None:

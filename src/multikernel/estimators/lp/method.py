@@ -300,16 +300,9 @@ def _exponent(problem: Problem) -> float:
 
 
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
-    """Return a solver by the name that estimators have for it.
+    """Return a solver by its name: "auto", or a key of `LP_SOLVERS`.
 
-    Parameters
-    ----------
-    name : str
-        "auto" or a key of `LP_SOLVERS`.
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int or None
-        Iterations at most; the solver's own default when None.
+    Its own number of iterations stands where `max_iter` is None.
     """
     tol = float(tol)
     if name == "auto":

@@ -92,20 +92,8 @@ def unpacked(
 ) -> tuple[tuple[str, ...] | None, Array, Array | None]:
     """Return the names of a batch's columns, its numbers, and its targets.
 
-    Parameters
-    ----------
-    batch : RecordBatch, table, data frame, pair of arrays, or array
-        As `spool` takes them.
-    target : str or None
-        The column of the targets.
-    first_row : int, default=0
-        The number of its first row, for messages.
-
-    Returns
-    -------
-    names : tuple of str or None
-    X : ndarray of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,) or None
+    A batch is one of those that `spool` takes, `target` the column of the targets, and
+    `first_row` the number of its first row, for messages.
     """
     named = getattr(batch, "column_names", getattr(batch, "columns", None))
     if named is None:

@@ -42,26 +42,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
     """Check training data in partitions; the data stay where they are.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its tags say what data must look like; not changed.
-    kernels : object
-        What its ``kernels`` stand for.
-    X : dask array or data frame of shape (n_samples, n_features)
-        Training data.
-    y : array-like, or a collection of Dask, of shape (n_samples,)
-        Targets, which are fetched.
-
-    Returns
-    -------
-    table : Table
-        Its X is a `SampledRows`.
-
-    Raises
-    ------
-    ValueError
-        With a sentence that says what is wrong.
+    As `check_fit_data` does for others, with a `SampledRows` as the table's X. Targets
+    are fetched.
     """
     owner = type(estimator).__name__
     check_collection(X)
@@ -87,19 +69,8 @@ def check_partitions(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> 
 def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
     """Return the rows of a collection in blocks, with what predictions check.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    X : dask array or data frame of shape (n_samples, n_features)
-        The data.
-
-    Returns
-    -------
-    rows : SampledRows
-        On the workers of the active client, or in memory where there is none.
-    columns : Columns
-        Number and names of the columns.
+    They are on the workers of the active client, or in memory where there is none; the
+    columns are their number and names.
     """
     engine, handles = started(partitions(X))
     numbers = list(range(len(handles)))
@@ -153,15 +124,7 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def check_part(part: Any, names: Sequence[str] | None) -> None:
-    """Raise unless a partition is a table with the columns of its collection.
-
-    Parameters
-    ----------
-    part : object
-        What a task has returned.
-    names : sequence of str or None
-        Names of the columns, where the collection has some.
-    """
+    """Raise unless what a task has returned is a table with a collection's columns."""
     shape = getattr(part, "shape", None)
     if shape is None or len(shape) != 2:
         raise ValueError(f"a table of rows and columns is needed, got {shown(part)}.")

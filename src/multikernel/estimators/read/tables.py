@@ -237,21 +237,16 @@ def _category_columns(
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> Array:
-    """Check data at prediction against what the estimator was fitted on.
+    """Return data at prediction, checked against what the estimator was fitted on.
 
     Parameters
     ----------
     estimator : estimator
         A fitted estimator.
-    X : array-like or data frame of shape (n_samples, n_features), or ndarray of shape \
-            (n_samples, n_fit_samples, n_kernels) for precomputed kernels
-        New data.
+    X : array-like or data frame
+        New data, as its methods take them.
     precomputed : bool
         Whether it was fitted on precomputed kernels.
-
-    Returns
-    -------
-    X : ndarray
 
     Raises
     ------

@@ -84,21 +84,7 @@ def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
 def known_targets(model: Any, y: Any) -> Array:
     """Return the targets of samples, those of a fitted model by name where both are.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The targets.
-
-    Returns
-    -------
-    targets : ndarray of shape (n_samples,), or (n_samples, n_outputs) of at least two
-
-    Raises
-    ------
-    ValueError
-        If columns of a data frame are not those of the fit, in its order.
+    Columns of a data frame that are not those of the fit, in its order, are refused.
     """
     targets = read_targets(model, y)
     names, fitted = target_names(y, targets), tuple(model.output_names_)

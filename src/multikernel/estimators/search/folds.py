@@ -252,14 +252,7 @@ def _accuracy(
 def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
     """Return whether a function can be called in a way; True where it does not tell.
 
-    Parameters
-    ----------
-    function : callable
-        The function.
-    n_arguments : int
-        Number of arguments by position.
-    *names : str
-        Arguments by name.
+    With so many arguments by position, and others by their names.
     """
     try:
         signature = inspect.signature(function)
@@ -369,15 +362,10 @@ def _moments(scores: Array, n_active: Array, done: Array) -> tuple[Array, Array,
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
-    """Return the candidate with the best mean score.
+    """Return the candidate with the best mean score in `cv_results`.
 
     Of several with the same score one with kernels goes before one without, and
     then the first, which is the simplest.
-
-    Parameters
-    ----------
-    results : mapping
-        From `cv_results`.
     """
     mean = results["mean_test_score"]
     ties = np.flatnonzero(mean == np.nanmax(mean))
