@@ -10,11 +10,10 @@ for a node with k levels above zero: a prefix of all but one, times the last. On
 product per block of rows, of the prefixes with the last factors, yields all of them.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -341,8 +340,6 @@ def _noise(plan: _Plan, vector: Array, base: _Base) -> Array:
 
 def plan_products(nodes: Sequence["GridNode"]) -> _Plan:
     """Split nodes, none of them the root, into prefixes that many share and factors."""
-    rests = [[node[:k] + node[k + 1 :] for k in range(len(node))] for node in nodes]
-    shared = Counter(chain.from_iterable(rests))
     factors = sorted({factor for node in nodes for factor in node})
     place = {factor: k for k, factor in enumerate(factors)}
     known: dict[GridNode, int] = {(): -1}
@@ -355,9 +352,6 @@ def plan_products(nodes: Sequence["GridNode"]) -> _Plan:
             steps.append((shorter, place[prefix[-1]]))
         return known[prefix]
 
-    pairs: list[tuple[int, int]] = []
-    for node, prefixes in zip(nodes, rests, strict=True):
-        _, last = max((shared[prefix], k) for k, prefix in enumerate(prefixes))
-        pairs.append((prefix_of(prefixes[last]), place[node[last]]))
+    pairs = [(prefix_of(node[:-1]), place[node[-1]]) for node in nodes]
     as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
     return _Plan(factors, as_array, np.array(pairs, dtype=np.intp))
