@@ -100,7 +100,7 @@ def test_no_free_eigenvalues_are_the_trace():
 
 @pytest.mark.parametrize("theta", [-1, 1.5, True, "2"])
 def test_a_wrong_theta_is_refused(theta):
-    with pytest.raises(ValueError, match="theta must be a whole number"):
+    with pytest.raises(ValueError, match="theta must be an integer of at least 0"):
         TailNormalizer(theta)
 
 
