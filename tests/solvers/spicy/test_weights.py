@@ -80,10 +80,17 @@ def test_many_samples_at_no_corner_are_left_to_a_barrier(monkeypatch):
     assert duality_gap(problem, solution) <= 1e-4
 
 
-def test_an_elastic_net_begins_so_as_well(stack):
-    """Its slope grows with the norm."""
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5])
+def test_an_elastic_net_begins_so_as_well(stack, l1_ratio):
+    """Its slope grows with the norm, from zero where it has no threshold.
+
+    Nothing is divided by it: beside an intercept a constant kernel has a norm of zero.
+    """
     problem = problem_of(stack, "hinge")
-    problem = replace(problem, regularizer=BlockElasticNet(0.02 * N, 0.5))
+    grams = np.concatenate([problem.gram.array[:2], np.ones((1, N, N))])
+    penalty = BlockElasticNet(0.02 * N, l1_ratio)
+    problem = replace(problem, gram=DenseStack(grams), regularizer=penalty)
+    assert has_quick_machines(problem)
     solution = SpicyMKL(tol=1e-5).solve(problem)
     assert duality_gap(problem, solution) <= 1e-5
 

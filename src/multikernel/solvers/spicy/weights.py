@@ -75,7 +75,11 @@ def weighted_sums(
         if left:
             sizes = np.sqrt(np.maximum(gram.quadratic_forms(rho), 0.0))
             slopes = level + (alpha - level) * weights * sizes
-            weights = weights * (sizes / slopes) ** SETTINGS.power
+            # Without a threshold the slope is zero where the norm is: such stay out.
+            ratios = np.divide(
+                sizes, slopes, out=np.zeros_like(sizes), where=slopes > 0.0
+            )
+            weights = weights * ratios**SETTINGS.power
             shares = weights * traces
             weights[shares < SETTINGS.vanishing * shares.max()] = 0.0
     return rho, weights
