@@ -31,11 +31,11 @@ SMALLEST_LAMBDA = {
 RIDGES = 10.0 ** np.arange(3.0, -7.5, -0.5)
 MOST_GREEDY = 100
 MOST_LASSO = 2500
-SCALED = ("L2", "greedy", "lasso-alpha")
 SCALES = (1.0, 0.4, 0.2, 2.0)
-"""Factors of the inputs of baselines. HKL's weights of 4 a degree make 1 the kernel
+"""Factors of the inputs. With pol4 HKL's weights of 4 a degree make 1 the kernel
 prod(1 + x x' / 16)^4, and 0.4 prod(1 + 0.01 x x')^4: which of them suits L2 depends on
-the data, and the weights are not made for it."""
+the data, and the weights are not made for it. With rbf they are widths, which matter to
+every method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +64,9 @@ class Task:
 def runs(
     methods: Iterable[str], scales: Iterable[float] | None
 ) -> list[tuple[str, float]]:
-    """Return methods with the scales of inputs to try: the baselines' are searched."""
+    """Return methods with the scales of inputs to try."""
     chosen = SCALES if scales is None else tuple(scales)
-    return [
-        (method, scale)
-        for method in methods
-        for scale in (chosen if method in SCALED else (1.0,))
-    ]
+    return [(method, scale) for method in methods for scale in chosen]
 
 
 def path(method: str, task: Task, scale: float = 1.0) -> "Path":

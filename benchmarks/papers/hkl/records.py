@@ -12,7 +12,6 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from methods import SCALED
 from provenance import provenance
 
 HERE = Path(__file__).parent
@@ -30,7 +29,7 @@ def arguments(description: str | None, name: str) -> argparse.Namespace:
     parser.add_argument("--methods", nargs="*", help="methods; all by default")
     parser.add_argument("--repeats", type=int, help="random halves or draws")
     parser.add_argument(
-        "--scales", nargs="*", type=float, help="scales of the baselines' inputs"
+        "--scales", nargs="*", type=float, help="scales of the inputs"
     )
     parser.add_argument("--cv", action="store_true", help="choose lambda as well")
     parser.add_argument(
@@ -67,14 +66,14 @@ class Records:
         return [row for row in self.rows if _is(row, ASSUMED)]
 
     def scales(self, by: Sequence[str]) -> list[str]:
-        """Return a table of the baselines whose inputs were scaled.
+        """Return a table of the methods whose inputs were scaled.
 
         The last column is the smallest error over the scales, on the halves or draws
         that have all of them.
         """
         groups: dict[tuple[Any, ...], dict[float, dict[int, float]]] = {}
         for row in self.rows:
-            if "method" in row and row["method"] in SCALED:
+            if "method" in row:
                 mine = groups.setdefault(tuple(row[k] for k in (*by, "method")), {})
                 scale = row.get("scale", ASSUMED["scale"])
                 mine.setdefault(scale, {})[row["repeat"]] = row["error"]
