@@ -9,6 +9,10 @@ NONLINEAR = ("bank-32nm", "bank-32nh", "pumadyn-32nm", "pumadyn-32nh")
 PRINTED = {
     ("abalone", "pol4"): (44.2, 43.9, 47.9, 44.5, 43.3),
     ("abalone", "rbf"): (43.0, 45.0, 49.0, 43.7, 43.0),
+    ("bank-32fh", "rbf"): (39.0, 39.7, 66.1, 38.4, 38.4),
+    ("bank-32fm", "rbf"): (5.7, 5.8, 36.3, 5.9, 4.6),
+    ("bank-32nh", "rbf"): (44.3, 49.4, 93.0, 46.1, 43.5),
+    ("bank-32nm", "rbf"): (16.9, 21.0, 62.3, 20.9, 16.4),
     ("bank-32fh", "pol4"): (40.1, 39.2, 41.3, 38.7, 38.9),
     ("bank-32fm", "pol4"): (6.0, 5.0, 7.0, 6.1, 5.1),
     ("bank-32nh", "pol4"): (44.3, 46.3, 45.8, 46.0, 43.6),
@@ -36,14 +40,29 @@ PRINTED2 = {
 }
 
 
+USUAL = 1024
+"""Training samples with rbf, but where a row says that there were more."""
+
+
 def _table1(results: Results) -> list[Row]:
-    return [row for row in results("table1") if row["method"] in METHODS]
+    """Return the rows in which methods have learnt from the same samples."""
+    rows = [row for row in results("table1") if row["method"] in METHODS]
+    return [row for row in rows if row.get("largest", USUAL) == USUAL]
+
+
+def _whole_halves(results: Results) -> dict[tuple[str, str], float]:
+    """Return HKL's errors with rbf where it has learnt from all samples of a half."""
+    rows = [row for row in results("table1") if row.get("largest", USUAL) > USUAL]
+    return {
+        (str(name), str(kernel)): _errors(part)["HKL"]
+        for (name, kernel), part in groups(rows, "set", "kernel").items()
+    }
 
 
 def _errors(rows: list[Row]) -> dict[str, float]:
     """Return the error of every method on one set, the mean over halves or draws.
 
-    A baseline whose inputs were scaled counts with its best scale, on the halves that
+    A method whose inputs were scaled counts with its best scale, on the halves that
     have several.
     """
     found = {}
@@ -98,11 +117,9 @@ def non_linear(results: Results) -> Finding:
 
 def as_printed(results: Results) -> Finding:
     """The errors of HKL in table 1."""
-    ratios = {
-        key: errors["HKL"] / PRINTED[key][-1]
-        for key, errors in _cells(results).items()
-        if key in PRINTED
-    }
+    errors = {key: each["HKL"] for key, each in _cells(results).items()}
+    errors |= _whole_halves(results)
+    ratios = {key: error / PRINTED[key][-1] for key, error in errors.items()}
     far = [f"{n} {k} {r:.2f}" for (n, k), r in ratios.items() if r > 1.1]
     text = (
         f"at most a tenth above print in {len(ratios) - len(far)} of {len(ratios)} "

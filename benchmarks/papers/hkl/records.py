@@ -16,7 +16,7 @@ from provenance import provenance
 
 HERE = Path(__file__).parent
 
-ASSUMED = {"scale": 1.0}
+ASSUMED = {"scale": 1.0, "largest": 1024}
 """What rows of before a key was there were measured with."""
 
 
@@ -28,10 +28,11 @@ def arguments(description: str | None, name: str) -> argparse.Namespace:
     parser.add_argument("--kernels", nargs="*", default=["pol4", "rbf"])
     parser.add_argument("--methods", nargs="*", help="methods; all by default")
     parser.add_argument("--repeats", type=int, help="random halves or draws")
-    parser.add_argument(
-        "--scales", nargs="*", type=float, help="scales of the inputs"
-    )
+    parser.add_argument("--scales", nargs="*", type=float, help="scales of the inputs")
     parser.add_argument("--cv", action="store_true", help="choose lambda as well")
+    parser.add_argument(
+        "--largest", type=int, default=1024, help="training samples with rbf, at most"
+    )
     parser.add_argument(
         "--results", type=Path, default=HERE / "results" / f"{name}.jsonl"
     )
@@ -74,14 +75,15 @@ class Records:
         groups: dict[tuple[Any, ...], dict[float, dict[int, float]]] = {}
         for row in self.rows:
             if "method" in row:
-                mine = groups.setdefault(tuple(row[k] for k in (*by, "method")), {})
+                key = (*(row[k] for k in by), row["method"] + _samples(row))
+                mine = groups.setdefault(key, {})
                 scale = row.get("scale", ASSUMED["scale"])
                 mine.setdefault(scale, {})[row["repeat"]] = row["error"]
         tried = sorted({scale for mine in groups.values() for scale in mine})
         heads = [*by, "method", *(f"scale {scale:g}" for scale in tried), "best"]
         lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
         for key, mine in groups.items():
-            if len(mine) > 1:
+            if set(mine) != {ASSUMED["scale"]}:
                 cells = [summary(mine[s].values()) if s in mine else "" for s in tried]
                 cells.append(summary(smallest(mine)))
                 lines.append("| " + " | ".join([*map(str, key), *cells]) + " |")
@@ -109,6 +111,12 @@ def summary(values: Iterable[float]) -> str:
     """Return mean, deviation and number of values."""
     found = list(values)
     return f"{np.mean(found):.2f} ± {np.std(found):.2f} ({len(found)})"
+
+
+def _samples(row: dict[str, Any]) -> str:
+    """Say how many samples there were, where more than usual."""
+    many = row.get("largest", ASSUMED["largest"]) > ASSUMED["largest"]
+    return f", {row['n_train']} rows" if many else ""
 
 
 def _is(row: dict[str, Any], key: dict[str, Any]) -> bool:

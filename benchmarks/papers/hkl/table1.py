@@ -56,14 +56,15 @@ PRINTED = {
     ("bank-32nh", "rbf"): "44.3±1.2 49.4±1.6 93.0±2.8 46.1±1.1 43.5±1.0",
     ("bank-32nm", "rbf"): "16.9±0.6 21.0±0.6 62.3±2.5 20.9±0.7 16.4±0.6",
 }
-LARGEST_RBF = 1024
 CHOSEN: dict[str, dict[str, Any]] = {
     "HKL by CV": GRIDS,
     "HKL by CV, constant": {"pol4": PolynomialGrid(4)},
 }
 
 
-def half(name: str, kernel: str, repeat: int, quick: bool) -> tuple[Task, Array]:
+def half(
+    name: str, kernel: str, repeat: int, largest: int, quick: bool
+) -> tuple[Task, Array]:
     """Return a random half to learn from, and the targets of the other."""
     found = load(SETS[name])
     X, y = np.asarray(found.X, float), np.asarray(found.y, float)
@@ -72,7 +73,7 @@ def half(name: str, kernel: str, repeat: int, quick: bool) -> tuple[Task, Array]
     if quick:
         train, test, X = train[:60], test[:60], X[:, :5]
     elif kernel == "rbf":
-        train = train[:LARGEST_RBF]
+        train = train[:largest]
     deviation = X[train].std(axis=0)
     X = (X - X[train].mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0)
     y = 10.0 * (y - y.mean()) / y.std()
@@ -108,8 +109,12 @@ def main() -> None:
     for repeat in range(repeats):
         for name in names:
             for kernel in options.kernels:
-                task, target = half(name, kernel, repeat, options.quick)
+                task, target = half(
+                    name, kernel, repeat, options.largest, options.quick
+                )
                 key = {"set": name, "kernel": kernel, "repeat": repeat}
+                if kernel == "rbf":
+                    key["largest"] = options.largest
                 for method, scale in runs(options.methods or METHODS, options.scales):
                     records.once(
                         {**key, "method": method, "scale": scale},
