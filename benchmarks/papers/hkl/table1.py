@@ -3,7 +3,7 @@
 Run ``python benchmarks/papers/hkl/table1.py``; it goes on where it was stopped.
 ``--cv`` adds lambda by five folds of the training half (HKL only), with monomials that
 go on beyond the values seen, and with such that stay constant there; ``--quick`` is for
-tests. Half of the data train, with rbf at most 1024 samples (marked). Methods are run
+tests. Half of the data train, with rbf at most 1024 samples (``--largest``). Methods are run
 on inputs as they are and on scaled ones (``--scales`` names some of the factors).
 """
 
