@@ -3,8 +3,8 @@
 Run ``python benchmarks/papers/hkl/table1.py``; it goes on where it was stopped.
 ``--cv`` adds lambda by five folds of the training half (HKL only), with monomials that
 go on beyond the values seen, and with such that stay constant there; ``--quick`` is for
-tests. Half of the data train, with rbf at most 1024 samples (``--largest``). Methods are run
-on inputs as they are and on scaled ones (``--scales`` names some of the factors).
+tests. Half of the data train, with rbf at most 1024 samples (``--largest``). Methods
+are run on inputs as they are and on scaled ones (``--scales`` names some factors).
 """
 
 from functools import partial
