@@ -45,7 +45,7 @@ bench-smoke: $(VENV)/.dev
 
 # Beside other packages; rows that are known are kept.
 bench-peers: $(PEERS)/.peers
-	for part in comparison solvers; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	for part in comparison solvers choosing; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(PEERS)/bin/python -m benchmarks.$$part.run || exit 1; done
 
 bench-spicymkl: $(VENV)/.dev

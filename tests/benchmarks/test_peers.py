@@ -60,3 +60,23 @@ def test_tasks_beside_other_packages(run, tmp_path):
         head, *lines = csv.reader(file)
     assert head[:4] == ["package", "lines", "seconds", "R²"]
     assert lines[0][:2] == ["multikernel, SpicyMKLRegressorCV", "5"]
+
+
+def test_models_are_ranked_where_all_have_been_measured(run, tmp_path):
+    wanted = "--splits", 1, "--output", tmp_path, "--models"
+    script = "choosing/run.py"
+    run(script, "--only", "diabetes", *wanted, "LpMKL", "random forest")
+    # A model that has not seen a set leaves it without ranks, and is measured alone.
+    printed = run(script, "--only", "breast_cancer", *wanted, "LpMKL")
+    assert printed.count("seconds=") == 1
+    rows = rows_of(tmp_path / "results" / "choosing.json")
+    assert [row["set"] for row in rows] == ["diabetes", "diabetes", "breast_cancer"]
+    assert rows[0]["score"] > 0.3
+    assert rows[2]["score"] > 0.9
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| diabetes | 1 |" in page
+    assert "breast_cancer" not in page
+    first, second = (row["score"] for row in rows[:2])
+    ranks = "1.00 | 2.00" if first > second else "2.00 | 1.00"
+    assert f"| **mean rank** | | {ranks} |" in page
+    assert (tmp_path / "figures" / "tables.png").exists()

@@ -23,13 +23,12 @@ class Dataset(BaseDataset):
         )
         # Accuracies are compared on few kernels, matrices of many take gigabytes.
         n_test = n if self.n_kernels <= 500 else 0
-        test = [
-            cross_gram(kernel, X[n : n + n_test], X[:n], built.normalization, m)
-            for m, kernel in enumerate(kernels if n_test else ())
-        ]
+        test = np.zeros((len(kernels), n_test, n))
+        for m, kernel in enumerate(kernels if n_test else ()):
+            test[m] = cross_gram(kernel, X[n:], X[:n], built.normalization, m)
         return {
             "kernels": Kernels(np.ascontiguousarray(built.stack.array)),
             "y": y[:n],
-            "K_test": np.array(test).reshape(len(test), n_test, n),
+            "K_test": test,
             "y_test": y[n : n + n_test],
         }
