@@ -194,8 +194,8 @@ def _corrected(
         sizes = np.sqrt(np.add.reduceat(slopes**2, offsets[:-1]))
         inside = project_dual(problem, rho)
         _, dual = scaled_dual_value(problem, inside, norms, sizes)
-        gap = relative_gap(primal_value(problem, norms, f), dual)
-        if not gap > SETTINGS.target_share * tol:
+        before, gap = gap, relative_gap(primal_value(problem, norms, f), dual)
+        if not SETTINGS.target_share * tol < gap < before:
             break
         slopes[columns] -= alpha * point.u[columns] / norms[own]
         drift = float(rho.sum()) if problem.fit_intercept else 0.0

@@ -143,9 +143,9 @@ class Settings:
     near: float = 0.01
     """The sample is so many times the columns of the factors, and is taken where there
     are so many times more samples than that: 100 000 samples with 496 columns took 2.0
-    s in place of 4.9, to a gap of 2e-7, each step on all of them gaining a digit. With
-    twice as many samples as columns steps lead astray, and a start farther than that
-    from the solution (relative gap) costs more steps than none."""
+    s in place of 4.9, to a gap of 2e-7, each step on all of them gaining a digit. Steps
+    are given up where they gain nothing, as on samples of twice the columns, and a
+    start farther than that from the solution (relative gap) costs more than none."""
 
     # Sides: interior steps and corners.
 
