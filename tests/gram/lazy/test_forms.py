@@ -78,7 +78,8 @@ def test_kernels_that_are_not_gaussian_have_no_error():
     assert np.count_nonzero(errors) == 3
 
 
-def test_bounds_on_dual_norms_hold_in_single_precision():
+@pytest.mark.parametrize("share", [0.05, 0.8])
+def test_bounds_on_dual_norms_hold_in_single_precision(share):
     # So few samples that no images are kept: each bound is a form and its error. Half
     # of the forms themselves are too low, and would prove too much.
     X = samples(30, 10)
@@ -87,11 +88,11 @@ def test_bounds_on_dual_norms_hold_in_single_precision():
     rho = np.random.default_rng(2).normal(size=30)
     exact = np.sqrt(stack.quadratic_forms(rho))
     assert np.any(stack.rough_forms(rho)[0] < exact**2 * (1.0 - 1e-12))
-    level = float(np.quantile(exact, 0.95))
+    level = float(np.quantile(exact, 1.0 - share))
     metered = MeteredStack(stack, Meter(2000 * 30 * 30))
     bounds = DualNorms(metered)(rho, level)
     assert np.all(bounds >= exact * (1.0 - 1e-12))
     np.testing.assert_array_equal(bounds > level, exact > level)
     above = bounds > level
     np.testing.assert_allclose(bounds[above], exact[above], rtol=1e-12)
-    assert 1.0 < metered.meter.passes <= 1.06
+    assert 1.0 < metered.meter.passes <= 1.01 + share

@@ -161,14 +161,14 @@ class DualNorms:
             forms, errors = self.gram.rough_forms(rho)
             forms += errors
             check_forms(self.gram, forms, rho)
-            inexact = errors > 0.0
+            inexact, most = errors > 0.0, forms.size
         else:
             forms = self._sharp_bounds(self._span, rho, level)
-            inexact = np.ones(forms.size, dtype=bool)
+            # After a whole pass this removes rounding only, so it is left to the few
+            # kernels that decide a late certificate.
+            inexact, most = np.ones(forms.size, bool), int(SETTINGS.subset * forms.size)
         doubtful = np.flatnonzero(inexact & (forms > level**2))
-        # After a whole pass this removes rounding only, so it is left to the few
-        # kernels that decide a late certificate.
-        if 0 < doubtful.size <= SETTINGS.subset * forms.size:
+        if 0 < doubtful.size <= most:
             exact = self.gram.once(doubtful).quadratic_forms(rho)
             if exact.min() < 0.0:
                 check_forms(self.gram.take(doubtful), exact, rho, doubtful)
