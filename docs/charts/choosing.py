@@ -175,6 +175,8 @@ names = {
 }
 separate = {name: f"{name}, separate" for name in ("LpMKL 4/3", "SpicyMKL")}
 beside(targets, rows, labels, names, **separate)
-targets.scatter([], [], 55, "none", "D", edgecolors="k", label="kernels by target")
+targets.scatter(
+    [], [], 55, "none", marker="D", edgecolors="k", label="kernels by target"
+)
 targets.set(title="Many targets", ylabel="mean R²")
 targets.legend(fontsize="small", loc="upper left")

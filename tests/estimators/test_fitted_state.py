@@ -112,3 +112,15 @@ def test_kernel_names_are_made_once():
     assert CountedGrid.made == before
     names.append("mine")
     assert len(model.kernel_names_) == 4
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpicyMKLClassifier(KERNELS, 1e6), SpicyMKLClassifierCV(KERNELS, alphas=[1e6])],
+    ids=type,
+)
+def test_a_start_that_is_optimal_counts_as_an_iteration(model):
+    X, y = data()
+    model.fit(X, y)
+    assert model.active_kernels_.size == 0
+    assert len(model.history_) == model.n_iter_ == 1

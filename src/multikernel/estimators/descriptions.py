@@ -178,7 +178,7 @@ objective_ : float or ndarray of shape (n_classes,)
 duality_gap_ : float or ndarray of shape (n_classes,)
     Relative duality gap.
 n_iter_ : int or ndarray of shape (n_classes,)
-    Outer iterations made.
+    Outer iterations made, at least one: the look that proves a start optimal counts.
 history_ : structured ndarray of shape (n_lines,)
     One line per outer iteration: output (index of the class, 0 for two classes),
     iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
@@ -239,7 +239,7 @@ objective_ : float
 duality_gap_ : float
     Relative duality gap.
 n_iter_ : int
-    Outer iterations made.
+    Outer iterations made, at least one: the look that proves a start optimal counts.
 history_ : structured ndarray of shape (n_lines,)
     One line per outer iteration: output (always 0), iteration, seconds, objective,
     duality_gap, n_active, passes, inner_steps.

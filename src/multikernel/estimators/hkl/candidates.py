@@ -20,7 +20,7 @@ from multikernel.estimators.hkl.method import (
 )
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.publish.attributes import iterations
 from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.search import Search, loosened
 from multikernel.solvers.hkl import HullSolution, HullStatus
@@ -212,7 +212,7 @@ class HullCandidates:
         paths = list(zip(*found, strict=True))
         attributes = self.method.publish(task, data, chosen)
         warn_unproven(self.method.source.owner, self.method.solver, chosen)
-        attributes["n_iter_"] = single([sum(s.n_iter for s in path) for path in paths])
+        attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = all_alphas
         attributes["hull_path_"] = hull_path(alphas, paths, data)
         return attributes

@@ -20,6 +20,7 @@ from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import (
     history_array,
+    iterations,
     single,
     spread_terms,
     told,
@@ -277,7 +278,7 @@ def hull_attributes(
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "reduced_gap_": single([s.reduced_gap for s in solutions]),
         "n_searched_": single([s.n_searched for s in solutions]),
-        "n_iter_": single([s.n_iter for s in solutions]),
+        "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, task.objective_scale),
         **told(worst(solutions)),
         **{f"{name}_": number for name, number in task.numbers.items()},

@@ -23,7 +23,7 @@ from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.publish.attributes import iterations, single
 from multikernel.estimators.scale import Amount, Grid
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps
@@ -292,9 +292,8 @@ class TailCandidates:
         attributes = fitted_attributes(recipes[i], training, found[i])
         attributes |= method_attributes(recipes[i], found[i])
         paths = list(zip(*map(certified, found), strict=True))
-        made = [[solution.n_iter for solution in path] for path in paths]
         return attributes | {
-            "n_iter_": single(np.sum(made, axis=1)),
+            "n_iter_": iterations(paths),
             "path_": margin_path(Cs, recipes, paths),
             "Cs_": all_Cs,
             "thetas_": self.thetas,

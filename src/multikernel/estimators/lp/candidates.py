@@ -18,7 +18,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.publish.attributes import iterations
 from multikernel.estimators.scale import Grid, deviations
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search
@@ -124,8 +124,7 @@ class MarginCandidates:
             warn_unfinished(self.method.source.owner, training, found[i])
         attributes = fitted_attributes(tried[i], training, found[i])
         paths = list(zip(*found, strict=True))
-        made = [[solution.n_iter for solution in path] for path in paths]
-        attributes["n_iter_"] = single(np.sum(made, axis=1))
+        attributes["n_iter_"] = iterations(paths)
         attributes["path_"] = margin_path(Cs, tried, paths)
         attributes["Cs_"] = all_Cs
         if self.with_p:

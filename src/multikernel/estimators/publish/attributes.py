@@ -1,6 +1,6 @@
 """What a fit publishes of its solutions: expansions, shares, endings, histories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
@@ -190,6 +190,20 @@ class Told(Protocol):
     def history(self) -> tuple[Progress, ...]:
         """Return one line per iteration."""
         ...
+
+    @property
+    def n_iter(self) -> int:
+        """Return how many there were."""
+        ...
+
+
+def iterations(paths: Iterable[Iterable[Told]]) -> Any:
+    """Return the iterations of every output over its solutions, one at least.
+
+    Where the start is the optimum, the look that proves it counts as one: scikit-learn
+    asks of every estimator with a limit that it has made some.
+    """
+    return single([max(1, sum(s.n_iter for s in path)) for path in paths])
 
 
 def history_array(solutions: Sequence[Told], scale: float | Array) -> NDArray[np.void]:

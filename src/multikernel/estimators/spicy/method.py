@@ -21,7 +21,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import single
+from multikernel.estimators.publish.attributes import iterations
 from multikernel.estimators.scale import (
     Amount,
     Grid,
@@ -233,8 +233,7 @@ class AlphaCandidates:
             warn_unfinished(self.method.source.owner, training, last)
         attributes = fitted_attributes(recipe, training, last)
         paths = list(zip(*found, strict=True))
-        made = [[solution.n_iter for solution in path] for path in paths]
-        attributes["n_iter_"] = single(np.sum(made, axis=1))
+        attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = all_alphas
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
         return attributes
