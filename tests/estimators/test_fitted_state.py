@@ -16,6 +16,7 @@ from multikernel.estimators import (
     UniformMKLClassifierCV,
     stack_grams,
 )
+from multikernel.exceptions import DictionaryWarning, SearchWarning
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], [0, 1])
@@ -121,6 +122,7 @@ def test_kernel_names_are_made_once():
 )
 def test_a_start_that_is_optimal_counts_as_an_iteration(model):
     X, y = data()
-    model.fit(X, y)
+    with pytest.warns((DictionaryWarning, SearchWarning), match="kernel"):
+        model.fit(X, y)
     assert model.active_kernels_.size == 0
     assert np.all(np.asarray(model.n_iter_) == 1)
