@@ -23,6 +23,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     UnsupportedProblemError,
 )
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg import EPS
 from multikernel.linalg.threads import compiled
@@ -322,13 +323,13 @@ def _checked_fit(
     rho = v[RHO]
     if not np.isfinite(v[F]).all():
         raise ValueError(NOT_FINITE)
-    least = -SETTINGS.rounding * float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
-    if float(rho @ v[F]) < least:
+    size = float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
+    if float(rho @ v[F]) < -SETTINGS.rounding * size:
         # Steps add their roundings to f, and a start brings those of its intercept;
         # where rho is small they exceed the quadratic form. A product has none of it.
         v[F] = support_product(gram, rho)
     form = float(rho @ v[F])
-    if outcome.code == INDEFINITE or form < least:
+    if outcome.code == INDEFINITE or form < -ROUNDING * size:
         raise IndefiniteKernelError(NOT_A_KERNEL)
     b = _intercept(v) if paired else 0.0
     cost = v[RIGHT] @ np.maximum(rho, 0.0) + v[LEFT] @ np.minimum(rho, 0.0)
