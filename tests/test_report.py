@@ -206,3 +206,13 @@ def test_an_iteration_limit_is_among_the_warnings():
     page = report(model, X, Y)
     assert "iteration limit" in page.split("Warnings")[1]
     assert "Convergence" in headings(page)
+
+
+@pytest.mark.parametrize(
+    "kind", ["SingleKernelClassifierCV", "SingleKernelRegressorCV"]
+)
+def test_a_search_among_kernels_has_no_path_of_strengths(kind):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = X[:, 0] > 0.0 if "Classifier" in kind else X[:, 0]
+    model = getattr(multikernel, kind)(cv=2).fit(X, y)
+    assert "<h2>Regularization" not in multikernel.report(model, X, y)

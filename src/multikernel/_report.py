@@ -236,7 +236,7 @@ def _pictures(
     if hasattr(inner, "view_shares_") and used and few:
         shares = picture_of(partial(weights, values="view_shares"))
         yield "Shares by view", bars + shares
-    if hasattr(inner, "cv_results_") and {"alpha_", "C_"} & set(dir(inner)):
+    if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:
         path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
         yield "Regularization", path
     curves = "" if X is None else "".join(_curves(model, inner, X, fits))

@@ -115,7 +115,9 @@ class InstanceOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        return None if isinstance(value, self.kind) else self.description
+        # A class has the methods of a protocol, and is no object of it.
+        found = isinstance(value, self.kind) and not isinstance(value, type)
+        return None if found else self.description
 
 
 FLAG = InstanceOf((bool, np.bool_), "True or False")

@@ -17,6 +17,7 @@ from multikernel import (
     stability_selection,
     variance_split,
 )
+from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import (
     VarianceSplit,
     contributions,
@@ -264,3 +265,23 @@ def test_samples_without_weight_make_no_interval_narrower():
     np.testing.assert_allclose(
         split.resampled.std(axis=0), left.resampled.std(axis=0), rtol=0.2
     )
+
+
+def test_another_order_of_targets_is_refused_whatever_they_are_called():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"])
+    Y = pd.DataFrame({"y0": np.sin(X["a"]), "y1": X["b"]})
+    model = SpicyMKLRegressor().fit(X, Y)
+    with pytest.raises(ValueError, match="in the same order"):
+        variance_split(model, X, Y[["y1", "y0"]])
+
+
+def test_a_model_without_kernels_has_a_split_that_reads_and_is_drawn():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 2)), rng.standard_normal((40, 2))
+    with pytest.warns(DictionaryWarning, match="no kernel"):
+        model = SpicyMKLRegressor(alpha=1e6).fit(X, Y)
+    split = variance_split(model, X, Y, n_resamples=5)
+    assert [len(end) for end in split.mean().interval()] == [0, 0]
+    assert "split among 0 terms" in repr(split)
+    VarianceSplitDisplay(split).plot()

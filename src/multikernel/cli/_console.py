@@ -90,7 +90,7 @@ class LiveShare:
     """A callback that shows how much of some work is done, and what time is left.
 
     On a terminal, standard error by default, that is a bar; elsewhere, as in a log, a
-    line every ten seconds, which `quiet` changes.
+    line every five seconds, which `quiet` changes.
 
     >>> from multikernel.cli._console import LiveShare
     >>> with LiveShare("Reading") as watch:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ class SolverTolerance:
     @property
     def tol(self) -> float:
         """Relative duality gap that the solver is asked for; nan where it says none."""
-        return float(getattr(self.solver or SpicyMKL(), "tol", np.nan))
+        tol = getattr(self.solver or SpicyMKL(), "tol", None)
+        return float(tol) if isinstance(tol, Real) else np.nan
 
 
 @documented(MEAN_LOSS_CLASSIFIER_TEXTS)

@@ -34,13 +34,15 @@ from multikernel.losses import (
 )
 from multikernel.losses.base import degree
 
+NORMALIZER = InstanceOf(Normalizer, "a normaliser")
+
 
 def normalization_steps(value: Any) -> str | None:
     """Check a ``normalize`` parameter: None, a step, or a sequence of steps."""
     steps = (value,) if isinstance(value, str | Normalizer) else value
     if value is None or (
         isinstance(steps, list | tuple)
-        and all(isinstance(step, Normalizer) or step in STEPS for step in steps)
+        and all(NORMALIZER(step) is None or step in STEPS for step in steps)
     ):
         return None
     return (

@@ -182,7 +182,9 @@ class VarianceSplit:
         """
         check_parameter(type(self).__name__, "level", level, LEVEL)
         ends = 0.5 - 0.5 * level, 0.5 + 0.5 * level
-        low, high = np.nanquantile(self.resampled, ends, axis=0)
+        # Of no terms, where a model uses no kernel, numpy returns nothing.
+        found = np.nanquantile(self.resampled, ends, axis=0)
+        low, high = found.reshape(2, *self.shares.shape)
         return low, high
 
     def mean(self) -> "VarianceSplit":

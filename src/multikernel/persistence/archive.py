@@ -17,7 +17,7 @@ from multikernel.gram.memory import readable_bytes
 
 FORMAT = 4
 """Version of model files; it rises when another version of this package cannot read
-them. Files of format 1 name classes where these no longer are."""
+them. Files of earlier formats name classes where these no longer are."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
 
 

@@ -88,8 +88,10 @@ def known_targets(model: Any, y: Any) -> Array:
     """
     targets = read_targets(model, y)
     names, fitted = target_names(y, targets), tuple(model.output_names_)
+    # Arrays have such names too: other ones tell nothing, and another order does.
     numbered = fitted == tuple(f"y{k}" for k in range(len(fitted)))
-    if targets.ndim == 2 and names not in (None, fitted) and not numbered:
+    told = not numbered or {*(names or ())} == {*fitted}
+    if targets.ndim == 2 and names not in (None, fitted) and told:
         raise ValueError(
             f"y has the columns {listed(names)}, but {type(model).__name__} was fitted "
             f"on {listed(fitted)}: they must be the same, in the same order."
