@@ -224,9 +224,10 @@ def continued(before: Solution | None, after: Solution) -> Solution:
             passes=last.passes + line.passes,
             inner_steps=last.inner_steps + line.inner_steps,
         )
-        for line in after.history[1:]
+        for line in after.history
     ]
-    history = (*before.history, *lines)
+    # The first of them is at the point of the last one before, or at a better one.
+    history = (*before.history[:-1], *lines)
     return replace(after, history=history, n_iter=len(history) - 1)
 
 

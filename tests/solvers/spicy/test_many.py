@@ -257,3 +257,41 @@ def test_what_is_taken_side_by_side():
     found = followed(SpicyMKL(tol=1e-6), mixed, [along(mixed)[1]])[0]
     for problem, penalty, solution in zip(mixed, along(mixed)[1], found, strict=True):
         assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
+
+
+def test_more_kernels_than_samples_are_solved_one_by_one():
+    # Their weights are not told apart, and go on changing sides.
+    for n_samples, together in ((11, False), (12, True)):
+        problems = make_problems(2, n=n_samples, n_kernels=12)
+        assert many.side_by_side(problems, [BlockL1(1.0)] * 2) is together
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_a_matrix_that_is_no_kernel_is_named_though_no_target_uses_it(n_targets):
+    problems = make_problems(n_targets)
+    matrices = [*problems[0].gram.array, -np.eye(24)]
+    gram = DenseStack(np.ascontiguousarray(matrices))
+    problems = [replace(problem, gram=gram) for problem in problems]
+    penalties = [[BlockL1(3.0)] * n_targets]
+    with pytest.raises(IndefiniteKernelError):
+        followed(SpicyMKL(), problems, penalties)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("last", [1, 2, 3, 5])
+def test_what_is_stopped_is_a_model_on_any_scale(last, loss):
+    problems = make_problems(2, loss)
+    gram = DenseStack(1e250 * problems[0].gram.array)
+    problems = [replace(problem, gram=gram) for problem in problems]
+    lines = []
+
+    def stop(line):
+        lines.append(line)
+        return len(lines) >= last
+
+    penalties = [[BlockL1(share * 1e125)] * 2 for share in (0.1, 0.01)]
+    for point in followed(SpicyMKL(), problems, penalties, stop):
+        for solution in point:
+            assert np.isfinite(solution.objective)
+            assert np.isfinite(solution.duality_gap)
+            assert np.isfinite(solution.coefs).all()

@@ -44,6 +44,7 @@ from multikernel.certificates import (
     rounding_unit,
 )
 from multikernel.gram.base import GramStack
+from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.losses import SquaredLoss
@@ -73,7 +74,7 @@ def side_by_side(
         and all(p.y.ndim == 1 and p.gram is gram for p in problems)
         and all(_alike(p.loss, first.loss) for p in problems)
         and _is_steep(first.loss, first.y)
-        and n_kernels <= SETTINGS.most_kernels
+        and n_kernels <= min(SETTINGS.most_kernels, n_samples)
         and roots <= SETTINGS.roots_bytes
         and gram.in_memory
         and gram.tall_form() is None
@@ -247,7 +248,9 @@ class ManyTargets:
         unit, sizes = rounding_unit(len(y)), np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self.traces[:, None]
         used = eta > 0.0
-        vague = (~np.isfinite(forms) | (used & (forms <= rounding))).any(axis=0)
+        vague = ~np.isfinite(forms) | (used & (forms <= rounding))
+        # Other steps name the matrices that are no kernels.
+        vague |= forms < -ROUNDING * sizes * self.traces[:, None]
         norms = eta * np.sqrt(np.maximum(forms, 0.0))
         largest = np.sqrt(np.maximum(forms, 0.0) + rounding)  # dual norms at most
         spread = self.roots.T @ (eta * np.sqrt(unit * rounding))
@@ -268,7 +271,7 @@ class ManyTargets:
         gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
         self.norms[:, targets], self.objective[targets] = norms, objective
         self.intercept[targets], self.scale[targets] = b, scale
-        self.failed[targets] |= vague | ~(gap > -ORDINARY)
+        self.failed[targets] |= vague.any(axis=0) | ~(gap > -ORDINARY)
         self.gap[targets] = np.maximum(gap, 0.0)
 
     def _intercepts(self, targets: Indices) -> Array:
@@ -358,7 +361,8 @@ def nonnegative_steps(H: Array, pull: Array, eta: Array, known: Mask) -> Array:
     """Minimise d^T H d / 2 - pull^T d over eta + d >= 0 for every target.
 
     Kernels on the wrong side of their bound change places all at once, and where that
-    has not led to fewer of them for long, one at a time, which ends.
+    has not led to fewer of them for long, one at a time. Where rounding keeps them
+    changing, the step is what there is after so many changes: what it is worth is seen.
 
     Parameters
     ----------
@@ -380,7 +384,7 @@ def nonnegative_steps(H: Array, pull: Array, eta: Array, known: Mask) -> Array:
     fewest, patience = np.full(n_targets, size + 1), np.full(n_targets, 3)
     slack = 1e-9 * np.abs(pull).max(axis=1, keepdims=True)
     step: Array = np.zeros_like(eta)
-    for _ in range(10 * size):
+    for _ in range(SETTINGS.changes):
         step = np.where(free, 0.0, -eta)
         sides = np.where(free, pull - np.einsum("tml,tl->tm", H, step), step)
         system = H * (free[:, :, None] & free[:, None, :])
@@ -488,8 +492,8 @@ class PathOfMany:
         ]
         for t in np.flatnonzero(done).tolist():
             self.solved[t] = solutions[t]
-        limited = many.failed | (rounds < self.max_iter)
-        return solutions, np.flatnonzero(~done & limited & (not self.stopped))
+        limited = many.failed | ((rounds < self.max_iter) & (not self.stopped))
+        return solutions, np.flatnonzero(~done & limited)
 
     def go_on(
         self,
@@ -506,7 +510,9 @@ class PathOfMany:
         nearer = found.duality_gap < found.history[0].duality_gap
         known = found if nearer else self.solved[t]
         problem = replace(self.many.problems[t], regularizer=penalty)
-        found = continued(found, solve(problem, known, self.callback))
+        # What has failed is no model to hand out, stopped or not.
+        watch = (lambda _: True) if self.stopped else self.callback
+        found = continued(found, solve(problem, known, watch))
         self.many.start(t, found.norms, penalty.alpha, found.dual)
         alphas = np.full(self.everyone.size, penalty.alpha)
         self.many.evaluate(np.array([t]), alphas)
