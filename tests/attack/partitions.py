@@ -366,7 +366,9 @@ def computed(X):
     """Return what the partitions of a collection hold, one below another."""
     if isinstance(X, da.Array) and X.ndim == 2:
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-        parts = dask.compute(*X.to_delayed().ravel())
+        # Partitions that say that they have no rows are nobody's to compute.
+        tasks = zip(X.chunks[0], X.to_delayed().ravel(), strict=True)
+        parts = dask.compute(*(task for size, task in tasks if size != 0))
         rows = [np.asarray(part, float) for part in parts if len(part)]
         return np.concatenate(rows) if rows else np.empty((0, X.shape[1]))
     if isinstance(X, dd.DataFrame):
