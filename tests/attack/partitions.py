@@ -130,8 +130,8 @@ WHOLES = (
     lambda X: X > 0.0,
     lambda X: X + 1j,
     lambda X: da.concatenate([da.zeros((0, COLUMNS)), X, da.zeros((0, COLUMNS))]),
-    lambda X: da.from_array(np.ma.masked_greater(X.compute(), 0.0), chunks=9),
-    lambda X: dask.delayed(X.compute()),
+    lambda X: X.map_blocks(lambda part: np.ma.masked_greater(part, 0.0)),
+    lambda X: dask.delayed(X),
     lambda X: X.to_delayed().ravel()[0],
     lambda X: X.to_delayed().ravel().tolist(),
     lambda X: X.sum(),
@@ -299,9 +299,12 @@ def attempt(random, found, callback=None):
 def judged(error):
     """A sentence, or the error of the user's own task, in which nothing is ours."""
     frames = traceback.extract_tb(error.__traceback__)
-    by_dask = ["/dask/" in frame.filename for frame in frames]
+    by_dask = [
+        "/dask/" in frame.filename or "/distributed/" in frame.filename
+        for frame in frames
+    ]
     computes = any(
-        dask and frame.name == "compute"
+        dask and frame.name in ("compute", "gather")
         for dask, frame in zip(by_dask, frames, strict=True)
     )
     # What comes after the last line of Dask's is a task.

@@ -49,7 +49,18 @@ READ_OFF_WRONGLY = (901016,)
 were not those of centred targets, and a C of 1e9 magnified their last digits."""
 
 
-PARTITIONS = (500027, 900088, 900648, 2000227, 2000303, 4000527, 4000642, 4000746)
+PARTITIONS = (
+    500027,
+    900088,
+    900648,
+    2000227,
+    2000303,
+    4000527,
+    4000642,
+    4000746,
+    4300127,
+    4400627,
+)
 """Collections of Dask: predictions whose partitions are all empty, or fail in a task of
 the user's own, which nobody computes where it says that it has no rows; a fit of
 several outputs that loses a worker."""
