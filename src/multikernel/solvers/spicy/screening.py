@@ -161,7 +161,8 @@ class DualNorms:
             forms, errors = self.gram.rough_forms(rho)
             forms += errors
             check_forms(self.gram, forms, rho)
-            inexact, most = errors > 0.0, forms.size
+            inexact = errors > 0.0
+            most = max(SETTINGS.exact, int(SETTINGS.subset * forms.size))
         else:
             forms = self._sharp_bounds(self._span, rho, level)
             # After a whole pass this removes rounding only, so it is left to the few
