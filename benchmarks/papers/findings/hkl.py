@@ -1,45 +1,12 @@
 """The claims of HKL (Bach, 2008)."""
 
+from hkl.printed import TABLE1, TABLE2, numbers
+
 from findings.finding import Finding, Results, Row, finding, groups, means, span
 
 BASELINES = ("L2", "greedy", "lasso-alpha", "MKL")
 METHODS = (*BASELINES, "HKL")
 NONLINEAR = ("bank-32nm", "bank-32nh", "pumadyn-32nm", "pumadyn-32nh")
-# Table 1 of the paper: L2, greedy, lasso-alpha, MKL, HKL.
-PRINTED = {
-    ("abalone", "pol4"): (44.2, 43.9, 47.9, 44.5, 43.3),
-    ("abalone", "rbf"): (43.0, 45.0, 49.0, 43.7, 43.0),
-    ("bank-32fh", "rbf"): (39.0, 39.7, 66.1, 38.4, 38.4),
-    ("bank-32fm", "rbf"): (5.7, 5.8, 36.3, 5.9, 4.6),
-    ("bank-32nh", "rbf"): (44.3, 49.4, 93.0, 46.1, 43.5),
-    ("bank-32nm", "rbf"): (16.9, 21.0, 62.3, 20.9, 16.4),
-    ("bank-32fh", "pol4"): (40.1, 39.2, 41.3, 38.7, 38.9),
-    ("bank-32fm", "pol4"): (6.0, 5.0, 7.0, 6.1, 5.1),
-    ("bank-32nh", "pol4"): (44.3, 46.3, 45.8, 46.0, 43.6),
-    ("bank-32nm", "pol4"): (17.2, 18.2, 19.5, 21.0, 16.8),
-    ("boston", "pol4"): (17.1, 24.7, 29.3, 22.2, 18.1),
-    ("boston", "rbf"): (16.4, 32.4, 29.4, 20.7, 17.1),
-    ("pumadyn-32fh", "pol4"): (57.3, 56.4, 57.5, 56.4, 56.4),
-    ("pumadyn-32fh", "rbf"): (57.7, 72.2, 89.3, 56.5, 55.7),
-    ("pumadyn-32fm", "pol4"): (6.9, 6.4, 7.5, 7.0, 3.1),
-    ("pumadyn-32fm", "rbf"): (5.0, 46.2, 44.7, 7.1, 3.4),
-    ("pumadyn-32nh", "pol4"): (84.2, 73.3, 84.8, 83.6, 36.7),
-    ("pumadyn-32nh", "rbf"): (56.5, 81.3, 98.1, 83.7, 35.5),
-    ("pumadyn-32nm", "pol4"): (60.1, 69.9, 78.5, 77.5, 5.5),
-    ("pumadyn-32nm", "rbf"): (15.7, 67.3, 95.9, 77.6, 7.2),
-}
-# Table 2, HKL alone: mean and deviation.
-PRINTED2 = {
-    ("mushrooms", "pol4"): (0.1, 0.2),
-    ("mushrooms", "rbf"): (0.1, 0.2),
-    ("ringnorm", "pol4"): (2.0, 0.3),
-    ("ringnorm", "rbf"): (1.6, 0.4),
-    ("spambase", "pol4"): (8.1, 0.7),
-    ("spambase", "rbf"): (8.4, 1.0),
-    ("twonorm", "pol4"): (3.2, 0.6),
-}
-
-
 USUAL = 1024
 """Training samples with rbf, but where a row says that there were more."""
 
@@ -119,7 +86,7 @@ def as_printed(results: Results) -> Finding:
     """The errors of HKL in table 1."""
     errors = {key: each["HKL"] for key, each in _cells(results).items()}
     errors |= _whole_halves(results)
-    ratios = {key: error / PRINTED[key][-1] for key, error in errors.items()}
+    ratios = {key: e / numbers(TABLE1[key])[-1][0] for key, e in errors.items()}
     far = [f"{n} {k} {r:.2f}" for (n, k), r in ratios.items() if r > 1.1]
     text = (
         f"at most a tenth above print in {len(ratios) - len(far)} of {len(ratios)} "
@@ -133,7 +100,8 @@ def baselines_as_printed(results: Results) -> Finding:
     """The errors of the others in table 1."""
     far, holds = [], []
     for key, errors in _cells(results).items():
-        for method, printed in zip(BASELINES, PRINTED.get(key, ()), strict=False):
+        *others, _ = numbers(TABLE1[key])
+        for method, (printed, _) in zip(BASELINES, others, strict=True):
             if method in errors:
                 ratio = errors[method] / printed
                 holds.append(ratio <= 1.15)
@@ -151,7 +119,8 @@ def table2(results: Results) -> Finding:
     rows = [row for row in results("table2") if row["method"] == "HKL"]
     found = means(rows, "error", "set", "kernel", "scaling")
     parts, holds = [], []
-    for (name, kernel), (mean, deviation) in PRINTED2.items():
+    for (name, kernel), text in TABLE2.items():
+        mean, deviation = numbers(text)[-1]
         best = min(e for key, e in found.items() if key[:2] == (name, kernel))
         parts.append(f"{name} {kernel} {best:.1f} ({mean} ± {deviation})")
         holds.append(best <= mean + deviation)
