@@ -16,30 +16,41 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from multikernel.datasets import available, load
+from multikernel.datasets import available, load, make_ringnorm
 from multikernel.estimators import (
     GroupOMPClassifierCV,
     GroupOMPRegressorCV,
     HKLClassifierCV,
     HKLRegressorCV,
+    LpMKLClassifier,
     LpMKLClassifierCV,
     LpMKLRegressorCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressorCV,
+    UniformMKLClassifier,
+    stack_grams,
 )
+from multikernel.gram import build_stack
+from multikernel.kernels import random_subset_gaussians, spicy_dictionary
+from multikernel.losses import HingeLoss
+from multikernel.problem import Problem
+from multikernel.regularizers import BlockL1, SquaredBlockNorm
+from multikernel.solvers import InterleavedNewton, SpicyMKL
 
 sys.path.append(str(Path(__file__).parents[1] / "papers"))
 
@@ -200,6 +211,57 @@ def tiny() -> Iterator[dict[str, Any]]:
         yield row
 
 
+def checks() -> Iterator[dict[str, Any]]:
+    """Yield times on 837 Gram matrices, with the check of them and without."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)[:455]
+    kernels = spicy_dictionary(X.shape[1])
+    built = build_stack(kernels, X, normalize="trace", storage="dense", max_bytes=2**34)
+    grams = stack_grams(list(built.stack.array))
+    makers: dict[str, Callable[..., Any]] = {
+        "LpMKL, p = 2": partial(LpMKLClassifier, "precomputed", p=2.0),
+        "UniformMKL": partial(UniformMKLClassifier, "precomputed"),
+    }
+    for name, make in makers.items():
+        taken: dict[str, list[float]] = {"auto": [], "none": []}
+        for _ in range(4):  # in turn, the first of each to read and compile
+            for check, found in taken.items():
+                fit = partial(make(check_psd=check).fit, grams, y[:455])
+                found.append(timed(fit)[1])
+        with_check, without = (float(np.median(found[1:])) for found in taken.values())
+        yield beside("checks", f"{name}: default check, none", with_check, without)
+
+
+def hinges() -> Iterator[dict[str, Any]]:
+    """Yield times with the hinge loss and 2000 samples, and those of lp p = 1.
+
+    The penalties have the same minimiser: see rivals.py of the SpicyMKL benchmarks.
+    """
+    n = 2000
+    X, y = make_ringnorm(n, random_state=0)
+    X, y = StandardScaler().fit_transform(X), np.where(y > 0, 1.0, -1.0)
+    kernels = random_subset_gaussians(20, X.shape[1], random_state=0)
+    gram = build_stack(kernels, X, normalize="trace", storage="dense").stack
+    for share in (0.05, 0.2, 0.8):
+        alpha = share * np.sqrt(n)
+        posed = Problem(gram, y, HingeLoss(), BlockL1(alpha))
+        solve = partial(SpicyMKL(tol=1e-3).solve, posed)
+        ours = [timed(solve)[1] for _ in range(3)]
+        strength = alpha / float(solve().norms.sum())
+        squared = replace(posed, regularizer=SquaredBlockNorm(strength, p=1.0))
+        solve = partial(InterleavedNewton(tol=1e-3).solve, squared)
+        theirs = [timed(solve)[1] for _ in range(3)]
+        label = f"SpicyMKL at alpha = {share} sqrt(n), lp at p = 1"
+        yield beside("hinge", label, float(np.median(ours)), float(np.median(theirs)))
+
+
+def beside(kind: str, label: str, seconds: float, other: float) -> dict[str, Any]:
+    """Return a row of two times, and print it."""
+    row = {"kind": kind, "method": label, "seconds": seconds, "beside": other}
+    print(*row.values(), flush=True)
+    return row
+
+
 def compile_all() -> None:
     """Run every search once, so that compiled functions are ready."""
     rng = np.random.default_rng(0)
@@ -264,20 +326,35 @@ def page(found: dict[str, Any]) -> str:
         lines += ["| call | milliseconds |", "| --- | --- |"]
         lines += [f"| {r['method']} | {1e3 * r['seconds']:.1f} |" for r in small]
         lines += [""]
-    lines += [f"{found['processor']}; commit {found['commit']}, {found['date']}.", ""]
+    pairs = [row for row in rows if row["kind"] in PAIRS]
+    if pairs:
+        lines += ["## 837 Gram matrices of 455 samples; the hinge with 2000", ""]
+        lines += ["| first, second | seconds | seconds | ratio |", "|" + " --- |" * 4]
+        lines += [
+            f"| {r['method']} | {r['seconds']:.2f} | {r['beside']:.2f} | "
+            f"{r['seconds'] / r['beside']:.2f} |"
+            for r in pairs
+        ]
+        lines += [""]
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in rows))
+    lines += [f"{found['processor']}; commit {commits}, {found['date']}.", ""]
     return "\n".join(lines)
+
+
+PAIRS = {"checks": checks, "hinge": hinges}
+"""What is measured beside another way to the same."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kinds", nargs="+", choices=[*SETS, "tiny"])
+    parser.add_argument("--kinds", nargs="+", choices=[*SETS, "tiny", *PAIRS])
     parser.add_argument("--sets", nargs="+", help="some sets only, by name")
     parser.add_argument("--methods", nargs="+", choices=list(searches(False)))
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--output", type=Path, default=HERE)
     options = parser.parse_args()
     methods = options.methods or list(searches(False))
-    kinds = options.kinds or [*SETS, "tiny"]
+    kinds = options.kinds or [*SETS, "tiny", *PAIRS]
     compile_all()
     rows: list[dict[str, Any]] = []
     for kind, names in SETS.items():
@@ -291,15 +368,21 @@ def main() -> None:
                 rows += measure(split, methods)
     if "tiny" in kinds and not options.sets:
         rows += tiny()
+    for name, part in PAIRS.items():
+        if name in kinds and not options.sets:
+            rows += part()
+    path = options.output / "results.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    rows = [row | {"commit": commit()} for row in rows]
+    measured = {row["kind"] for row in rows}
     found = {
-        "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "processor": processor(),
-        "rows": rows,
+        "rows": [row for row in kept if row["kind"] not in measured] + rows,
     }
     options.output.mkdir(parents=True, exist_ok=True)
     text = json.dumps(found, indent=0)
-    (options.output / "results.json").write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     (options.output / "RESULTS.md").write_text(page(found), encoding="utf-8")
 
 
