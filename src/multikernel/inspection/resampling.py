@@ -152,7 +152,7 @@ class Resamples:
         if isinstance(method, GramMethod):
             self.starts = tuple(solution)
         # The kernels of the model are checked by now.
-        self._raw = replace(training, grams=training.grams.unchecked())
+        self._raw = training.unchecked()
 
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
         """Return the attributes of a fit on one resample.

@@ -12,7 +12,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import check_combination
-from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Recipe, Scales, Training
 from multikernel.estimators.method import Solved
@@ -28,7 +28,6 @@ from multikernel.estimators.publish.attributes import (
     told,
     worst_status,
 )
-from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Solution, Status
 from multikernel.solvers.base import continued, follow_each, solve_path
@@ -114,7 +113,7 @@ def solve_outputs(
         known[:] = found
         return [[solution] for solution in found]
 
-    return [path[0] for path in on_finest(training.grams, solve)]
+    return [path[0] for path in on_finest(training, solve)]
 
 
 def solve_strengths(
@@ -144,7 +143,7 @@ def solve_strengths(
             for problem, each in zip(problems, own, strict=True)
         ]
 
-    return on_finest(training.grams, solve)
+    return on_finest(training, solve)
 
 
 def follow_outputs(
@@ -176,7 +175,7 @@ def follow_outputs(
         problems = training.problems(recipes[0])
         for found in follow_each(recipes[0].solver, problems, left, starts, watch):
             starts = found
-            if training.grams.refine(found):
+            if training.refine(found):
                 break  # and begin here again, on the finer matrices
             yield found
             done += 1
@@ -185,12 +184,12 @@ def follow_outputs(
 
 
 def on_finest(
-    grams: Grams, solve: Callable[[], list[list[Solution]]]
+    training: Training, solve: Callable[[], list[list[Solution]]]
 ) -> list[list[Solution]]:
     """Return the solutions of the last call, once matrices are as fine as they ask."""
     while True:
         paths = solve()
-        if not grams.refine([s for path in paths for s in path]):
+        if not training.refine([s for path in paths for s in path]):
             return paths
 
 
@@ -219,8 +218,7 @@ def fitted_attributes(
         # Functions over columns of factors are sums of dual points on the way.
         in_use = dual.any(axis=0) & bool(expansion.active.size)
     kernel_weights = np.array([s.kernel_weights for s in solutions])
-    checked = training.grams.check_active(expansion.active, kernel_weights)
-    model: AdditiveModel = training.grams.model(expansion)
+    checked = training.check_active(expansion.active, kernel_weights)
     described = described_terms(
         training.stack, expansion.active, expansion.coefs, samples.sample_weight
     )
@@ -237,7 +235,7 @@ def fitted_attributes(
         **told(worst_status(solutions)),
         "psd_checked_": checked,
         **{f"{name}_": number for name, number in recipe.numbers.items()},
-        "_model": model,
+        "_model": additive_model(training, expansion),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from multikernel.estimators.grams.grams import GramOptions, build_grams
+from multikernel.estimators.grams.grams import GramOptions, gram_matrices
 from multikernel.estimators.grams.training import Training, by_name
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.read.dictionary import choose_dictionary
@@ -77,24 +77,30 @@ class GramSource:
         )
         if not self.refines:
             options = options.with_all_landmarks()
+        how = options.for_parts() if self.parts else options
         try:
-            grams = build_grams(dictionary, samples, options, parts=self.parts)
+            built = gram_matrices(dictionary, samples.X, how, samples.weights)
         except IndefiniteKernelError as error:
             names = samples.table.gram_names
             if names is None or error.kernel is None:
                 raise
             raise by_name(error, [names[m] for m in error.kernels]) from error
-        if not self.parts:
-            warn_degenerate(self.owner, grams)
-        warn_dictionary(self.owner, grams, samples, self.kernels is None)
-        return Training(
+        training = Training(
             samples,
-            grams,
+            built,
+            samples.X,
+            samples.rows,
+            dictionary,
+            options,
             self.fit_intercept,
-            owner=self.owner,
-            merges_copies=self.merges_copies,
-            stored=stored,
+            self.owner,
+            self.merges_copies,
+            stored,
         )
+        if not self.parts:
+            warn_degenerate(training)
+        warn_dictionary(training, self.kernels is None)
+        return training
 
 
 def gram_source(model: Any, **differs: Any) -> GramSource:

@@ -1,6 +1,6 @@
 """What a method on Gram matrices learns from, and what it makes a problem of."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -9,19 +9,23 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
-from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.grams.grams import (
+    GramOptions,
+    gram_matrices,
+    images_outside,
+    values_of,
+)
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Fold
 from multikernel.estimators.parameters import find_joint_loss
-from multikernel.estimators.publish.attributes import Expansion
 from multikernel.estimators.read.dictionary import KernelNames
-from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
-from multikernel.gram.base import GramStack
-from multikernel.gram.definite import WITHOUT_PROOF, check_definite
+from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
+from multikernel.gram.definite import WITHOUT_PROOF
+from multikernel.kernels import KernelDictionary
 from multikernel.losses import Loss, is_coupled, weighted
-from multikernel.problem import Problem
+from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import Solver
 
@@ -74,42 +78,58 @@ class Recipe(Scales):
     solver: Solver
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Training:
     """Samples and their Gram matrices: all that a method learns from.
+
+    Matrices may be refined, which replaces `built`: all that is learnt from them
+    afterwards is over the finer ones.
 
     Parameters
     ----------
     samples : Samples
         The samples.
-    grams : Grams
+    built : BuiltStack
         Their normalised Gram matrices.
+    X : ndarray of shape (n_samples, ...)
+        What the kernels are computed on; the matrices themselves where they are given.
+    rows : ndarray of shape (n_samples,)
+        Positions among the columns of precomputed kernels at prediction.
+    dictionary : KernelDictionary or None
+        The kernels, their columns given by indices; None for precomputed ones.
+    options : GramOptions
+        How `built` was built.
     fit_intercept : bool
         Whether models have an intercept.
-    owner : str, default=""
+    owner : str
         What messages call the estimator.
-    merges_copies : bool, default=True
+    merges_copies : bool
         Whether copies among the samples of a part become one.
-    stored : mapping, default={}
+    stored : mapping
         Fitted attributes that say how matrices are held.
     """
 
     samples: Samples
-    grams: Grams
+    built: BuiltStack
+    X: Array
+    rows: Indices
+    dictionary: KernelDictionary | None
+    options: GramOptions
     fit_intercept: bool
-    owner: str = ""
-    merges_copies: bool = True
-    stored: Mapping[str, str] = field(default_factory=dict)
+    owner: str
+    merges_copies: bool
+    stored: Mapping[str, str]
 
     @property
     def stack(self) -> GramStack:
         """Return the Gram matrices."""
-        return self.grams.stack
+        return self.built.stack
 
     @property
     def names(self) -> KernelNames:
         """Return the names of all kernels."""
-        return self.grams.names
+        given = self.samples.table.gram_names
+        return KernelNames(self.dictionary, self.stack.shape[0], given)
 
     @property
     def n_bytes(self) -> float:
@@ -119,7 +139,7 @@ class Training:
     @property
     def precomputed(self) -> bool:
         """Return whether matrices were given in place of samples."""
-        return self.grams.dictionary is None
+        return self.dictionary is None
 
     @cached_property
     def kernel_size(self) -> float:
@@ -159,7 +179,7 @@ class Training:
             return error
         try:
             nowhere = np.empty(0, dtype=np.intp)
-            check_definite(self.stack, self.grams.dictionary, nowhere, "all")
+            check_definite(self.stack, self.dictionary, nowhere, "all")
         except IndefiniteKernelError as every:
             if len(every.kernels) == 1:
                 return error  # what was met says more of a single one
@@ -169,10 +189,48 @@ class Training:
             return IndefiniteKernelError(told, every.kernel, every.kernels)
         return error
 
-    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return some of the samples with their normalised Gram matrices.
+    def refine(self, solutions: Sequence[Solution]) -> bool:
+        """Bring the matrices nearer to their kernels where these keep a gap open.
 
-        Matrices of all must not be normalised yet.
+        Returns whether `stack` is another one now; the solutions are on it as it was.
+        """
+        open_gaps = [s for s in solutions if s.refinement is not None]
+        if not open_gaps:
+            return False
+        worst = max(open_gaps, key=lambda solution: solution.duality_gap).refinement
+        assert worst is not None
+        finer = self.stack.refine(worst, self.options.max_bytes)
+        if finer is not None:
+            self.built = replace(self.built, stack=finer)
+        return finer is not None
+
+    def check_active(self, active: Indices, weights: Array) -> str:
+        """Raise if a kernel of a model is no kernel, as the options ask for.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The kernels of the model.
+        weights : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+            Of the sums that it uses.
+
+        Returns
+        -------
+        checked : str
+            What they are known to be kernels by, the ``psd_checked_`` of a fit.
+        """
+        how = self.options.check_psd
+        return check_definite(self.stack, self.dictionary, active, how, weights)
+
+    def unchecked(self) -> "Training":
+        """Return the same matrices, whose whole is checked elsewhere."""
+        return replace(self, options=replace(self.options, check_psd="none"))
+
+    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
+        """Return some of the samples, as if their Gram matrices were of them alone.
+
+        Matrices of all must not be normalised yet. Those in memory are looked at
+        without a copy where kernels are at most scaled; lazy ones are computed anew.
 
         Parameters
         ----------
@@ -191,8 +249,21 @@ class Training:
             chosen, samples = made_one(self.samples, chosen)
         else:
             samples = self.samples.subset(chosen)
-        grams = self.grams.part(chosen, samples.weights, n_copies)
-        return replace(self, samples=samples, grams=grams), chosen
+        # A table in a file stays there where all of it is asked for.
+        every = np.array_equal(chosen, np.arange(self.rows.size))
+        X = self.X if every or self.precomputed else self.X[chosen]
+        built = build_part(
+            self.stack,
+            chosen,
+            normalize=self.options.normalize,
+            sample_weight=samples.weights,
+            max_bytes=self.options.max_bytes,
+            n_copies=n_copies,
+        )
+        if built is None:
+            built = gram_matrices(self.dictionary, X, self.options, samples.weights)
+        rows = self.rows[chosen]
+        return replace(self, samples=samples, built=built, X=X, rows=rows), chosen
 
     def whole(self) -> "Training":
         """Return all samples with their normalised Gram matrices, as a fit has them.
@@ -200,12 +271,12 @@ class Training:
         Where there are copies, matrices are computed anew, so that weights and copies
         give the same to the last digit.
         """
-        everyone = np.arange(self.samples.rows.size)
+        everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
         if chosen.size < everyone.size:
-            grams = self.grams.anew(chosen, training.samples.weights)
-            training = replace(training, grams=grams)
-        warn_degenerate(self.owner, training.grams, stacklevel=6)
+            X, weights = training.X, training.samples.weights
+            training.built = gram_matrices(self.dictionary, X, self.options, weights)
+        warn_degenerate(training, stacklevel=6)
         return training
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold["Training"]:
@@ -217,12 +288,11 @@ class Training:
         # Where folds need copies, so does the model on all samples, held already.
         training, train = self.part(train, n_copies + 1)
         # A part of a kernel's matrix is one: the model on all samples is checked.
-        training = replace(training, grams=training.grams.unchecked())
+        training = training.unchecked()
         if self.precomputed:
             # Scorers see matrices that are cut to the fold on both axes.
-            grams = replace(training.grams, rows=np.arange(train.size))
-            training = replace(training, grams=grams)
-        images = _images_outside(self, training, train, test)
+            training.rows = np.arange(train.size)
+        images = images_outside(self, training, train, test)
         outside = self.samples.subset(test)
         return Fold(training, outside, partial(values_of, images, test.size))
 
@@ -264,57 +334,3 @@ def by_name(error: IndefiniteKernelError, names: list[str]) -> IndefiniteKernelE
     """Return a complaint about kernels that begins with their names."""
     text = f"{', '.join(names)}: {error}"
     return IndefiniteKernelError(text, error.kernel, error.kernels)
-
-
-OUTSIDE_BYTES = 2**24
-"""Kernels between the validation and the training samples of a fold are held up to so
-many bytes: to cut them anew for each candidate took an eighth of a search among C and
-p, 24 kernels on 400 samples."""
-
-Images = Callable[[int, Array], Array]
-"""From the number of a kernel, and coefficients over the training samples, to the
-values of its function on validation samples, (n_test, n_outputs)."""
-
-
-def _images_outside(
-    whole: Training, training: Training, train: Indices, test: Indices
-) -> Images:
-    """Return what evaluates kernels of a fold on its validation samples."""
-    normalization = training.grams.built.normalization
-    stack = whole.stack
-    if not stack.in_memory:
-        return partial(training.grams.images, whole.grams.X[test])
-
-    known: dict[int, Array] = {}
-
-    def cut(m: int) -> Array:
-        if m in known:
-            return known[m]
-        K, diagonal = stack.entries(m, test, train), stack.diagonals()[m].copy()
-        normalization.apply(m, K, diagonal[test], diagonal[train])
-        if (len(known) + 1) * K.nbytes <= OUTSIDE_BYTES:
-            known[m] = K
-        return K
-
-    return lambda m, coefs: cut(m) @ coefs
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def values_of(images: Images, n_test: int, models: Sequence[Expansion]) -> Array:
-    """Return decision values of models on a fold, (n_models, n_test, n_outputs).
-
-    Every kernel is read once for all of them.
-    """
-    f = np.repeat([[each.intercept] for each in models], n_test, axis=1)
-    users: dict[int, list[tuple[int, int]]] = {}
-    for model, expansion in enumerate(models):
-        for position, kernel in enumerate(expansion.active.tolist()):
-            users.setdefault(kernel, []).append((model, position))
-    for kernel, places in users.items():
-        coefs = [models[model].coefs[position] for model, position in places]
-        values = images(kernel, np.concatenate(coefs, axis=1))
-        # Not by indices of all: of one model that took longer than the product.
-        for k, (model, _) in enumerate(places):
-            f[model] += values[:, k * f.shape[2] : (k + 1) * f.shape[2]]
-    finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD)
-    return f

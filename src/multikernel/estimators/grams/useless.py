@@ -1,13 +1,12 @@
 """What a fit says about kernels that are of no use, and about refused ones."""
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._validation import listed
-from multikernel.estimators.grams.grams import Grams
 from multikernel.estimators.read.dictionary import LEARNT_ROWS
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning
@@ -28,6 +27,9 @@ from multikernel.kernels.base import MEMORISES
 from multikernel.kernels.gaussian import RadialDictionary
 from multikernel.linalg.tables import evenly_spaced
 
+if TYPE_CHECKING:
+    from multikernel.estimators.grams.training import Training
+
 NEARLY_CONSTANT = 1e-3
 """A kernel is nearly constant where its entries beside the diagonal differ from those
 on it, and among themselves, by less than this share of the largest entry, as those of a
@@ -46,28 +48,29 @@ SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
 """These are the kernels that the scales of columns matter to."""
 
 
-def warn_degenerate(owner: str, grams: Grams, stacklevel: int = 5) -> None:
+def warn_degenerate(training: "Training", stacklevel: int = 5) -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
     They are zero (or constant, where that counts) on these samples. The call is
     `stacklevel` below that of the user.
     """
-    degenerate = grams.built.degenerate
+    degenerate = training.built.degenerate
     if degenerate.size:
-        names = grams.names(degenerate[:5].tolist())
+        names = training.names(degenerate[:5].tolist())
         warnings.warn(
-            f"{owner} leaves out {degenerate.size} of {grams.stack.shape[0]} kernels, "
-            "which are zero or constant on the training data: "
+            f"{training.owner} leaves out {degenerate.size} of "
+            f"{training.stack.shape[0]} kernels, which are zero or constant on the "
+            "training data: "
             f"{listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
             stacklevel=stacklevel,
         )
-    for step in grams.built.normalization.steps:
+    for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
-            warn_short(owner, grams, step.short, step.theta)
+            warn_short(training, step.short, step.theta)
 
 
-def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -> None:
+def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
     """Name the kernels whose spectrum ends before the tail that is to bound them.
 
     They are `short`, as their matrices have no more than `theta` eigenvalues; the
@@ -75,28 +78,24 @@ def warn_short(owner: str, grams: Grams, short: NDArray[np.bool_], theta: int) -
     """
     found = np.flatnonzero(short)
     if found.size:
-        names = grams.names(found[:5].tolist())
+        names = training.names(found[:5].tolist())
         warnings.warn(
-            f"{owner}: {found.size} of {short.size} kernels have rank {theta} or less "
-            "and no tail beyond it, so that 1e-6 of their trace stands for one and "
-            f"they are nearly free: {listed(names, found.size)}. Lower theta, or leave "
-            "them out.",
+            f"{training.owner}: {found.size} of {short.size} kernels have rank {theta} "
+            "or less and no tail beyond it, so that 1e-6 of their trace stands for one "
+            f"and they are nearly free: {listed(names, found.size)}. Lower theta, or "
+            "leave them out.",
             DegenerateKernelWarning,
             stacklevel=5,
         )
 
 
-def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -> None:
+def warn_dictionary(training: "Training", default: bool) -> None:
     """Name the kernels that are of little use, and why, in one warning.
 
     Parameters
     ----------
-    owner : str
-        The estimator.
-    grams : Grams
-        Its training matrices.
-    samples : Samples
-        The training samples.
+    training : Training
+        The training samples and their matrices.
     default : bool
         Whether the kernels are the default ones, which are known to be neither close
         to the identity nor to a constant.
@@ -107,8 +106,9 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
         If kernels can only memorise (see `kernel_shapes`), if they are nearly
         constant, or if they stand on columns of which one hides the others.
     """
-    said = [] if default else _useless(grams)
-    hiding = _hiding(grams.dictionary, samples)
+    samples = training.samples
+    said = [] if default else _useless(training)
+    hiding = _hiding(training.dictionary, samples)
     if hiding:
         names = listed([_column_name(samples, column) for column in hiding])
         said.append(
@@ -117,18 +117,20 @@ def warn_dictionary(owner: str, grams: Grams, samples: Samples, default: bool) -
             "them, for example with StandardScaler"
         )
     if said:
-        warnings.warn(f"{owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=5)
+        warnings.warn(
+            f"{training.owner}: {'; '.join(said)}.", DictionaryWarning, stacklevel=5
+        )
 
 
-def _useless(grams: Grams) -> list[str]:
+def _useless(training: "Training") -> list[str]:
     """Return what is to be said of kernels near the identity, and near a constant."""
-    spans, ratios = kernel_shapes(grams.stack)
-    steps = check_steps(grams.options.normalize)
+    spans, ratios = kernel_shapes(training.stack)
+    steps = check_steps(training.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     limit = ROUNDED if scaled else NEARLY_CONSTANT
     constant = spans < limit
     # Named already.
-    constant[grams.built.degenerate] = False
+    constant[training.built.degenerate] = False
     of = f"of {spans.size} kernels"
     said = []
     for found, sentence in (
@@ -144,7 +146,7 @@ def _useless(grams: Grams) -> list[str]:
         ),
     ):
         if found.size:
-            names = listed(grams.names(found[:5].tolist()), found.size)
+            names = listed(training.names(found[:5].tolist()), found.size)
             said.append(f"{found.size} {of} {sentence.format(names)}")
     return said
 

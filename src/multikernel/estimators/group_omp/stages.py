@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
-from multikernel.estimators.grams.grams import Grams
+from multikernel.estimators.grams.grams import (
+    cross_grams,
+    landmark_grams,
+    over_landmarks,
+)
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.attributes import (
     HISTORY_DTYPE,
@@ -155,7 +159,7 @@ class StagedModel:
         return f
 
 
-def staged_model(path: GreedyPath, grams: Grams) -> tuple[StagedModel, Indices]:
+def staged_model(path: GreedyPath, training: Training) -> tuple[StagedModel, Indices]:
     """Return the models of a path, with no more training data than they need.
 
     Returns
@@ -166,15 +170,15 @@ def staged_model(path: GreedyPath, grams: Grams) -> tuple[StagedModel, Indices]:
     """
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
-    if grams.stack.landmarks is None:
-        kernels, kept = grams.cross(path.order, used)
+    if training.stack.landmarks is None:
+        kernels, kept = cross_grams(training, path.order, used)
         return StagedModel(kernels, coefs[:, kept], path.intercepts), kept
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
-    own = [grams.over_landmarks(m, side_by_side) for m in path.order.tolist()]
+    own = [over_landmarks(training, m, side_by_side) for m in path.order.tolist()]
     shape = -1, n_models, n_outputs
     staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in own)
-    kernels = grams.landmark_grams(path.order)
+    kernels = landmark_grams(training, path.order)
     return StagedModel(kernels, coefs[:, used], path.intercepts, staged), used
 
 
@@ -310,8 +314,8 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     The `scale` turns an objective of `Problem` into that of the estimator.
     """
     samples = training.samples
-    checked = training.grams.check_active(path.order, path.solution().kernel_weights)
-    model, kept = staged_model(path, training.grams)
+    checked = training.check_active(path.order, path.solution().kernel_weights)
+    model, kept = staged_model(path, training)
     norms, shares = staged_terms(path, samples.sample_weight)
     return Stages(
         model=model,

@@ -101,7 +101,7 @@ class TailMethod(MarginMethod):
     def problem(self, data: Training) -> TailRecipe:
         """Compute the tails, and return the recipe with them."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
-        warn_short(self.source.owner, data.grams, sums.short, self.theta)
+        warn_short(data, sums.short, self.theta)
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:

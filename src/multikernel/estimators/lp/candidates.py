@@ -110,8 +110,8 @@ class MarginCandidates:
         found: list[list[Solution]] = []
         built = None
         # Solutions before matrices were refined are of the coarser ones.
-        while built is not training.grams.built:
-            built = training.grams.built
+        while built is not training.built:
+            built = training.built
             path = follow_outputs(recipes, training, watch)
             found = list(takewhile(_unstopped, path))
         all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])

@@ -218,8 +218,8 @@ class AlphaCandidates:
         found: list[list[Solution]] = []
         built = None
         # Solutions before matrices were refined are of the coarser ones.
-        while built is not training.grams.built and not watch.stopped:
-            built = training.grams.built
+        while built is not training.built and not watch.stopped:
+            built = training.built
             found = list(follow_outputs(way, training, watch))
         starts: Sequence[Solution | None] = ()
         if len(found) == len(way):
