@@ -61,7 +61,7 @@ RADEMACHER := generated ecoli acceptor
 papers: $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
 		$(PAPERS)/spicymkl/results/target_speed.json \
 		$(LP_NORM:%=$(PAPERS)/lp_norm/results/%.json) $(PAPERS)/group_omp/results/figure1.json
-	cd $(PAPERS)/lp_norm && for part in table1 figure2 table1_proteins; do \
+	cd $(PAPERS)/lp_norm && for part in table1 figure2 published; do \
 		$(CURDIR)/$(BIN)/python $$part.py || exit 1; done
 	cd $(PAPERS)/group_omp && $(CURDIR)/$(BIN)/python figure2.py
 	cd $(PAPERS)/hkl && $(CURDIR)/$(BIN)/python table1.py --cv
@@ -70,8 +70,8 @@ papers: $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
 	cd $(PAPERS)/local_rademacher && for set in $(RADEMACHER); do \
 		$(CURDIR)/$(BIN)/python figure2.py measure --set $$set --splits 100 || exit 1; done
 	cd $(PAPERS)/local_rademacher && for set in multiloc proteinfold; do \
-		$(CURDIR)/$(BIN)/python table1.py measure --set $$set || exit 1; \
-		$(CURDIR)/$(BIN)/python table1.py measure --set $$set --shared || exit 1; done
+		for kind in separate shared ufo; do $(CURDIR)/$(BIN)/python table1.py \
+			measure --set $$set --kind $$kind || exit 1; done; done
 	$(MAKE) claims
 
 $(PAPERS)/spicymkl/results/target_speed.json: | $(VENV)/.dev

@@ -120,7 +120,7 @@ class Claim:
             verdict += f" ({self.found.held} of {self.found.cases})"
         here = self.found.text if self.found else ""
         if self.test:
-            here = f"held by `{self.test}`"
+            here = f"{'refuted' if verdict == CONTRADICTS else 'held'} by `{self.test}`"
         texts = (here, self.why)
         rows = [row for name in self.results for row in rows_of(self.paper, name)]
         return {

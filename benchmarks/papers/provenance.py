@@ -8,12 +8,13 @@ of the solvers' code too. Docstrings and comments do not count.
 import ast
 import hashlib
 import io
+import json
 import platform
 import subprocess
 import tokenize
 from functools import cache
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "multikernel"
@@ -86,3 +87,17 @@ def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
 
 def _height(node: ast.Expr) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of one JSON object a line, none where there is none."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def append(path: Path, row: dict[str, Any]) -> dict[str, Any]:
+    """Write a row to the end of such a file; return it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    return row

@@ -28,6 +28,7 @@ def test_figure_2_resumes_and_reports(run, tmp_path):
     shown = run(FIGURE_2, "report", *options)
     assert "| 40 | 2 |" in shown
     assert "| conv |" in shown
+    assert (tmp_path / "figures/figure2.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
@@ -39,7 +40,9 @@ def test_targets_are_measured(run):
 
 @pytest.mark.slow
 def test_table_1_measures_and_reports(run, tmp_path):
-    run(TABLE_1, "measure", "--smoke", "--splits", 1, "--output", tmp_path)
-    assert "| proteinfold | conv | 59.6 ± 2.4 |" in run(
-        TABLE_1, "report", "--output", tmp_path
-    )
+    for kind in ("separate", "ufo"):
+        options = ("--smoke", "--kind", kind, "--splits", 1, "--output", tmp_path)
+        run(TABLE_1, "measure", *options)
+    shown = run(TABLE_1, "report", "--output", tmp_path)
+    assert "| proteinfold | conv | 59.6 ± 2.4 |" in shown
+    assert "| proteinfold | conv, UFO-MKL | 59.6 ± 2.4 |" in shown

@@ -22,6 +22,18 @@ def test_speed(smoke, tmp_path):
     assert all(row["gap"] <= 1e-4 for row in rows(tmp_path, "speed"))
 
 
+def test_the_papers_own_steps(smoke, tmp_path):
+    smoke("published.py")
+    text = (tmp_path / "results/published.jsonl").read_text(encoding="utf-8")
+    (row,) = map(json.loads, text.splitlines())
+    assert len(row["found"]) == 4 * 3
+    # Certified, as ours are: the same optimum.
+    assert all(found["reached"] and found["gap"] <= 1e-4 for found in row["found"])
+    smoke("report.py")
+    report = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "The paper's own steps" in report
+
+
 @pytest.mark.slow  # many scripts
 def test_speed_figure_and_report(smoke, tmp_path):
     smoke("speed.py")

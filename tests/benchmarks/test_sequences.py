@@ -58,16 +58,3 @@ def test_speed(smoke, tmp_path):
     _, rows = smoke("sequences/speed.py")
     assert len(rows) == 7
     assert "64 motif kernels" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    "multiloc_protein_sequences" not in available(),
-    reason="needs MULTIKERNEL_DATA with multiloc_protein_sequences",
-)
-def test_table1_on_proteins(smoke, tmp_path):
-    printed, rows = smoke("papers/lp_norm/table1_proteins.py")
-    assert "| MultiLoc proteins |" in printed
-    assert {row["p"] for row in rows} == {"1", "2", "inf"}
-    # The ends of proteins tell the two largest classes apart.
-    assert all(0.1 < row["mcc"] <= 1.0 for row in rows)

@@ -8,6 +8,11 @@ SETS = ("generated", "ecoli", "acceptor")
 DNA = ("ecoli", "acceptor")
 OTHERS = ("l1", "l2", "unif")
 OURS = ("conv", "dc")
+KINDS = {
+    "": "one against the rest",
+    "shared": "one selection",
+    "UFO-MKL": "the paper's solver",
+}
 WEAK = 3
 """Of five kernels the last two are the weak ones: angles and energies, or noise."""
 
@@ -90,15 +95,15 @@ def _accuracies(results: Results, name: str, ending: str = "") -> dict[str, Arra
     found: dict[str, list[float]] = {}
     for line in sorted(results(f"table1_{name}"), key=lambda line: line["split"]):
         for method, row in line["methods"].items():
-            if method.endswith(", shared") is bool(ending):
-                key = method.removesuffix(ending) if ending else method
+            key, _, kind = method.partition(", ")
+            if kind == ending:
                 found.setdefault(key, []).append(100.0 * row["accuracy"])
     return {method: np.array(values) for method, values in found.items()}
 
 
 def _table1(results: Results, name: str) -> Finding:
     parts, holds = [], []
-    for ending, kind in (("", "one against the rest"), (", shared", "one selection")):
+    for ending, kind in KINDS.items():
         scores = _accuracies(results, name, ending)
         for other in ("unif", "MKL"):
             if other in scores:

@@ -82,6 +82,32 @@ def newton_before_planes(results: Results) -> Finding:
     return finding(text, (ratio > 1.0 for ratio in ratios))
 
 
+def as_printed(results: Results) -> Finding:
+    """Newton is slightly faster than cutting planes: both as the paper prints them."""
+    seconds: dict[tuple[Hashable, ...], dict[str, list[float]]] = {}
+    for row in results("published"):
+        for found in row["found"]:
+            cell = seconds.setdefault((row["n"], row["M"], found["p"]), {})
+            cell.setdefault(found["method"], []).append(found["cpu"])
+    times = [
+        {method: float(np.median(each)) for method, each in cell.items()}
+        for cell in seconds.values()
+    ]
+
+    def ratio(above: str, below: str) -> Array:
+        return np.array([cell[above] / cell[below] for cell in times])
+
+    newton, planes = "the paper's Newton", "the paper's cutting planes"
+    ratios = ratio(planes, newton)
+    text = (
+        f"its planes take {np.median(ratios):.2f} times as long as its Newton steps in "
+        f"the median, {span(ratios, '.2f')} over sizes and norms; its Newton takes "
+        f"{np.median(ratio(newton, 'our Newton')):.1f} times as long as ours, its "
+        f"planes {np.median(ratio(planes, 'our cutting planes')):.1f} times"
+    )
+    return finding(text, ratios > 1.0)
+
+
 def _with_simple(results: Results) -> list[dict[tuple[Hashable, ...], float]]:
     """Return the sizes at which SimpleMKL was run."""
     return [times for times in _all_times(results) if SIMPLE in times]
@@ -129,14 +155,11 @@ def chunking_with_many_kernels(results: Results) -> Finding:
 def _errors(results: Results) -> dict[str, dict[str, Array]]:
     """Return 1 - MCC in per cent by set and norm, at the C of the best mean."""
     found: dict[str, dict[str, Array]] = {}
-    for file in ("table1", "table1_proteins"):
-        for (name, norm), rows in groups(results(file), "set", "p").items():
-            by_C = [
-                100.0 * (1.0 - np.array([row["mcc"] for row in part]))
-                for part in groups(rows, "C").values()
-            ]
-            best = min(by_C, key=lambda errors: float(errors.mean()))
-            found.setdefault(str(name), {})[str(norm)] = best
+    for (name,), rows in groups(results("table1"), "set").items():
+        mine = found.setdefault(str(name), {})
+        for norm in rows[0]["mcc"]:
+            errors = 100.0 * (1.0 - np.array([row["mcc"][norm] for row in rows]))
+            mine[norm] = errors[:, int(np.argmin(errors.mean(axis=0)))]
     return found
 
 

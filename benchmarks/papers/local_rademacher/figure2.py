@@ -3,7 +3,8 @@
     python figure2.py measure --set generated --n 100 --splits 10
     python figure2.py report
 
-Each line of results/figure2_SET.jsonl is one split: all models of all methods with
+The report prints the tables and draws the paper's three panels, a row per set. Each
+line of results/figure2_SET.jsonl is one split: all models of all methods with
 their AUC on the validation and on the test half. A split that is there is not run
 again. Parameters are chosen as in the paper, once for all splits, by the mean
 validation AUC.
@@ -17,7 +18,10 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sets import SETS, KernelSet
 from sklearn.metrics import roc_auc_score
 
@@ -32,12 +36,19 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from provenance import provenance
 
+mpl.use("Agg")
+
 HERE = Path(__file__).parent
 
 CS = (1e-2, 1e-1, 1.0, 1e1, 1e2)
 THETAS = (1, 2, 4, 8, 16)
 METHODS = ("l1", "l2", "unif", "conv", "dc")
 SIZES = (100, 250, 1000)
+SHOWN = (0, 1, 2, 4, 8, 16, 32, 64)
+"""The cut-offs of which tails are kept."""
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#333333")
+PRINTED_AUC = (85.2, 80.9, 85.8, 55.6, 72.1)
+"""Of the five kernels alone, on the paper's set of transcription starts, n = 100."""
 TOL = 1e-3
 
 
@@ -103,7 +114,7 @@ def run_split(
         for m in range(len(data.names))
     ]
     tails = tail_sums(stack, min(64, n - 1)).tails
-    shown = [theta for theta in (0, 1, 2, 4, 8, 16, 32, 64) if theta < n]
+    shown = [theta for theta in SHOWN if theta < n]
     return {
         "n": n,
         "split": split,
@@ -155,12 +166,14 @@ def chosen(lines: list[dict], method: str) -> tuple[list, np.ndarray, np.ndarray
 
 
 def report(options: argparse.Namespace) -> None:
-    """Print the three parts of the figure as tables of Markdown."""
+    """Print the three parts of the figure as tables of Markdown, and draw them."""
+    found = {}
     for name in SETS:
         path = options.output / "results" / f"figure2_{name}.jsonl"
         if not path.exists():
             continue
         lines = [json.loads(line) for line in path.read_text().splitlines()]
+        found[name] = lines
         print(f"\n### {name}\n")
         print("| n | splits | " + " | ".join(METHODS) + " |")
         print("|---" * (2 + len(METHODS)) + "|")
@@ -194,6 +207,65 @@ def report(options: argparse.Namespace) -> None:
             for method, each in line["seconds"].items():
                 total[method] = total.get(method, 0.0) + each
         print(f"\nSeconds in all: { {m: round(s) for m, s in total.items()} }")
+    folder = options.output / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    figure(found).savefig(folder / "figure2.png")
+
+
+def figure(found: dict[str, list[dict]]) -> Figure:
+    """Draw AUC against n, weights and tails at the least n; a row of panels per set."""
+    page = Figure(figsize=(12.0, 3.0 * len(found)), layout="constrained", dpi=110)
+    panels = page.subplots(len(found), 3, squeeze=False)
+    for (left, centre, right), (name, lines) in zip(panels, found.items(), strict=True):
+        sizes = sorted({line["n"] for line in lines})
+        least = [line for line in lines if line["n"] == sizes[0]]
+        draw_auc(left, lines, sizes)
+        draw_weights(centre, least, name)
+        tails = np.mean([line["tails"] for line in least], axis=0)
+        for kernel, row in zip(least[0]["names"], tails, strict=True):
+            right.plot(SHOWN[: row.size], np.maximum(row, 1e-5), ".-", label=kernel)
+        right.set(xscale="symlog", yscale="log", xlabel="theta", ylabel="tail sum")
+        right.legend(fontsize=7, frameon=False)
+        left.set_title(f"{name}: test AUC over {len(least)} splits")
+        centre.set_title(f"kernel weights, n = {sizes[0]}")
+        right.set_title(f"share of the trace beyond theta, n = {sizes[0]}")
+        for axes in (left, centre, right):
+            axes.spines[["top", "right"]].set_visible(False)
+    return page
+
+
+def draw_auc(axes: Axes, lines: list[dict], sizes: list[int]) -> None:
+    """Draw means and deviations over splits."""
+    for shift, (method, color) in enumerate(zip(METHODS, COLORS, strict=True)):
+        tests = [chosen([x for x in lines if x["n"] == n], method)[1] for n in sizes]
+        axes.errorbar(
+            np.arange(len(sizes)) + 0.06 * (shift - 2),
+            [100.0 * each.mean() for each in tests],
+            [100.0 * each.std() for each in tests],
+            marker=".",
+            color=color,
+            label=method,
+        )
+    axes.set_xticks(np.arange(len(sizes)), sizes)
+    axes.set(xlabel="n", ylabel="AUC [%]")
+    axes.legend(fontsize=7, frameon=False)
+
+
+def draw_weights(axes: Axes, lines: list[dict], name: str) -> None:
+    """Draw mean weights of sum one; below each kernel its AUC alone."""
+    singles = 100.0 * np.mean([line["single_auc"] for line in lines], axis=0)
+    places = np.arange(singles.size)
+    for shift, (method, color) in enumerate(zip(METHODS, COLORS, strict=True)):
+        weights = chosen(lines, method)[2]
+        axes.bar(
+            places + 0.16 * (shift - 2), weights / weights.sum(), 0.15, color=color
+        )
+    names = [kernel.replace(", ", "\n") for kernel in lines[0]["names"]]
+    texts = [f"{kernel}\n{auc:.1f}" for kernel, auc in zip(names, singles, strict=True)]
+    if name != "generated":
+        texts = [f"{t}\n({p})" for t, p in zip(texts, PRINTED_AUC, strict=True)]
+        axes.set_xlabel("AUC alone (the paper's, on its set)", fontsize=8)
+    axes.set_xticks(places, texts, fontsize=7)
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from multikernel.solvers import Solver
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from provenance import commit, processor, provenance  # noqa: F401
+from provenance import append, commit, lines, processor, provenance  # noqa: F401
 
 HERE = Path(__file__).parent
 
@@ -56,8 +56,18 @@ class Options:
         text = json.dumps(content, indent=1, default=float) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
+    def append(self, name: str, row: dict[str, Any]) -> dict[str, Any]:
+        """Write a row to results/NAME.jsonl, which only grows; return it."""
+        return append(self.output / "results" / f"{name}.jsonl", row)
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows that `append` wrote."""
+        return lines(self.output / "results" / f"{name}.jsonl")
+
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return what `save` wrote, or None."""
+        """Return what `save` or `append` wrote, or None."""
+        if rows := self.lines(name):
+            return {"rows": rows}
         path = self.output / "results" / f"{name}.json"
         if not path.exists():
             return None

@@ -5,7 +5,6 @@ from typing import Any
 
 import curve_speed
 import figure2
-import table1
 from common import conditions
 
 FIGURE2 = """The paper's transcription starts (60 000 training samples of 2000 letters)
@@ -17,13 +16,6 @@ spectra of four letters on both sides of the signal, twist angles and stacking e
 averaged over five places. Disjoint training sets; C of 0.01, 0.1, ..., 100 by AUC on
 hold-out samples, above 2000 samples the choice of 2000; relative duality gap 1e-3. Mean
 and standard error; where there is none, one training set was measured."""
-
-TABLE1 = """1000 proteins of MultiLoc (of 5959, 11 places in the cell, stratified), 64
-motif kernels (Jensen-Shannon) and spectra of one to three residues, one class against
-the rest, halves for training and test, the paper's grid of C, the best C by the average
-MCC on test samples as in the paper. The paper's sets are smaller problems of four
-classes with kernels from alignments and phylogeny as well: levels cannot be compared,
-the order of the norms can."""
 
 
 def figure2_section(content: dict[str, Any]) -> str:
@@ -100,33 +92,4 @@ def verdict(rows: Any, name: str) -> str:
         f"inf) at every size; here at {below} of {total}. It finds non-sparse norms (p "
         f"= 4/3, 2, 4) above p = inf up to 20 000 samples; here all three are at "
         f"{smooth} of {total}. It finds p = 2 best; here the best are {listed}."
-    )
-
-
-def table1_section(content: dict[str, Any]) -> str:
-    """Return the table of proteins beside the paper's."""
-    rows = content["rows"]
-    _, norms = table1.measured(rows)
-    errors = {norm: table1.best(rows, rows[0]["set"], norm)[1].mean() for norm in norms}
-    lowest = min(errors, key=lambda norm: errors[norm])
-    splits = len({row["split"] for row in rows})
-    ends = ", ".join(
-        f"{errors[p]:.2f} for p = {p}" for p in ("1", "inf") if p in errors
-    )
-    finding = (
-        "The paper finds p = 32/31 and p = 1 best and p = inf worst. Here p = "
-        f"{lowest} is best ({errors[lowest]:.2f}; {ends})."
-    )
-    return "\n".join(
-        [
-            "## Table 1 on proteins",
-            "",
-            fill(f"{TABLE1} {splits} splits.", 88),
-            "",
-            *table1.table(rows),
-            "",
-            fill(finding, 88),
-            "",
-            conditions(content),
-        ]
     )

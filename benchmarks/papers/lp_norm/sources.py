@@ -6,9 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from multikernel.datasets import load
+from multikernel.gram import build_stack
+from multikernel.kernels import ListDictionary
+from multikernel.kernels.sequence import Alphabet, SpectrumKernel, motif_dictionary
+from multikernel.kernels.sequence.letters import pack, read_sequences
 
 Array = NDArray[np.float64]
 
@@ -102,9 +107,29 @@ def ion_channels() -> Source:
     return Source(grams, frequent(data.Y, 25))
 
 
+def multiloc() -> Source:
+    """1000 of 5959 proteins in 11 places of the cell, from their sequences alone.
+
+    64 motif kernels of Ong and Zien (Jensen-Shannon) and spectra of one to three
+    residues: of plant's kernels those that need no alignments and no phylogeny.
+    """
+    data = load("multiloc_protein_sequences")
+    y = np.asarray(data.y)
+    rows, _ = train_test_split(
+        np.arange(y.size), train_size=1000, stratify=y, random_state=0
+    )
+    letters = Alphabet("protein", unknown="skip")
+    spectra = [SpectrumKernel(k, letters) for k in (1, 2, 3)]
+    kernels = ListDictionary([*motif_dictionary(alphabet=letters).kernels, *spectra])
+    texts = pack(read_sequences([data.sequences[row] for row in rows]))
+    built = build_stack(kernels, texts, storage="dense")
+    return Source(np.asarray(built.stack.array), y[rows])  # type: ignore[attr-defined]
+
+
 SOURCES: Mapping[str, Callable[[], Source]] = {
     "protein folds": protein_folds,
     "yeast genes": yeast,
     "enzyme drugs": enzyme_drugs,
     "ion channels": ion_channels,
+    "MultiLoc proteins": multiloc,
 }

@@ -42,27 +42,47 @@ def test_without_a_cut_off_the_sets_are_equal():
         assert trace == pytest.approx(mu @ tails(GRAMS, 0))
 
 
-@each_cut_off
-def test_the_second_set_is_the_convex_hull_of_the_first(theta):
-    """Proposition 5 says smaller than: not where no tail is zero.
+def of_low_rank(theta):
+    """Return the kernels with the first two cut to a rank of theta: no tail there."""
+    grams = GRAMS.copy()
+    for m in (0, 1):
+        values, vectors = np.linalg.eigh(grams[m])
+        grams[m] = (vectors[:, -theta:] * values[-theta:]) @ vectors[:, -theta:].T
+    return grams
 
-    A function of H2 is a combination of functions of single kernels K_m / tail(K_m),
-    whose own tail is one; by Cauchy and Schwarz the shares add up to one at most.
+
+@each_cut_off
+@pytest.mark.parametrize("kernels", [lambda theta: GRAMS, of_low_rank])
+def test_the_second_set_is_the_convex_hull_of_the_first(kernels, theta):
+    """Proposition 5 says that it can be larger: it is not.
+
+    A function of H2 is a combination of functions f_m of single kernels. Of those with
+    a tail, c K_m with a tail of one has the share sqrt(tail) |f_m| of it, and by Cauchy
+    and Schwarz the shares add up to one at most: to less than one where there is
+    anything of a kernel without a tail, which is in H1 with any weight.
     """
-    rng, own = np.random.default_rng(1), tails(GRAMS, theta)
-    ones = GRAMS / own[:, None, None]
-    np.testing.assert_allclose(tails(ones, theta), 1.0)
+    rng, grams = np.random.default_rng(1), kernels(theta)
+    own = tails(grams, theta)
+    own[own < 1e-12] = 0.0
+    free = own == 0.0
     for shares in combinations():
-        mu = shares / own  # on the boundary of H2
-        K = np.tensordot(mu, GRAMS, axes=1)
+        mu = shares / np.where(free, 1.0, own)
+        mu /= mu @ own  # on the boundary of H2
+        K = np.tensordot(mu, grams, axes=1)
         coefs = rng.standard_normal(len(K))
         coefs /= np.sqrt(coefs @ K @ coefs)  # norm one in the space of K
-        expansions = mu[:, None] * coefs  # f_m = K_m expansions[m]
-        sizes = np.sqrt(np.einsum("mi,mij,mj->m", expansions, GRAMS, expansions))
+        parts_of_f = [mu[m] * grams[m] @ coefs for m in range(len(grams))]
+        sizes = mu * np.sqrt(np.einsum("i,mij,j->m", coefs, grams, coefs))
         parts = np.sqrt(own) * sizes
         assert parts.sum() <= 1.0 + 1e-12
-        members = expansions / parts[:, None] * own[:, None]  # over K_m / tail(K_m)
-        norms = np.einsum("mi,mij,mj->m", members, ones, members)
-        np.testing.assert_allclose(norms, 1.0)
-        f = np.einsum("m,mij,mj->i", parts, ones, members)
-        np.testing.assert_allclose(f, K @ coefs, atol=1e-10)
+        if free.any():
+            assert parts.sum() < 1.0 - 1e-6
+            parts[free] = (1.0 - parts.sum()) / free.sum()
+        # Each f_m / part is of norm one over a multiple of K_m that is in H1.
+        multiples = (sizes / parts) ** 2
+        assert np.all(multiples * tails(grams, theta) <= 1.0 + 1e-9)
+        members = [f / part for f, part in zip(parts_of_f, parts, strict=True)]
+        for m, member in enumerate(members):
+            inverse = np.linalg.pinv(multiples[m] * grams[m], rcond=1e-10)
+            assert member @ inverse @ member == pytest.approx(1.0, rel=1e-4)
+        np.testing.assert_allclose(parts @ np.stack(members), K @ coefs, atol=1e-10)
