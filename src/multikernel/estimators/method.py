@@ -280,10 +280,11 @@ class Candidates(Protocol[D_contra]):
 
     def solve(
         self, data: D_contra, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
-        """Yield the models of all candidates on one fold, in any order.
+    ) -> Generator[Solved, Array | None, None]:
+        """Yield the models of candidates on one fold, in any order.
 
-        Where True is sent, what is left of a chain is left out.
+        The mean scores of all folds may be sent, of shape (n_candidates,), nan where
+        they are not known: what they say is not worth it may be left out.
         """
         ...
 

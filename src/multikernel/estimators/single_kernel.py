@@ -78,7 +78,7 @@ class KernelCandidates:
 
     def solve(
         self, training: Training, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
+    ) -> Generator[Solved, Array | None, None]:
         """Yield the models of all kernels."""
         for m in range(self.n_kernels):
             if watch.stopped:

@@ -183,6 +183,41 @@ def follow_outputs(
             return
 
 
+def follow_to(
+    way: Sequence[Recipe], last: Recipe, training: Training, watch: Watch
+) -> list[list[Solution]]:
+    """Return the solutions of all problems along a way, and those of another recipe.
+
+    Parameters
+    ----------
+    way : sequence of Recipe
+        As in `follow_outputs`; the last is that which is asked for, solved for to
+        another tolerance.
+    last : Recipe
+        What is asked for, in place of the end of the way.
+    training, watch
+        As in `solve_outputs`.
+
+    Returns
+    -------
+    solutions : list of list of Solution
+        One per recipe of the way, over the matrices that `training` holds now. Once
+        stopped, no way leads to its end: one iteration is made there, and is all.
+    """
+    found: list[list[Solution]] = []
+    built = None
+    # Solutions before matrices were refined are of the coarser ones.
+    while built is not training.built and not watch.stopped:
+        built = training.built
+        found = list(follow_outputs(way, training, watch))
+    starts: Sequence[Solution | None] = ()
+    if len(found) == len(way):
+        starts = found.pop()
+    else:
+        found = []
+    return [*found, next(follow_outputs([last], training, watch, starts))]
+
+
 def on_finest(
     training: Training, solve: Callable[[], list[list[Solution]]]
 ) -> list[list[Solution]]:

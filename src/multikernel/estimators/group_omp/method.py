@@ -229,7 +229,7 @@ class PrefixCandidates:
 
     def solve(
         self, training: Training, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
+    ) -> Generator[Solved, Array | None, None]:
         """Yield the models of all prefixes; a path's last stands for larger ones."""
         recipes = self._recipes(training)
         for a, path in enumerate(self._paths(recipes, training, watch)):

@@ -22,7 +22,7 @@ from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import iterations
 from multikernel.estimators.scale import Grid
-from multikernel.estimators.search.search import Search, loosened
+from multikernel.estimators.search.search import Search, loosened, no_better
 from multikernel.solvers.hkl import HullSolution, HullStatus
 
 FIRST_ALPHA = f"{100.0 / STANDARD_ALPHA!r}scale"
@@ -148,13 +148,14 @@ class HullCandidates:
 
     def solve(
         self, data: HullData, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
+    ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
         for place, found in enumerate(self._steps(tasks, watch)):
             if any(s.status is HullStatus.STOPPED for s in found):
                 return
-            if (yield self._solved(place, tasks[place], data, found)):
+            model = self._solved(place, tasks[place], data, found)
+            if no_better((yield model), model.chain):
                 return
 
     def _solved(

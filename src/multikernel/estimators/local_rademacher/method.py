@@ -260,7 +260,7 @@ class TailCandidates:
 
     def solve(
         self, training: Training, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
+    ) -> Generator[Solved, Array | None, None]:
         """Yield the models of all pairs, each solved from a neighbour's solution."""
         sums = self._sums(training)
         starts: Sequence[Solution] = ()

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from multikernel._typing import Array
 from multikernel.estimators.grams.method import (
     fitted_attributes,
     follow_outputs,
+    follow_to,
     solved,
     warn_unfinished,
 )
@@ -21,7 +21,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.attributes import iterations
 from multikernel.estimators.scale import Grid, deviations
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
-from multikernel.estimators.search.search import Search
+from multikernel.estimators.search.search import Search, loosened, no_better
 from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.problem import Solution, Status
 
@@ -86,46 +86,55 @@ class MarginCandidates:
 
     def solve(
         self, training: Training, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
-        """Yield the models of all pairs, each solved from a neighbour's solution."""
+    ) -> Generator[Solved, Array | None, None]:
+        """Yield the models of pairs, each solved from a neighbour's solution.
+
+        The best C changes little from one p to the next: beside that of the last p the
+        next smaller one and the next larger one are tried, and on while scores rise.
+        """
         size = self.ps.size
-        starts: Sequence[Solution | None] = ()
+        best: int | None = None
+        start: Sequence[Solution | None] = ()
         for j in range(size)[::-1]:
             recipes = self._recipes(training, j)
             chain = range(j, size * len(recipes), size)
-            path = follow_outputs(recipes, training, watch, starts)
-            for i, found in enumerate(path):
-                if not _unstopped(found):
+            first, top = max(0, (best or 0) - 1), best
+            path = follow_outputs(recipes[first:], training, watch, start)
+            before: Sequence[Solution | None] = ()
+            for i, found in enumerate(path, first):
+                if any(solution.status is Status.STOPPED for solution in found):
                     return
-                # The next p starts from the smallest C of this one.
-                starts = found if i == 0 else starts
                 model = solved(chain[i], recipes[i], training, found)
-                if (yield replace(model, chain=chain)):
+                means = yield replace(model, chain=chain)
+                top = _best_of(means, chain)
+                if i in (first, top):
+                    # The next p starts there, or with the first C.
+                    start = before or found
+                before = found
+                known = best is not None and i > max(best, top or 0)
+                if known or (best is None and no_better(means, chain)):
                     break
+            best = top
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path of all C for its p."""
+        """Return the attributes for one pair, and the path of C that leads to it.
+
+        The way there is solved as exactly as the folds are.
+        """
         i, j = divmod(best, self.ps.size)
         recipes = self._recipes(training, j)
-        found: list[list[Solution]] = []
-        built = None
-        # Solutions before matrices were refined are of the coarser ones.
-        while built is not training.built:
-            built = training.built
-            path = follow_outputs(recipes, training, watch)
-            found = list(takewhile(_unstopped, path))
-        all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])
-        Cs, tried = all_Cs, recipes
-        if len(found) <= i:
-            # Once stopped, no path leads to the choice: one iteration is made there.
-            Cs, tried = Cs[[i]], [recipes[i]]
-            found, i = [next(follow_outputs(tried, training, watch))], 0
+        solver: Any = self.method.solver
+        loose = self.with_tol(loosened(solver.tol))
+        way = loose._recipes(training, j)[: i + 1]
+        found = follow_to(way, recipes[i], training, watch)
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found[i])
-        attributes = fitted_attributes(tried[i], training, found[i])
+            warn_unfinished(self.method.source.owner, training, found[-1])
+        attributes = fitted_attributes(recipes[i], training, found[-1])
         paths = list(zip(*found, strict=True))
+        all_Cs = self.Cs[:, j].published([recipe.numbers["C"] for recipe in recipes])
+        tried = slice(i + 1 - len(found), i + 1)
         attributes["n_iter_"] = iterations(paths)
-        attributes["path_"] = margin_path(Cs, tried, paths)
+        attributes["path_"] = margin_path(all_Cs[tried], recipes[tried], paths)
         attributes["Cs_"] = all_Cs
         if self.with_p:
             attributes["ps_"] = self.ps
@@ -135,8 +144,8 @@ class MarginCandidates:
         """Return the recipes of one p, C rising.
 
         The largest p comes first: there every kernel has a weight. For every p the
-        smallest C starts from that of the next larger p, and each other C from the
-        one before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
+        first C starts from that of the next larger p, and each other C from the one
+        before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
         starts from the same C and the next larger p take 5: past some C the data are
         separated, and the optimum only changes with p.
         """
@@ -144,9 +153,10 @@ class MarginCandidates:
         return [replace(method, C=C).problem(training) for C in self.Cs[:, j].amounts()]
 
 
-def _unstopped(found: Sequence[Solution]) -> bool:
-    """Return whether no solution was stopped by a callback."""
-    return all(solution.status is not Status.STOPPED for solution in found)
+def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
+    """Return where in a chain the mean score is best; None where none is known."""
+    known = np.empty(0) if means is None else means[np.asarray(chain)]
+    return int(np.nanargmax(known)) if np.isfinite(known).any() else None
 
 
 def margin_search(

@@ -25,19 +25,22 @@ from multikernel.losses import Loss
 class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
 
-    The problem is that of `LpMKLClassifier`. On every fold it is solved for all
-    pairs of C and p in turn, each from a neighbour's solution, and the pair with the
-    best mean validation score is taken. Kernels are computed once and cut for the
-    folds, each of which normalises them by its own training samples: a fold's models
-    are those of a `LpMKLClassifier` fitted on it.
+    The problem is that of `LpMKLClassifier`. On every fold it is solved for pairs
+    of C and p in turn, each from a neighbour's solution, and the pair with the best
+    mean validation score is taken. The largest p is solved for from the smallest C up,
+    until scores have gone down; every other p for the best C of the next larger one
+    and the values beside it, and for further ones while scores rise. What is left out
+    is nan in ``cv_results_``. Kernels are computed once and cut for the folds, each of
+    which normalises them by its own training samples: a fold's models are those of a
+    `LpMKLClassifier` fitted on it.
 
     Parameters
     ----------
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     refit : bool, default=True
-        Whether to solve for ``p_`` and all C on all samples, and to be the model at
-        ``C_``.
+        Whether to solve for ``p_`` on all samples, from the smallest C up, and to be
+        the model at ``C_``.
 
     Attributes
     ----------
@@ -45,16 +48,16 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     p_ : float
         Its p.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C that were tried with that p, ascending.
+        All values of C for that p, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
-        are 1 / C.
+        Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
+        ``C_``, solved for to ``cv_tol_`` but for the last; its strengths are 1 / C.
     objective_ : float or ndarray of shape (n_classes,)
         That of `LpMKLClassifier`: penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Outer iterations made for all C together.
+        Outer iterations made for all C of ``path_`` together.
 
     See Also
     --------
@@ -135,19 +138,22 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
 class LpMKLRegressorCV(SearchCV, RegressorMKL):
     r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
 
-    The problem is that of `LpMKLRegressor`. On every fold it is solved for all
-    pairs of C and p in turn, each from a neighbour's solution, and the pair with the
-    best mean validation score is taken. Kernels are computed once and cut for the
-    folds, each of which normalises them by its own training samples: a fold's models
-    are those of a `LpMKLRegressor` fitted on it.
+    The problem is that of `LpMKLRegressor`. On every fold it is solved for pairs
+    of C and p in turn, each from a neighbour's solution, and the pair with the best
+    mean validation score is taken. The largest p is solved for from the smallest C up,
+    until scores have gone down; every other p for the best C of the next larger one
+    and the values beside it, and for further ones while scores rise. What is left out
+    is nan in ``cv_results_``. Kernels are computed once and cut for the folds, each of
+    which normalises them by its own training samples: a fold's models are those of a
+    `LpMKLRegressor` fitted on it.
 
     Parameters
     ----------
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Values of p to try, each at least 1.
     refit : bool, default=True
-        Whether to solve for ``p_`` and all C on all samples, and to be the model at
-        ``C_``.
+        Whether to solve for ``p_`` on all samples, from the smallest C up, and to be
+        the model at ``C_``.
 
     Attributes
     ----------
@@ -156,16 +162,16 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     p_ : float
         Its p.
     Cs_ : ndarray of shape (n_Cs,)
-        All values of C that were tried with that p, ascending.
+        All values of C for that p, ascending.
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``p_``; its strengths
-        are 1 / C.
+        Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
+        ``C_``, solved for to ``cv_tol_`` but for the last; its strengths are 1 / C.
     objective_ : float or ndarray of shape (n_targets,)
         That of `LpMKLRegressor`: penalty plus C times the sum of the losses.
     n_iter_ : int or ndarray of shape (n_targets,)
-        Outer iterations made for all C together.
+        Outer iterations made for all C of ``path_`` together.
 
     See Also
     --------

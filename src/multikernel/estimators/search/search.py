@@ -132,8 +132,8 @@ class Search(Generic[D, P, S]):
             runs[number] = FoldRun(model, data, splits[number], candidates, watch)
             runs[number].begin(n_copies)
 
-        def step(number: int, leave: bool = False) -> None:
-            runs[number].step(leave)
+        def step(number: int, means: Array | None = None) -> None:
+            runs[number].step(means)
 
         def end(number: int) -> None:
             # With its kernels: there may be room for those of one fold alone.
@@ -149,7 +149,7 @@ class Search(Generic[D, P, S]):
         if together:
             each(begin)
             while not all(run.ended for run in runs.values()):
-                each(partial(step, leave=no_better(list(runs.values()))))
+                each(partial(step, means=mean_scores(list(runs.values()))))
             each(end)
         else:
             each(finish)
@@ -252,23 +252,22 @@ class FoldRun(Generic[D]):
             self._scorer = FoldScorer(self.model, self.model.scoring, self._fold)
             self._solved = self.candidates.solve(self._fold.training, self.watch)
 
-    def step(self, leave: bool) -> None:
+    def step(self, means: Array | None) -> None:
         """Solve for a candidate, or for several that are had at once, and score.
 
-        To `leave` is to go on without what is left of the chain of the last one.
+        The mean scores so far say which of the candidates may be left out.
         """
         batch: list[Solved] = []
         self.ended |= self.watch.stopped
-        if leave:
-            left_out = np.asarray(self.chain, dtype=np.intp)
-            self.watch.advance(int(np.count_nonzero(~self.done[left_out])))
         while not self.ended:
             try:
-                found = self._solved.send(True) if leave else next(self._solved)
+                found = self._solved.send(means)
             except StopIteration:
+                self._go_on_to(())
                 self.ended = True
                 break
-            leave = False
+            means = None
+            self._go_on_to(found.chain)
             self.watch.advance(len(found.places))
             batch.append(found)
             # Coefficients wait until the kernels are read for all of them.
@@ -283,7 +282,13 @@ class FoldRun(Generic[D]):
             self.n_active[places] = found.n_active
             self.done[places] = True
             self._gaps.append(found.gaps)
-        self.chain = batch[-1].chain
+
+    def _go_on_to(self, chain: Sequence[int]) -> None:
+        """Count what is left of the last chain, if this is another, as done."""
+        if chain != self.chain:
+            left_out = np.asarray(self.chain, dtype=np.intp)
+            self.watch.advance(int(np.count_nonzero(~self.done[left_out])))
+            self.chain = chain
 
     def scores(self) -> FoldScores:
         """Return what the fold says of every candidate."""
@@ -314,22 +319,27 @@ def loosened(tol: float) -> float:
     return max(tol, min(LOOSER * tol, LOOSEST))
 
 
-def no_better(runs: Sequence[FoldRun[Any]]) -> bool:
+def mean_scores(runs: Sequence[FoldRun[Any]]) -> Array | None:
+    """Return the mean scores of all folds, nan where one is missing; None at first."""
+    done = np.all([run.done for run in runs], axis=0)
+    if not done.any():
+        return None
+    return np.where(done, np.mean([run.score for run in runs], axis=0), np.nan)
+
+
+def no_better(means: Array | None, chain: Sequence[int]) -> bool:
     """Return whether the mean score of a chain has not gone up for long.
 
     That is where the best is `PATIENCE` of the chain ago and better than the first one:
     at its beginning models are constant, and scores all the same. Where nothing changes
     any more, as all data are separated, none is better than the best.
     """
-    chain = np.asarray(runs[0].chain, dtype=np.intp)
-    known = chain[[all(run.done[place] for run in runs) for place in chain]]
-    if known.size < 3:
-        return False
-    mean = np.mean([run.score[known] for run in runs], axis=0)
-    if not np.isfinite(mean).all():
+    mean = np.empty(0) if means is None else means[np.asarray(chain)]
+    mean = mean[np.isfinite(mean)]
+    if mean.size < 3:
         return False
     best = int(np.argmax(mean))
-    waited = mean.size - 1 - best >= max(2, round(PATIENCE * chain.size))
+    waited = mean.size - 1 - best >= max(2, round(PATIENCE * len(chain)))
     return bool(waited and mean[best] > mean[0])
 
 

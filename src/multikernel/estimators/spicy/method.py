@@ -1,6 +1,6 @@
 """Sparse learning: a mean loss with a sum of block norms."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from multikernel.estimators.grams.method import (
     GramMethod,
     fitted_attributes,
     follow_outputs,
+    follow_to,
     solved,
     warn_unfinished,
 )
@@ -31,7 +32,7 @@ from multikernel.estimators.scale import (
     target_units,
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import Search, loosened
+from multikernel.estimators.search.search import Search, loosened, no_better
 from multikernel.problem import Solution, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -194,14 +195,14 @@ class AlphaCandidates:
 
     def solve(
         self, training: Training, watch: Watch
-    ) -> Generator[Solved, bool | None, None]:
+    ) -> Generator[Solved, Array | None, None]:
         """Yield the models along the path; it ends where a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.values.size)
         for place, found in enumerate(follow_outputs(recipes, training, watch)):
             if any(solution.status is Status.STOPPED for solution in found):
                 return
             model = solved(place, recipes[place], training, found)
-            if (yield replace(model, chain=chain)):
+            if no_better((yield replace(model, chain=chain)), chain):
                 return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
@@ -215,23 +216,11 @@ class AlphaCandidates:
         recipe, alphas = recipes[best], all_alphas[: best + 1]
         loose = self.with_tol(loosened(self.method.tol))
         way = loose._recipes(training)[: best + 1]
-        found: list[list[Solution]] = []
-        built = None
-        # Solutions before matrices were refined are of the coarser ones.
-        while built is not training.built and not watch.stopped:
-            built = training.built
-            found = list(follow_outputs(way, training, watch))
-        starts: Sequence[Solution | None] = ()
-        if len(found) == len(way):
-            starts = found.pop()
-        else:
-            # Once stopped, no path leads to the choice: one iteration is made there.
-            found, alphas = [], alphas[-1:]
-        last = next(follow_outputs([recipe], training, watch, starts))
-        found.append(last)
+        found = follow_to(way, recipe, training, watch)
+        alphas = alphas[-len(found) :]
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, last)
-        attributes = fitted_attributes(recipe, training, last)
+            warn_unfinished(self.method.source.owner, training, found[-1])
+        attributes = fitted_attributes(recipe, training, found[-1])
         paths = list(zip(*found, strict=True))
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = all_alphas
