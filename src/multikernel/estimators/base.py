@@ -168,6 +168,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
                 check_parameter(owner, name, value, checks[name])
 
     @classmethod
+    @cache
     def _all_checks(cls) -> Mapping[str, Check]:
         """Return the checks of parameters by name."""
         found = dict(CHECKS)

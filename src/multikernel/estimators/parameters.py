@@ -141,8 +141,8 @@ class LossChoice:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        expected = None if is_loss(value) else OneOf(self.names)(value)
-        if expected is None:
+        expected = OneOf(self.names)(value)
+        if expected is None or is_loss(value):
             return None
         lacks = [name for name in MEMBERS if not hasattr(value, name)]
         # Something with a part of a loss was meant to be one.

@@ -187,8 +187,13 @@ class _Distances:
 
     def median(self) -> float:
         """Return the weighted median of the distances that are not zero."""
+        apart = self.values > 0.0
+        if np.ptp(self.weights[apart]) == 0.0:
+            # Of equal weights there is nothing to put in order, nor to sum.
+            values = np.sort(self.values[apart])
+            return float(values[[(values.size - 1) // 2, values.size // 2]].mean())
         order = np.argsort(self.values)
-        order = order[self.values[order] > 0.0]
+        order = order[apart[order]]
         total = np.cumsum(self.weights[order])
         # Where half of the weight ends between two distances, their mean: rounding of
         # the sums would decide for one of them.
@@ -217,9 +222,9 @@ class _Distances:
 
 def _pair_weights(weights: Array) -> Array:
     """Return the weights of all pairs of rows, and last those of copies of one row."""
-    i, j = np.triu_indices(len(weights), 1)
+    later = np.tri(len(weights), k=-1, dtype=bool).T
     copies = 0.5 * float(weights @ (weights - 1.0))
-    return np.append(weights[i] * weights[j], copies)
+    return np.append(np.outer(weights, weights)[later], copies)
 
 
 def _distances(rows: Array, pairs: Array) -> _Distances | None:

@@ -44,7 +44,9 @@ def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> 
 
 def evenly_spaced(n_rows: int, most: int) -> Indices:
     """Return at most so many rows of a table, evenly spaced."""
-    return np.unique(np.linspace(0, n_rows - 1, min(most, n_rows)).astype(np.intp))
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
 
 
 def row_keys(table: Array) -> Any:

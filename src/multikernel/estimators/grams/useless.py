@@ -161,9 +161,13 @@ def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
     deviations = np.zeros(n_columns)
     used = sorted({column for columns in sets for column in columns})
     if used:
-        rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
+        seen = X[evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None], used]
         with np.errstate(over="ignore", invalid="ignore"):
-            deviations[used] = np.nanstd(X[rows[:, None], used], axis=0)
+            found = np.std(seen, axis=0)
+            # A column with gaps, for which NumPy takes seven times as long.
+            gaps = np.isnan(found)
+            found[gaps] = np.nanstd(seen[:, gaps], axis=0)
+        deviations[used] = found
     hiding = set()
     for columns in sets:
         own = deviations[list(columns)]

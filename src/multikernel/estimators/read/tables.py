@@ -117,17 +117,17 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     ValueError
         With a sentence that says what is wrong.
     """
-    names = None
-    gram_names = names_of_grams(X)
+    names = gram_names = None
+    columns, owner = Columns(), type(estimator).__name__
+    kernels = settled_kernels(kernels)
     if is_stream(X):
         spooled = spool(X, y)
         X, y, names = spooled.X, spooled.y, spooled.names
     refuse_frames(X, "X")
-    columns, owner = Columns(), type(estimator).__name__
-    kernels = settled_kernels(kernels)
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
+        gram_names = names_of_grams(X)
         checked = X = read_grams(columns, owner, X, reset=True)
     elif texts := _read_as_text(kernels, X):
         if isinstance(kernels, Views):
@@ -158,7 +158,7 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
         views,
         called,
         columns.names,
-        gram_names if is_precomputed(kernels) else None,
+        gram_names,
     )
 
 

@@ -4,8 +4,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
@@ -31,12 +31,13 @@ def read_targets(estimator: BaseEstimator, y: Any) -> Array:
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None."
         )
-    targets = _columns(estimator, y)
+    tags = get_tags(estimator)
+    targets = _columns(type(estimator).__name__, tags, y)
     _check_finite(targets)
-    return _numbers(targets) if is_regressor(estimator) else targets
+    return _numbers(targets) if tags.estimator_type == "regressor" else targets
 
 
-def _columns(estimator: BaseEstimator, y: Any) -> Array:
+def _columns(owner: str, tags: Tags, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     refuse_frames(y, "y")
     refuse_other_arrays(y, "y")
@@ -47,7 +48,6 @@ def _columns(estimator: BaseEstimator, y: Any) -> Array:
             "y must hold one target per sample, or rows of as many: its parts have "
             "different lengths."
         ) from error
-    tags = get_tags(estimator)
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     if tags.target_tags.multi_output or labels:
         several = check_array(
@@ -60,15 +60,11 @@ def _columns(estimator: BaseEstimator, y: Any) -> Array:
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
     if len(shape) == 2 and shape[1] > 1:
-        many = (
-            "MultiOutputRegressor"
-            if is_regressor(estimator)
-            else ("MultiOutputClassifier")
-        )
+        kind = "Regressor" if tags.estimator_type == "regressor" else "Classifier"
         raise ValueError(
-            f"{type(estimator).__name__} takes one output, and y should be a 1d array "
-            f"but has shape {shape}: fit one model per output with "
-            f"sklearn.multioutput.{many}({type(estimator).__name__}(...))."
+            f"{owner} takes one output, and y should be a 1d array but has shape "
+            f"{shape}: fit one model per output with "
+            f"sklearn.multioutput.MultiOutput{kind}({owner}(...))."
         )
     return np.asarray(column_or_1d(y, warn=True))
 
