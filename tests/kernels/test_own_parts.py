@@ -28,7 +28,7 @@ from multikernel.kernels import (
     median_distance,
     per_column,
 )
-from multikernel.kernels.parameters import with_parameter
+from multikernel.kernels.base import with_parameter
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.isotonic import isotonic_regression
 
 from multikernel._typing import Array
+from multikernel.inspection.pipelines import output_heads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,3 +233,12 @@ def dashes_apart(values: Array) -> list[Any]:
         # Colors repeat after the palette's length.
         styles.append(gaps[(below + line // len(PALETTE)) % len(gaps)])
     return styles
+
+
+def value_name(model: Any, place: int) -> str:
+    """Return what the terms of a model are terms of, for an axis."""
+    labels = getattr(model, "classes_", None)
+    if model._state.model.coefs.shape[2] > 1:
+        return f"contribution to f of {output_heads(model)[place]}, mean zero"
+    towards = "" if labels is None else f" (positive: {labels[1]})"
+    return f"contribution to f{towards}, mean zero"

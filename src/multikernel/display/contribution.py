@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
-from multikernel._validation import listed
 from multikernel.display import _style
 from multikernel.inspection import Bootstrap
 from multikernel.inspection.pipelines import (
@@ -17,8 +16,7 @@ from multikernel.inspection.pipelines import (
     in_given_units,
     kernel_columns,
     last_step,
-    output_heads,
-    output_names,
+    output_place,
 )
 
 if TYPE_CHECKING:
@@ -193,7 +191,7 @@ class ContributionDisplay:
             samples=in_given_units(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(_style.shorten(_style.as_printed(n)) for n in names),
-            value_name=value_name(model, place),
+            value_name=_style.value_name(model, place),
             band_name=f"{level:.0%} of bootstrap fits",
             categories=labels,
         )
@@ -307,34 +305,6 @@ def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
             "picture shows one or two."
         )
     return list(found[0])
-
-
-def output_place(model: Any, output: Any) -> int:
-    """Return the number of an output."""
-    n_outputs = model._state.model.coefs.shape[2]
-    if n_outputs == 1:
-        return 0
-    labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
-    names = output_names(model)
-    for known in (labels, names):
-        if output in known:
-            return known.index(output)
-    what = "classes" if hasattr(model, "classes_") else "targets"
-    asked = "say which one" if output is None else f"{output!r} is none of them"
-    raise ValueError(
-        f"The model has {n_outputs} {what}, and a picture is of one: {asked}, by "
-        f"output={labels[0]!r} for example, of {listed(labels)}"
-        + ("." if list(map(str, labels)) == names else f" (or {listed(names)}).")
-    )
-
-
-def value_name(model: Any, place: int) -> str:
-    """Return what the terms of a model are terms of, for an axis."""
-    labels = getattr(model, "classes_", None)
-    if model._state.model.coefs.shape[2] > 1:
-        return f"contribution to f of {output_heads(model)[place]}, mean zero"
-    towards = "" if labels is None else f" (positive: {labels[1]})"
-    return f"contribution to f{towards}, mean zero"
 
 
 def _column_names(estimator: Any, model: Any, columns: list[int]) -> list[str]:

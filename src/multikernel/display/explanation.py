@@ -7,8 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
-from multikernel.display.contribution import output_place, value_name
-from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
+from multikernel.inspection.pipelines import (
+    data_at_model,
+    final_estimator,
+    last_step,
+    output_place,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +133,7 @@ class ExplanationDisplay:
             [names[m] for m in model.active_kernels_],
             float(means.sum() + np.ravel(model.intercept_)[place]),
             title=f"sample {sample}",
-            value_name=value_name(model, place),
+            value_name=_style.value_name(model, place),
         )
         return display.plot(ax, max_kernels=max_kernels, **bar_kwargs)
 

@@ -16,8 +16,11 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fitted, publish
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.publish.combined import CombinedKernel
-from multikernel.estimators.publish.fitted import FittedModel, check_fitted
+from multikernel.estimators.publish.fitted import (
+    CombinedKernel,
+    FittedModel,
+    check_fitted,
+)
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.summary import (
     data_frame,
@@ -28,7 +31,7 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.tables import check_predict_data, is_precomputed
-from multikernel.kernels.parameters import parameters_of, with_parameter
+from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
 
 

@@ -20,8 +20,8 @@ from multikernel._validation import (
 )
 from multikernel.estimators.scale import Amount, InUnits, Units, multiple_of_scale
 from multikernel.gram import LowRank, MemoryMapped
-from multikernel.gram.build import STORAGE
 from multikernel.gram.definite import CHOICES
+from multikernel.gram.files import STORAGE
 from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,

@@ -28,6 +28,7 @@ from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.files import (
     HEADER,
     MATRICES,
+    STORAGE,
     Header,
     MemoryMapped,
     PathLike,
@@ -49,8 +50,6 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels.base import KernelDictionary, check_dictionary, kernel_name
-
-STORAGE = ("auto", "dense", "dense32", "lazy", "low_rank", "memmap")
 
 STORED = AnyOf(
     (OneOf(STORAGE), InstanceOf((LowRank, MemoryMapped), "LowRank or MemoryMapped"))

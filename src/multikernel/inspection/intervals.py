@@ -11,9 +11,7 @@ from multikernel._validation import Number, OneOf, check_parameter
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import MOST_ROWS, view_members
 from multikernel.inspection.pipelines import last_step, refitted_steps
-from multikernel.inspection.resampling import draws_with_replacement, refit
-
-LEVEL = Number(0.0, 1.0, above=True)
+from multikernel.inspection.resampling import LEVEL, draws_with_replacement, refit
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import listed
 from multikernel.estimators.base import BaseMKL
 from multikernel.kernels.columns import select_columns
 
@@ -205,3 +206,22 @@ class SearchScores:
         scores = [results[name] for name in splits if name in results]
         folds = np.column_stack(scores) if scores else np.empty((0, 0))
         return cls(model, columns, folds, int(getattr(model, "best_index_", 0)))
+
+
+def output_place(model: Any, output: Any) -> int:
+    """Return the number of an output."""
+    n_outputs = model._state.model.coefs.shape[2]
+    if n_outputs == 1:
+        return 0
+    labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
+    names = output_names(model)
+    for known in (labels, names):
+        if output in known:
+            return known.index(output)
+    what = "classes" if hasattr(model, "classes_") else "targets"
+    asked = "say which one" if output is None else f"{output!r} is none of them"
+    raise ValueError(
+        f"The model has {n_outputs} {what}, and a picture is of one: {asked}, by "
+        f"output={labels[0]!r} for example, of {listed(labels)}"
+        + ("." if list(map(str, labels)) == names else f" (or {listed(names)}).")
+    )

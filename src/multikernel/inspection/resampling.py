@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_parameter
+from multikernel._validation import Number, check_parameter
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.method import GramMethod
@@ -24,6 +24,9 @@ from multikernel.exceptions import ConvergenceWarning
 from multikernel.inspection.pipelines import check_model
 from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Solution
+
+LEVEL = Number(0.0, 1.0, above=True)
+"""Shares of the resamples that an interval may hold."""
 
 Draw = Callable[[Samples], Indices]
 """From all samples to how often each is in every resample, (n_resamples, n_samples)."""

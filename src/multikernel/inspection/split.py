@@ -11,8 +11,8 @@ from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, check_weights
 from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.targets import known_targets
-from multikernel.inspection.intervals import LEVEL
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.resampling import LEVEL
 from multikernel.linalg.tables import row_chunks
 
 
