@@ -1,11 +1,12 @@
 """Solvers beside one another: processor seconds to a certified distance.
 
 ``python -m benchmarks.solvers.run`` in the environment that ``make bench-peers`` makes;
-``--only DATASET`` takes some data. The folder has benchopt's layout, and ``benchopt run
-benchmarks/solvers`` does as well; that has a clock where this counts processor time, as
-machines are shared. Every solver is given tighter tolerances of its own, each from the
-start, until it is provably within 1e-4 of the optimum or has used up its time. Known
-rows of ``results/solvers.json`` are not measured again; the page is made from them.
+``--only DATASET`` takes some data, and ``--only`` none: it writes the page. The folder
+has benchopt's layout, and ``benchopt run benchmarks/solvers`` does as well; that has a
+clock where this counts processor time, as machines are shared. Every solver is given
+tighter tolerances of its own (or more draws, or steps), each from the start, until it
+is provably within 1e-4 of the optimum or has used up its time. Known rows of
+``results/solvers.json`` are not measured again; the page is made from them.
 """
 
 import argparse
@@ -13,12 +14,14 @@ import itertools
 import runpy
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.measure import Results, Row, cpu, measured, read, write_csv
+
+from multikernel.datasets import available
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE))  # where benchopt looks for what solvers share
@@ -26,15 +29,29 @@ PAGES = HERE.parents[1] / "docs" / "comparison"
 
 TARGET = 1e-4
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+EFFORTS = (5, 20, 100)
+"""Draws or steps of those that have no tolerance."""
 DATASETS: dict[str, dict[str, Any]] = {
     "ringnorm 50": {"n_kernels": 50, "n_samples": 200},
     "ringnorm 500": {"n_kernels": 500, "n_samples": 200},
-    "digits 50": {},
-    "cancer 837": {"n_columns": 30},
     "ringnorm 3000": {"n_kernels": 3000, "n_samples": 200},
     "ringnorm 6000": {"n_kernels": 6000, "n_samples": 200},
+    "ringnorm 20, n = 2000": {"n_kernels": 20, "n_samples": 2000},
+    "cancer 837": {"n_columns": 30},
+    "digits 50": {},
+    "views 18, n = 1000": {"source": "mfeat_digits_6views"},
+    "views 15": {"source": "msrc_v5_5views"},
+    "given 9, channels": {"source": "dti_ic_proteins_kernels", "targets": False},
+    "given 9, enzymes": {"source": "dti_e_drugs_kernels", "targets": True},
+    "bands 5": {"n_targets": 20, "n_samples": 200},
+    "products 64": {"n_columns": 3, "n_samples": 100},
+    "products 65536": {"n_columns": 8, "n_samples": 100},
 }
-QUICK: dict[str, dict[str, Any]] = {"ringnorm 5": {"n_kernels": 5, "n_samples": 40}}
+QUICK: dict[str, dict[str, Any]] = {
+    "ringnorm 5": {"n_kernels": 5, "n_samples": 40},
+    "bands 5": {"n_targets": 2, "n_samples": 30},
+    "products 16": {"n_columns": 2, "n_samples": 40},
+}
 OURS = "multikernel"
 
 
@@ -66,41 +83,48 @@ def solvers() -> list[Any]:
 def curve(solver: Any, objective: Any, patience: float) -> Iterator[Row]:
     """Yield the seconds and the distance for one tolerance after the other."""
     posed = objective.get_objective()
-    few = type(posed["kernels"])(posed["kernels"].K[:3, :30, :30].copy())
-    small = posed | {"kernels": few, "y": posed["y"][:30]}
-    small["K_test"] = posed["K_test"][:3, :, :30]
-    solver.set_objective(**small)  # what is compiled is loaded before the clock starts
-    solver.run(1e-2)
+    few = posed["kernels"].few(posed["y"], posed["K_test"])
+    solver.set_objective(**posed | few)  # compiled code is loaded before the clock
+    solver.run(3 if strategy(solver) == "iteration" else 1e-2)
     _, prepared = cpu(lambda: solver.set_objective(**posed))
     if hasattr(solver, "features"):  # shared, but everybody would have to make them
         prepared = max(prepared, solver.features.seconds)
-    once = getattr(solver, "sampling_strategy", None) == "run_once"
-    spent = 0.0
-    for tolerance in (1.0,) if once else TOLERANCES:
-        _, seconds = cpu(lambda t=tolerance: solver.run(t))  # type: ignore[misc]
+    efforts: dict[str, tuple[float, ...]] = {"run_once": (1.0,), "iteration": EFFORTS}
+    chosen, spent = efforts.get(strategy(solver), TOLERANCES), 0.0
+    for effort in chosen:
+        _, seconds = cpu(lambda t=effort: solver.run(t))  # type: ignore[misc]
         found = objective.evaluate_result(**solver.get_result())
         spent += seconds
-        done = once or found["value"] <= TARGET or spent > patience
-        row = {"tolerance": tolerance, "prepared": prepared, "seconds": seconds}
-        yield row | found | {"last": done or tolerance == TOLERANCES[-1]}
+        done = effort == chosen[-1] or found["value"] <= TARGET or spent > patience
+        row = {"tolerance": effort, "prepared": prepared, "seconds": seconds}
+        yield row | found | {"last": bool(done)}
         if done:
             return
 
 
+def strategy(solver: Any) -> str:
+    """Return what a solver is given: tolerances, numbers of steps, or nothing."""
+    return getattr(solver, "sampling_strategy", None) or "tolerance"
+
+
 def measure(results: Results, name: str, settings: Row, options: Any) -> None:
     """Run every solver on every objective of a data set, in turn."""
-    data = None
+    source = settings.get("source")
+    if source and source not in available():
+        print(f"{name} is left out: MULTIKERNEL_DATA names no folder with {source}.npz")
+        return
+    dataset = loaded("dataset", name.split()[0])()
+    vars(dataset).update(settings)
+    data = dataset.get_data()
     for objective in instances("objective", ""):
         problem = f"{objective.penalty} {objective.loss}"
+        if problem not in options.problems or objective.skip(**data)[0]:
+            continue
         for solver in solvers():
             facts = {"data": name, "problem": problem, "solver": solver.label}
-            if results.known(last=True, **facts) or problem not in options.problems:
+            if results.known(last=True, **facts):
                 continue
-            if data is None:
-                dataset = loaded("dataset", name.split()[0])()
-                vars(dataset).update(settings)
-                data = dataset.get_data()
-            if not hasattr(objective, "bound"):
+            if not hasattr(objective, "y"):
                 objective.set_data(**data)
             if solver.skip(**objective.get_objective())[0]:
                 continue
@@ -111,58 +135,67 @@ def measure(results: Results, name: str, settings: Row, options: Any) -> None:
                 print(f"{solver.label} is not here: {error}")
 
 
-def best(rows: list[Row]) -> Row:
+def complete(rows: list[Row]) -> list[Row]:
+    """Return the rows of curves that were measured to their end, in a fixed order."""
+    names = "data", "problem", "solver"
+    whole = {tuple(row[name] for name in names) for row in rows if row["last"]}
+    kept = [row for row in rows if tuple(row[name] for name in names) in whole]
+    order = [*DATASETS, *QUICK]
+    return sorted(kept, key=lambda row: order.index(row["data"]))
+
+
+def by_data(rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the soonest row of every solver at the target, or its closest, by set.
+
+    Of solvers of other problems, which have no distance, it is all rows.
+    """
+    for data in dict.fromkeys(row["data"] for row in rows):
+        own = [row for row in rows if row["data"] == data]
+        found = [row for row in own if np.isnan(row["value"])]
+        same = [row for row in own if not np.isnan(row["value"])]
+        for name in dict.fromkeys(row["solver"] for row in same):
+            curve = [row for row in same if row["solver"] == name]
+            found.append(first(curve, whole_seconds))
+        yield data, sorted(found, key=whole_seconds)
+
+
+def first(rows: list[Row], seconds: Callable[[Row], float]) -> Row:
     """Return the soonest row within the target, or the closest one."""
     reached = [row for row in rows if row["value"] <= TARGET]
     if reached:
-        return min(reached, key=whole_seconds)
+        return min(reached, key=seconds)
     return min(rows, key=lambda row: row["value"])
 
 
-def complete(rows: list[Row]) -> list[Row]:
-    """Return the rows of curves that were measured to their end."""
-    names = "data", "problem", "solver"
-    whole = {tuple(row[name] for name in names) for row in rows if row["last"]}
-    return [row for row in rows if tuple(row[name] for name in names) in whole]
-
-
-def by_problem(rows: list[Row]) -> Iterator[tuple[str, str, list[Row]]]:
-    """Yield the best row of every solver, problem by problem."""
-    for data, problem in dict.fromkeys((row["data"], row["problem"]) for row in rows):
-        own = [r for r in rows if (r["data"], r["problem"]) == (data, problem)]
-        names = dict.fromkeys(row["solver"] for row in own)
-        yield data, problem, [best([r for r in own if r["solver"] == n]) for n in names]
-
-
 def table(rows: list[Row]) -> list[list[str]]:
-    """Return what each solver takes to the target."""
-    lines = [["data", "problem", "solver", "prepared, s", "solved, s", "within"]]
-    lines[0].append("accuracy")
-    for data, problem, found in by_problem(rows):
-        for row in sorted(found, key=whole_seconds):
-            value = "–" if np.isnan(row["value"]) else f"{row['value']:.1e}"
-            right = "" if np.isnan(row["accuracy"]) else f"{row['accuracy']:.3f}"
+    """Return what each solver of a problem takes to the target."""
+    lines = [["data", "solver", "prepared, s", "solved, s", "within", "score"]]
+    for data, found in by_data(rows):
+        for k, row in enumerate(found):
+            name, value = row["solver"], f"{row['value']:.0e}"
+            if np.isnan(row["value"]):
+                steps, value = row["tolerance"], "–"
+                name += f", {steps:g}" if steps > 1 else ""
+            right = "" if np.isnan(row["score"]) else f"{row['score']:.3f}"
             seconds = [f"{row['prepared']:.2f}", f"{row['seconds']:.2f}"]
-            lines.append([data, problem, row["solver"], *seconds, value, right])
+            lines.append(["" if k else data, name, *seconds, value, right])
     return lines
 
 
-def times(rows: list[Row]) -> list[list[str]]:
-    """Return how many times sooner the best of ours is than the best peer."""
-    lines = [["data", "problem", "best peer", "with preparation", "without"]]
-    for data, problem, found in by_problem(rows):
-        same = [row for row in found if not np.isnan(row["value"])]
-        ours = [row for row in same if row["solver"].startswith(OURS)]
-        peers = [row for row in same if not row["solver"].startswith(OURS)]
+def times(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield how many times sooner the first of ours is than the first peer."""
+    for data, found in by_data([row for row in rows if not np.isnan(row["value"])]):
+        ours = [row for row in found if row["solver"].startswith(OURS)]
+        peers = [row for row in found if not row["solver"].startswith(OURS)]
         if ours and peers:
-            mine, peer = best(ours), best(peers)
-            least = "" if peer["value"] <= TARGET else "over "
-            name = peer["solver"] + (f" (to {peer['value']:.0e})" if least else "")
-            whole = whole_seconds(peer) / whole_seconds(mine)
-            alone = peer["seconds"] / mine["seconds"]
-            ratios = [f"{least}{ratio:.1f}" for ratio in (whole, alone)]
-            lines.append([data, problem, name, *ratios])
-    return lines
+            line = [data, ours[0]["problem"]]
+            for seconds in whole_seconds, solving_seconds:
+                mine, peer = first(ours, seconds), first(peers, seconds)
+                least = "" if peer["value"] <= TARGET else "over "
+                name = peer["solver"] + (f" (to {peer['value']:.0e})" if least else "")
+                ratio = f"{least}{seconds(peer) / seconds(mine):.1f}"
+                line += [ratio, f"{mine['solver'].removeprefix(OURS).strip()}, {name}"]
+            yield line
 
 
 def whole_seconds(row: Row) -> float:
@@ -170,48 +203,83 @@ def whole_seconds(row: Row) -> float:
     return float(row["prepared"] + row["seconds"])
 
 
-def plot(rows: list[Row], path: Path) -> None:
-    """Draw distance against time, a panel a problem that a peer solves too."""
+def solving_seconds(row: Row) -> float:
+    """Return those without preparation."""
+    return float(row["seconds"])
+
+
+def plot(rows: list[Row], column: str, path: Path) -> None:
+    """Draw the distance, or the score, against time, a panel a set."""
     from matplotlib import pyplot as plt
 
-    shown = [row for row in rows if not np.isnan(row["value"])]
-    problems = list(dict.fromkeys((row["data"], row["problem"]) for row in shown))
-    height = -(-len(problems) // 3)
-    size = (11.0, 3.0 * height)
-    figure, axes = plt.subplots(
-        height, 3, figsize=size, layout="constrained", squeeze=False
-    )
-    names = sorted({row["solver"] for row in shown})
-    longest = max(whole_seconds(row) for row in shown)
-    for axis in axes.flat[len(problems) :]:
-        axis.set_axis_off()
-    for axis, (data, problem) in zip(axes.flat, problems, strict=False):
-        for k, name in enumerate(names):
-            where = (data, problem, name)
-            own = [r for r in shown if (r["data"], r["problem"], r["solver"]) == where]
-            if own:
-                seconds = [whole_seconds(row) for row in own]
-                values = [max(row["value"], 1e-8) for row in own]
-                style = "o-" if name.startswith(OURS) else "s--"
-                axis.loglog(seconds, values, style, color=f"C{k}", label=name)
-        axis.axhline(TARGET, color="0.7", linewidth=0.8)
-        axis.set_xlim(1e-3, 2.0 * longest)
-        axis.set_title(f"{data}, {problem}", fontsize="medium")
-        axis.legend(fontsize="x-small")
-    figure.supxlabel("processor seconds, preparation included")
-    figure.supylabel("distance to the optimum at most")
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    names = sorted({row["solver"] for row in rows})
+
+    shown = [row for row in rows if not np.isnan(row[column])]
+    sets = list(dict.fromkeys(row["data"] for row in shown))
+    height = -(-len(sets) // 2)
+    ends = np.log10([whole_seconds(row) for row in shown])
+    low, high = np.floor(ends.min()), np.ceil(ends.max())
+    with plt.rc_context({"font.size": 13.0, "lines.linewidth": 2.0}):
+        size = (11.0, 1.2 + 3.9 * height)
+        figure, axes = plt.subplots(
+            height, 2, figsize=size, layout="constrained", squeeze=False
+        )
+        for axis in axes.flat[len(sets) :]:
+            axis.set_axis_off()
+        lines = {}
+        for axis, data in zip(axes.flat, sets, strict=False):
+            for k, name in enumerate(names):
+                facts = {"data": data, "solver": name}
+                own = [row for row in shown if facts.items() <= row.items()]
+                if own:
+                    points = [(whole_seconds(row), row[column]) for row in own]
+                    style = "o-" if name.startswith(OURS) else "s--"
+                    (lines[name],) = axis.plot(
+                        *zip(*points, strict=True), style, color=f"C{k}", markersize=8
+                    )
+            axis.set_xscale("log")
+            axis.set_xlim(10.0**low, 10.0**high)
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.xaxis.set_minor_formatter("")
+            if column == "value":
+                axis.set_yscale("log")
+                axis.axhline(TARGET, color="0.6", linewidth=1.0)
+            axis.set_title(data)
+        figure.legend(
+            lines.values(), lines, loc="outside upper center", ncols=3, frameon=False
+        )
+        figure.supxlabel("processor seconds, preparation included")
+        what = {"value": "distance to the optimum at most", "score": "score"}
+        figure.supylabel(what[column])
+        figure.savefig(path, dpi=90)
+        plt.close(figure)
+
+
+def write(rows: list[Row], pages: Path) -> None:
+    """Write a table and pictures for every problem, and how many times sooner."""
+    heads = ["with preparation", "of", "without", "of"]
+    ratios = [["data", "problem", *heads]]
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        own = [row for row in rows if row["problem"] == problem]
+        place = pages / f"solvers_{problem.replace(' ', '_')}"
+        write_csv(place.with_suffix(".csv"), table(own))
+        ratios += times(own)
+        proven = [not np.isnan(row["value"]) for row in own]
+        if any(proven):
+            plot(own, "value", place.with_suffix(".png"))
+        if not all(proven):
+            plot(own, "score", place.with_name(f"{place.name}_score.png"))
+    write_csv(pages / "solvers_times.csv", ratios)
 
 
 def main() -> None:
-    """Measure what is not known, and write the tables and the picture."""
+    """Measure what is not known, and write the tables and the pictures."""
     every = [f"{o.penalty} {o.loss}" for o in instances("objective", "")]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=list(DATASETS))
     parser.add_argument("--problems", nargs="*", choices=every, default=every)
-    parser.add_argument("--quick", action="store_true", help="five kernels")
-    parser.add_argument("--patience", type=float, default=60.0, help="seconds a solver")
+    parser.add_argument("--quick", action="store_true", help="few kernels")
+    parser.add_argument("--patience", type=float, default=20.0, help="seconds a solver")
     parser.add_argument("--output", type=Path, help="a folder in place of the site's")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -220,14 +288,12 @@ def main() -> None:
     results = Results(folder / "solvers.json", key)
     chosen = QUICK if options.quick else DATASETS
     for name, settings in chosen.items():
-        if name in (options.only or chosen):
+        if name in (chosen if options.only is None else options.only):
             measure(results, name, settings, options)
-    rows, pages = complete(read(results.path)), options.output or PAGES
-    write_csv(pages / "solvers.csv", table(rows))
-    write_csv(pages / "solvers_times.csv", times(rows))
+    pages = options.output or PAGES
+    write(complete(read(results.path)), pages)
     text = measured(results.path)
     (pages / "solvers_measured.txt").write_text(text, encoding="utf-8")
-    plot(rows, pages / "solvers.png")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 import csv
 import json
+import runpy
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+
+from multikernel.datasets import available
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,13 +44,58 @@ def test_solvers_and_a_conic_solver_reach_the_same_optimum(run, tmp_path):
     # Nobody gets below what is proved: conic solvers come near it within 1e-7.
     assert min(row["value"] for row in rows if not np.isnan(row["value"])) >= -1e-7
     problems = {problem for problem, _ in same}
-    assert len(problems) == 4
+    assert len(problems) == 5
     assert {(problem, "cvxpy") for problem in problems} <= set(same)
-    with (tmp_path / "solvers_times.csv").open(encoding="utf-8") as file:
-        assert len(list(csv.reader(file))) == 5
-    assert (tmp_path / "solvers.png").exists()
+    # Half a squared sum of norms, at another strength, has the optimum of the sum.
+    for kind in ("InterleavedNewton", "HessianMKL", "SimpleMKL", "SpicyMKL factors"):
+        assert ("l1 hinge", f"multikernel {kind}") in same
+    ratios = (tmp_path / "solvers_times.csv").read_text(encoding="utf-8")
+    assert len(ratios.splitlines()) == 6
+    # Targets share no problem: they are told apart by their score alone.
+    scores = [row["score"] for row in rows if row["problem"] == "targets squared_error"]
+    assert len(scores) >= 3
+    assert np.isfinite(scores).all()
+    assert (tmp_path / "solvers_l1_hinge.png").exists()
+    assert (tmp_path / "solvers_targets_squared_error_score.png").exists()
     again = run("solvers/run.py", "--quick", "--output", tmp_path)
     assert "seconds=" not in again
+
+
+@pytest.mark.usefixtures("_benchopt")
+def test_matrices_of_others_are_kernels_of_trace_n(monkeypatch):
+    source = "dti_ic_proteins_kernels"
+    if source not in available():
+        pytest.skip("MULTIKERNEL_DATA names no folder with these matrices")
+    solvers = ROOT / "benchmarks" / "solvers"
+    monkeypatch.syspath_prepend(str(solvers))
+    dataset = runpy.run_path(str(solvers / "datasets" / "given.py"))["Dataset"]()
+    dataset.source, dataset.targets = source, True
+    data = dataset.get_data()
+    K, n = data["kernels"].K, len(data["y"])
+    np.testing.assert_allclose(np.trace(K, axis1=1, axis2=2), n)
+    assert np.linalg.eigvalsh(K).min() > -1e-8
+    assert data["K_test"].shape == (len(K), len(data["y_test"]), n)
+    # Factors say all of them.
+    features = data["kernels"].features
+    blocks = np.split(features.matrix, features.offsets[1:-1], axis=1)
+    for Z, matrix in zip(blocks, K, strict=True):
+        np.testing.assert_allclose(Z @ Z.T, matrix, atol=1e-6)
+    del sys.modules["benchmark_utils"]
+
+
+@pytest.mark.usefixtures("_benchopt")
+def test_data_that_are_not_here_are_left_out_with_the_reason(
+    run, tmp_path, monkeypatch
+):
+    run("solvers/run.py", "--quick", "--problems", "hkl squared_error", *to(tmp_path))
+    monkeypatch.delenv("MULTIKERNEL_DATA", raising=False)
+    printed = run("solvers/run.py", "--only", "views 15", *to(tmp_path))
+    assert "views 15 is left out: MULTIKERNEL_DATA names no folder" in printed
+    assert "seconds=" not in printed
+
+
+def to(folder):
+    return "--output", folder
 
 
 def test_tasks_beside_other_packages(run, tmp_path):

@@ -10,7 +10,7 @@ class Solver(BaseSolver):
     def skip(self, penalty, loss, **others):
         return (penalty, loss) != ("l1", "squared_error"), "Its groups are for squares."
 
-    def set_objective(self, kernels, y, K_test, loss, penalty, alpha):
+    def set_objective(self, kernels, y, K_test, loss, penalty, alpha, **others):
         from celer import GroupLasso
 
         self.y, self.features = y, kernels.features

@@ -12,7 +12,7 @@ class Solver(BaseSolver):
     def skip(self, penalty, K_test, **others):
         return penalty != "lp" or not K_test.size, "Compared by accuracy, with lp."
 
-    def set_objective(self, kernels, y, K_test, loss, penalty, alpha):
+    def set_objective(self, kernels, y, K_test, loss, penalty, alpha, **others):
         self.K, self.y, self.K_test = kernels.K, y, K_test
 
     def run(self, _):

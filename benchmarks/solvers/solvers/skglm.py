@@ -11,7 +11,7 @@ class Solver(BaseSolver):
     def skip(self, penalty, loss, **others):
         return penalty != "l1" or loss == "hinge", "It needs a prox and a smooth loss."
 
-    def set_objective(self, kernels, y, K_test, loss, penalty, alpha):
+    def set_objective(self, kernels, y, K_test, loss, penalty, alpha, **others):
         from skglm.datafits.group import LogisticGroup, QuadraticGroup
         from skglm.penalties.block_separable import WeightedGroupL2
         from skglm.utils.data import grp_converter
