@@ -29,7 +29,7 @@ class Dataset(BaseDataset):
         train, test = train_test_split(
             np.arange(len(y)), test_size=0.3, random_state=0, stratify=labels[:, 0]
         )
-        learnt = K[:, train][:, :, train]
+        learnt = np.ascontiguousarray(K[:, train][:, :, train])
         scales = np.trace(learnt, axis1=1, axis2=2) / len(train)
         return {
             "kernels": Kernels(learnt / scales[:, None, None]),
