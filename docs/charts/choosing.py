@@ -1,5 +1,6 @@
 """What the pages of the benchmarks say about six questions, as one picture."""
 
+import json
 import re
 from pathlib import Path
 
@@ -26,18 +27,8 @@ def number(cell):
     return float(re.findall(r"\d+\.?\d*", cell)[0])
 
 
-METHODS = {
-    "unweighted sum": "#7F7F7F",
-    "lp-norm, p = 1": "#E69F00",
-    "lp-norm, p = 4/3": "#CC79A7",
-    "lp-norm, p = 2": "#56B4E9",
-    "MKL-GOMP": "#009E73",
-    "HKL": "#000000",
-    "local Rademacher": "#D55E00",
-    "SpicyMKL": "#0072B2",
-    "best single kernel": "#8C564B",
-}
-"""One colour for a method, in all panels."""
+METHODS = json.loads((BENCHMARKS / "choosing" / "colors.json").read_text("utf-8"))
+"""One colour for a method, in all panels and on the chart of decisions."""
 
 figure, axes = plt.subplots(3, 2, figsize=(9.5, 10.5), layout="constrained")
 (mixed, inputs), (spectra, tables), (matrices, targets) = axes

@@ -113,20 +113,133 @@ def test_tasks_beside_other_packages(run, tmp_path):
 
 
 def test_models_are_ranked_where_all_have_been_measured(run, tmp_path):
-    wanted = "--splits", 1, "--output", tmp_path, "--models"
+    wanted = "--splits", 1, "--output", tmp_path, "--kinds"
+    tables = *wanted, "small tables", "--models", "LpMKL", "random forest"
     script = "choosing/run.py"
-    run(script, "--only", "diabetes", *wanted, "LpMKL", "random forest")
+    run(script, *tables, "--only", "diabetes")
     # A model that has not seen a set leaves it without ranks, and is measured alone.
-    printed = run(script, "--only", "breast_cancer", *wanted, "LpMKL")
+    printed = run(script, *tables[:-1], "--only", "breast_cancer")
     assert printed.count("seconds=") == 1
+    assert "seconds=" not in run(script, *tables, "--only", "diabetes")
+    targets = *wanted, "many targets", "--models", "SpicyMKL", "ridge"
+    run(script, *targets, "--only", "digits")
     rows = rows_of(tmp_path / "results" / "choosing.json")
-    assert [row["set"] for row in rows] == ["diabetes", "diabetes", "breast_cancer"]
-    assert rows[0]["score"] > 0.3
-    assert rows[2]["score"] > 0.9
+    sets = [row["set"] for row in rows]
+    assert sets == ["diabetes", "diabetes", "breast_cancer", "digits", "digits"]
+    assert all(row["score"] > low for row, low in zip(rows, LEVELS, strict=True))
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    assert "| diabetes | 1 |" in page
     assert "breast_cancer" not in page
     first, second = (row["score"] for row in rows[:2])
     ranks = "1.00 | 2.00" if first > second else "2.00 | 1.00"
-    assert f"| **mean rank** | | {ranks} |" in page
-    assert (tmp_path / "figures" / "tables.png").exists()
+    assert f"| **mean rank** | {ranks} |" in page
+    for name in ("small_tables", "many_targets", "decisions"):
+        assert (tmp_path / "figures" / f"{name}.png").exists()
+    said = (tmp_path / "choosing_measured.txt").read_text(encoding="utf-8")
+    better = "SpicyMKL" if rows[3]["score"] > rows[4]["score"] else "ridge"
+    assert f"the best mean ranks have {better} (1.0)" in said
+
+
+LEVELS = (0.3, 0.3, 0.9, 0.2, 0.2)
+"""Scores of choosing's rows that nobody misses who learns anything."""
+
+
+def compared(**scores):
+    """Return rows of two sets by model, a stopped one without score."""
+    return [
+        {
+            "kind": "small tables",
+            "set": name,
+            "split": 0,
+            "model": model.replace("_", " "),
+        }
+        | {"seconds": 1.0, "used": None, "measure": "accuracy"}
+        | ({} if value is None else {"score": value})
+        for model, values in scores.items()
+        for name, value in zip(("liver", "sonar"), values, strict=True)
+    ]
+
+
+def test_page_of_models_says_who_is_better():
+    from benchmarks.choosing.report import kind_of, sentences, summary
+
+    rows = compared(
+        SpicyMKL_CV=(0.7, 0.8),
+        SVM_grid=(0.8, 0.9),
+        boosting=(0.75, None),
+        EBM=(0.6, 0.85),
+    )
+    kind = kind_of("small tables", rows)
+    np.testing.assert_array_equal(kind.ranks, [3.0, 1.0, 3.0, 3.0])
+    text = " ".join(sentences(kind))
+    assert "the best mean ranks have SVM grid (1.0)" in text
+    assert "SpicyMKL CV, named beforehand, has place 2 of 4." in text
+    assert (
+        "Beside SVM grid, SpicyMKL CV is by more than 0.01 better on 0 and worse on 2 "
+        "(liver -0.100, sonar -0.100)."
+    ) in text
+    assert "Stopped or failed, and last there: boosting on 1." in text
+    assert summary([kind]).endswith(
+        "behind the best of other packages on small tables (SVM grid)."
+    )
+    # Ahead of all others it says so, and behind two it names both.
+    won = kind_of("small tables", compared(SpicyMKL_CV=(0.9, 0.9), EBM=(0.6, 0.85)))
+    assert "ahead of every other package on small tables." in summary([won])
+    third = compared(SpicyMKL_CV=(0.1, 0.1), EBM=(0.6, 0.8), boosting=(0.55, 0.7))
+    text = " ".join(sentences(kind_of("small tables", third)))
+    assert "is not first or second: EBM and boosting of others are better." in text
+
+
+def test_methods_are_stopped_at_their_time(monkeypatch):
+    from benchmarks.choosing import run as choosing
+
+    monkeypatch.setattr(choosing, "LIMIT", 0.05)
+
+    def search():
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:  # as a search survives what fails in a fold
+                continue
+
+    with pytest.raises(choosing.Stopped):
+        choosing.limited(search)
+    assert choosing.limited(lambda: 3)[0] == 3
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
+@pytest.mark.parametrize(
+    ("kind", "name", "models"),
+    [
+        ("views and kernels", "omics_tcga_brca_3views", ["SpicyMKL", "SVM on the sum"]),
+        (
+            "views and kernels",
+            "dti_ic_proteins_kernels",
+            ["LpMKL", "best single kernel"],
+        ),
+        ("sequences", "dna_uci_promoters", ["MKL-GOMP", "best single kernel"]),
+        ("many targets", "omics_tcga_brca_3views", ["LpMKL", "ridge"]),
+    ],
+)
+def test_models_on_other_kinds_of_data(kind, name, models):
+    from benchmarks.choosing.models import MODELS
+    from benchmarks.choosing.run import SCORES
+    from benchmarks.choosing.sets import split_of
+
+    if name not in available():
+        pytest.skip(f"{name} is not here")
+    split = split_of(kind, name, 0)
+    for model in models:
+        found, used = MODELS[model](split)
+        score = SCORES[split.measure](split.y_test, found)
+        assert score > {"accuracy": 0.8, "AUC": 0.8, "R²": -0.5}[split.measure]
+        assert model == "ridge" or used >= 1
+
+
+def test_page_of_models_follows_from_its_rows(tmp_path):
+    from benchmarks.choosing.report import write
+
+    choosing, guide = ROOT / "benchmarks" / "choosing", ROOT / "docs" / "user_guide"
+    write(choosing / "results" / "choosing.json", tmp_path, tmp_path)
+    for folder, name in ((choosing, "RESULTS.md"), (guide, "choosing_measured.txt")):
+        found = (tmp_path / name).read_text(encoding="utf-8")
+        assert found == (folder / name).read_text(encoding="utf-8")
