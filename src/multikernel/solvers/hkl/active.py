@@ -3,15 +3,16 @@
 Features are centred on the samples, and held for nodes outside the hull.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.graph.base import GraphSamples
+from multikernel.kernels.graph.base import GraphSamples, hull
 from multikernel.solvers.hkl.problem import HullProblem
 
 LARGEST = 1e60
@@ -20,9 +21,9 @@ LARGEST = 1e60
 NEGLIGIBLE = 1e-7
 """Share of the largest singular value below which a direction is rounding."""
 
-HELD = 2
-"""Features that are held, over those that are asked for: nodes that are pruned often
-come back at the next strength, but all that is held is multiplied."""
+HELD = 4
+"""Nodes that are held, over those that are asked for: what is pruned often comes back
+at the next strength, but all that is held is multiplied."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,16 +81,20 @@ def prepare(
         rows -= means[:, None]
         # What is left of a constant is rounding, and no feature.
         rows[_sizes(rows) <= 1e-12 * np.abs(means)] = 0.0
-    parts = zip(
-        np.split(rows, ends[:-1]), np.split(means, ends[:-1]), bases, strict=True
-    )
     found = []
-    for own, mean, basis in parts:
+    for own, mean, basis in zip(
+        _cut(rows, ends), _cut(means, ends), bases, strict=True
+    ):
         # Those of landmarks are independent.
         mixer = None if len(own) < 2 or basis is not None else _mixer(own)
         mixed = own if mixer is None else mixer.T @ own
         found.append(Prepared(mixed, mean, mixer, basis))
     return found
+
+
+def _cut(rows: Array, ends: Indices) -> list[Array]:
+    """Return the parts of an array that end at some places."""
+    return [rows[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
 def _sizes(rows: Array) -> Array:
@@ -130,15 +135,17 @@ class Held:
 
     def _hold(self, nodes: Sequence[Any], found: Sequence[Prepared]) -> None:
         """Put features side by side, those of one call in one block."""
+        if not nodes:
+            return
         rows = np.concatenate([each.rows for each in found])
         sizes = [len(each.rows) for each in found]
         first = len(self._places)
         owners = np.repeat(np.arange(first, first + len(nodes)), sizes)
         self._chunks.append((rows, owners))
-        own = np.split(rows, np.cumsum(sizes)[:-1])
-        for place, node in enumerate(nodes):
+        for place, own in enumerate(_cut(rows, np.cumsum(sizes))):
+            node, one = nodes[place], found[place]
             self._places[node] = first + place
-            self.known[node] = replace(found[place], rows=own[place])
+            self.known[node] = Prepared(own, one.means, one.mixer, one.basis)
 
     def of(self, nodes: Iterable[Any]) -> list[Prepared]:
         """Return the features of nodes; what is not known is computed, not held."""
@@ -151,13 +158,13 @@ class Held:
         """Return ||Z_v^T a||^2 of nodes, whose features are held from now on."""
         if not nodes:
             return np.zeros(0)
-        found = self.of(nodes)
-        asked = sum(len(each.rows) for each in found)
-        if sum(len(rows) for rows, _ in self._chunks) > HELD * asked:
+        if len(self.known) > HELD * len(nodes):
+            kept = [node for node in nodes if node in self.known]
+            found = self.of(kept)
             self._forget()
-        new = [k for k, node in enumerate(nodes) if node not in self.known]
-        if new:
-            self._hold([nodes[k] for k in new], [found[k] for k in new])
+            self._hold(kept, found)
+        new = [node for node in nodes if node not in self.known]
+        self._hold(new, self.of(new))
         products = np.concatenate([rows @ vector for rows, _ in self._chunks])
         owners = np.concatenate([owners for _, owners in self._chunks])
         forms = np.bincount(owners, products**2, minlength=len(self._places))
@@ -171,7 +178,7 @@ them, and they only if it joins."""
 
 @dataclass(frozen=True)
 class Source:
-    """What a round of a search asks of a node outside: weight, width and degrees."""
+    """What a search asks of a node that has no function: weight, width and degrees."""
 
     weight: float
     wide: bool
@@ -179,7 +186,12 @@ class Source:
 
 
 class ActiveSet:
-    """Nodes closed under ancestors, with their centred features on the samples.
+    """The nodes J that a search has looked at, closed under ancestors.
+
+    Those whose own kernel violates the necessary condition, and all their ancestors,
+    have a part in the reduced problem: nodes, features and all that is said of both are
+    theirs. The others are idle: zero is a solution for them, so that they cost nothing.
+    The frontier are the sources of what is outside.
 
     Parameters
     ----------
@@ -203,48 +215,35 @@ class ActiveSet:
         self.weights: Array = np.zeros(0)
         self.relation: Array = np.zeros((0, 0))
         self._residuals: dict[int, Array] = {}
-        self._features: Array = np.empty((0, n))
-        self._gram: Array = np.empty((0, 0))
-        self._frontier: dict[Any, Source] = {}
+        self.features: Array = np.empty((0, n))
+        self.gram: Array = np.empty((0, 0))
+        """Weighted means of the products of all features."""
+        roots = self.samples.graph.roots()
+        self.inside: set[Any] = set()
+        self.idle: dict[Any, Source] = {}
+        self.frontier = {root: self._source(root) for root in roots}
         self._held = Held(self.samples, self._shares if problem.fit_intercept else None)
+        self.add(roots)
 
     def __len__(self) -> int:
-        """Return the number of nodes."""
+        """Return the number of nodes with a part in the reduced problem."""
         return len(self.nodes)
 
-    @property
-    def features(self) -> Array:
-        """Return the features, shape (n_columns, n_samples)."""
-        return self._features
+    def rows(self, nodes: Iterable[Any]) -> list[Array]:
+        """Return the centred features of nodes as rows."""
+        return [each.rows for each in self._held.of(nodes)]
 
-    @property
-    def frontier(self) -> list[Any]:
-        """Return the nodes outside whose parents are all inside."""
-        return list(self._frontier)
-
-    @property
-    def sources(self) -> list[Source]:
-        """Return what is known of the nodes of the frontier."""
-        return list(self._frontier.values())
-
-    def outside(self) -> tuple[list[Any], list[Array]]:
-        """Return the nodes of the frontier, and their centred features as rows."""
-        nodes = self.frontier
-        return nodes, [each.rows for each in self._held.of(nodes)]
-
-    def forms(self, vector: Array) -> Array:
-        """Return a^T K_v a of the frontier, as if the features of all were centred.
+    def forms(self, sources: Mapping[Any, Source], vector: Array) -> Array:
+        """Return a^T K_v a of nodes, as if the features of all were centred.
 
         Those of many are not, and the sum of a is zero where there is an intercept.
         """
-        wide = np.array([source.wide for source in self.sources], dtype=bool)
-        narrow = [node for node, own in self._frontier.items() if not own.wide]
+        wide = np.array([source.wide for source in sources.values()], dtype=bool)
+        narrow = [node for node, own in sources.items() if not own.wide]
         forms = np.empty(len(wide))
         forms[~wide] = self._held.forms(narrow, vector)
         forms[wide] = [
-            self.samples.form(node, vector)
-            for node, own in self._frontier.items()
-            if own.wide
+            self.samples.form(node, vector) for node, own in sources.items() if own.wide
         ]
         return forms
 
@@ -253,11 +252,36 @@ class ActiveSet:
         own, mixer = beta[self.owner == k], self._mixers[k]
         return own if mixer is None else np.asarray(mixer @ own)
 
-    def add(self, nodes: Iterable[Any]) -> None:
-        """Add nodes whose parents are in the set, or among those before them."""
-        new = [node for node in nodes if node not in self.place]
+    def look_at(self, nodes: Sequence[Any]) -> None:
+        """Move nodes of the frontier into J; those of many features are never idle."""
+        graph = self.samples.graph
+        inside = self.inside
+        for node in nodes:
+            self.idle[node] = self.frontier.pop(node)
+        inside.update(nodes)
+        for node in nodes:
+            for child in graph.children(node):
+                if child in inside or child in self.frontier:
+                    continue
+                if inside.issuperset(graph.parents(child)):
+                    self.frontier[child] = self._source(child)
+        wide = [node for node in nodes if self.idle[node].wide]
+        if wide:
+            self.add(wide)
+
+    def _source(self, node: Any) -> Source:
+        graph = self.samples.graph
+        return Source(graph.weight(node), graph.width(node) > MANY, graph.degrees(node))
+
+    def add(self, nodes: Sequence[Any]) -> None:
+        """Give nodes and all their ancestors a part in the reduced problem."""
+        self.look_at([node for node in nodes if node in self.frontier])
+        wanted = hull(self.samples.graph, nodes)
+        # A node was looked at after its parents.
+        new = [node for node in self.idle if node in wanted]
         if not new:
             return
+        self.idle = {v: own for v, own in self.idle.items() if v not in wanted}
         graph = self.samples.graph
         blocks = []
         m = len(self.nodes)
@@ -285,41 +309,19 @@ class ActiveSet:
         self.owner = np.concatenate(owners)
         own = np.array([graph.weight(node) for node in new])
         self.weights = np.append(self.weights, own)
-        old = self._features.shape[0]
-        self._features = np.concatenate([self._features, *blocks])
+        old = self.features.shape[0]
+        self.features = np.concatenate([self.features, *blocks])
         self._grow_gram(old)
-        self._grow_frontier(new)
 
     def _grow_gram(self, old: int) -> None:
         """Add the products of the features that are new with all."""
-        size = self._features.shape[0]
+        size = self.features.shape[0]
         gram = np.empty((size, size))
-        gram[:old, :old] = self._gram
-        weighted = self._features[old:] * self._shares
-        gram[old:] = weighted @ self._features.T
+        gram[:old, :old] = self.gram
+        weighted = self.features[old:] * self._shares
+        gram[old:] = weighted @ self.features.T
         gram[:, old:] = gram[old:].T
-        self._gram = gram
-
-    @property
-    def gram(self) -> Array:
-        """Return the weighted means of the products of all features."""
-        return self._gram
-
-    def _grow_frontier(self, new: Iterable[Any]) -> None:
-        graph = self.samples.graph
-        for node in new:
-            self._frontier.pop(node, None)
-            for child in graph.children(node):
-                inside = child in self.place or child in self._frontier
-                if not inside and all(p in self.place for p in graph.parents(child)):
-                    self._frontier[child] = self._source(child)
-        for root in graph.roots():
-            if root not in self.place:
-                self._frontier[root] = self._source(root)
-
-    def _source(self, node: Any) -> Source:
-        graph = self.samples.graph
-        return Source(graph.weight(node), graph.width(node) > MANY, graph.degrees(node))
+        self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
         """Return bounds on the norms of what features leave out of each kernel.
@@ -336,8 +338,8 @@ class ActiveSet:
         columns = kept[self.owner]
         new_place = np.cumsum(kept) - 1
         self.owner = new_place[self.owner[columns]]
-        self._features = self._features[columns]
-        self._gram = self._gram[np.ix_(columns, columns)]
+        self.features = self.features[columns]
+        self.gram = self.gram[np.ix_(columns, columns)]
         self.relation = self.relation[np.ix_(kept, kept)]
         self.weights = self.weights[kept]
         dropped = [self.nodes[k] for k in np.flatnonzero(~kept)]
@@ -352,9 +354,10 @@ class ActiveSet:
         self.place = {node: k for k, node in enumerate(self.nodes)}
         # What has all its parents inside had them inside before.
         parents = self.samples.graph.parents
-        known = self._frontier | {node: self._source(node) for node in dropped}
-        self._frontier = {
+        known = self.frontier | self.idle | {v: self._source(v) for v in dropped}
+        self.idle, self.inside = {}, {*self.nodes}
+        self.frontier = {
             node: source
             for node, source in known.items()
-            if all(parent in self.place for parent in parents(node))
+            if self.inside.issuperset(parents(node))
         }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel.certificates import half_range, relative_gap
 from multikernel.losses.base import is_polyhedral
 from multikernel.solvers.hkl.active import ActiveSet
@@ -22,6 +22,7 @@ from multikernel.solvers.hkl.smoothing import (
     Risk,
     SmoothedNorm,
     is_quadratic,
+    norm_value,
     rounded,
     smoothed_norm,
     squared_norms,
@@ -248,7 +249,7 @@ def _newton(
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
     """Return the norm of the model, or what it may become where that is zero."""
-    omega = float(active.weights @ np.sqrt(squared_norms(active, beta)))
+    omega = norm_value(active, beta)
     slopes = problem.loss.gradient(problem.y, f) / problem.total_weight
     products = active.features @ slopes / problem.alpha
     own = np.bincount(active.owner, products**2, minlength=len(active))
@@ -267,7 +268,29 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
         The point.
     """
     problem, f = level.problem, point.f
-    primal = primal_value(problem, f, point.norm.exact)
+    primal = primal_value(problem, f, norm_value(level.active, point.beta))
     dual = dual_point(problem, level.active, point.norm, -level.risk.gradient(f))
     gap = relative_gap(primal, dual.value(problem, 0.0))
     return ReducedPoint(point.beta, point.intercept, f, primal, dual, gap, 0)
+
+
+def needed_nodes(
+    problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
+) -> Mask:
+    """Return which nodes the model needs to stay within a relative gap.
+
+    The nodes of the smallest norms are left out, with their descendants, as long as the
+    objective allows it.
+    """
+    norms = active.weights * np.sqrt(squared_norms(active, point.beta))
+    below = point.dual.value(problem, 0.0)
+    for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
+        used = norms > share * norms.sum()
+        # A node counts only with all its ancestors, and roots always do.
+        used &= ~((active.relation.T @ ~used) > 0.0)
+        beta = np.where(used[active.owner], point.beta, 0.0)
+        f = point.f + (beta - point.beta) @ active.features
+        primal = primal_value(problem, f, norm_value(active, beta))
+        if relative_gap(primal, below) <= allowed:
+            return np.asarray(used)
+    return np.asarray(norms > 0.0)

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multikernel._typing import Array
 from multikernel.certificates import (
@@ -23,11 +22,8 @@ from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import hidden_by_rounding, primal_value
 from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
-from multikernel.solvers.hkl.reduced import (
-    ReducedPoint,
-    solve_reduced,
-)
-from multikernel.solvers.hkl.smoothing import squared_norms
+from multikernel.solvers.hkl.reduced import ReducedPoint, needed_nodes, solve_reduced
+from multikernel.solvers.hkl.smoothing import norm_value
 
 
 @dataclass(frozen=True)
@@ -166,13 +162,13 @@ class _Run:
         self.settings = settings
         self.callback = callback
         self.active = ActiveSet(problem)
-        self.active.add(problem.samples.graph.roots())
         self.beta = np.zeros(self.active.features.shape[0])
         self.intercept = 0.0
         self.stopped = False
         self.start = perf_counter()
         self.history: list[Progress] = []
         self.steps = 0
+        self.sums: dict[Any, tuple[float, float]] = {}
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
@@ -181,84 +177,109 @@ class _Run:
         A function of node v shrinks by half where alpha d_v^2 is the mean of its
         kernel's diagonal.
         """
-        active, graph = self.active, self.active.samples.graph
+        sources = self.active.frontier
         scales = [
-            np.einsum("ij,ij->", rows, rows) / rows.shape[1] / graph.weight(node) ** 2
-            for node, rows in zip(*active.outside(), strict=True)
+            np.einsum("ij,ij->", rows, rows) / rows.shape[1] / own.weight**2
+            for own, rows in zip(
+                sources.values(), self.active.rows(sources), strict=True
+            )
         ]
         return float(max(scales, default=0.0))
 
     def solve(self, problem: HullProblem) -> HullSolution:
-        """Search for one strength, from where the last one ended."""
+        """Search for one strength, from where the last one ended.
+
+        As long as zero solves the reduced problem for what J gains, its point stays.
+        """
         self.history, self.steps, self.start = [], 0, perf_counter()
+        point = self._reduced(problem)
         while True:
-            point = self._reduced(problem, SETTINGS.share * self.settings.tol)
-            ceiling = self._ceiling(problem, point)
-            chosen = self._necessary(problem, point, ceiling)
-            status, gap, outside = None, np.nan, None
-            if not chosen or self._full():
-                outside, chosen = self._sufficient(problem, point, ceiling)
-                dual = point.dual.value(problem, outside)
+            # What a form may be: half of the tolerance is its share.
+            share = self.settings.tol * abs(point.primal) / problem.alpha
+            ceiling = point.dual.bound + share
+            within, violators = self._necessary(problem, point, ceiling)
+            sources, outside = list[Any](), None
+            status, gap = None, np.nan
+            if not violators:
+                outside, sources = self._sufficient(problem, point, ceiling)
+                dual = point.dual.value(problem, max(within, outside))
                 gap = relative_gap(point.primal, dual)
-                status = self._status(point, gap, chosen)
+                status = self._status(point, gap, sources)
             self._report(problem, point, gap)
             if self.stopped:
                 status = status or HullStatus.STOPPED
             elif status is None and len(self.history) >= self.settings.max_iter:
                 status = HullStatus.MAX_ITER
             if status is not None:
-                return self._finish(problem, point, status, outside)
-            self.active.add(chosen[: self.limit - len(self.active)])
-            grown = np.zeros(self.active.features.shape[0])
-            grown[: self.beta.size] = self.beta
-            self.beta = grown
+                return self._finish(problem, point, status, within, outside)
+            before = len(self.active)
+            self.active.look_at(sources)
+            self.active.add(violators)
+            if len(self.active) > before:
+                point = self._reduced(problem)
 
-    def _full(self) -> bool:
-        return len(self.active) >= self.limit
+    @property
+    def _room(self) -> int:
+        """Return how many nodes may still be looked at."""
+        return max(self.limit - len(self.active.inside), 0)
 
-    def _reduced(self, problem: HullProblem, tol: float) -> ReducedPoint:
-        point = solve_reduced(problem, self.active, self.beta, self.intercept, tol)
+    def _reduced(self, problem: HullProblem) -> ReducedPoint:
+        """Solve the problem on the active set, from the last point."""
+        beta = np.zeros(self.active.features.shape[0])
+        beta[: self.beta.size] = self.beta
+        tol = SETTINGS.share * self.settings.tol
+        point = solve_reduced(problem, self.active, beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
         self.steps += point.steps
+        self.sums = {}
         return point
-
-    def _ceiling(self, problem: HullProblem, point: ReducedPoint) -> float:
-        """Return what a sum outside may be: half of the tolerance is its share."""
-        return point.dual.bound + self.settings.tol * abs(point.primal) / problem.alpha
 
     def _necessary(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
-    ) -> list[Any]:
-        """Return the sources whose own kernel violates the condition, worst first."""
-        active, vector = self.active, point.dual.vector(problem)
-        nodes = active.frontier
-        weights = np.array([source.weight for source in active.sources])
-        values = active.forms(vector) / weights**2
+    ) -> tuple[float, list[Any]]:
+        """Return the bound for idle nodes, and what violates the condition (Prop. 2).
+
+        Sources are asked too, as long as there is room for them.
+        """
+        active, room = self.active, self._room
+        sources = active.idle | active.frontier if room else active.idle
+        weights = np.array([source.weight for source in sources.values()])
+        values = active.forms(sources, point.dual.vector(problem)) / weights**2
         over = np.flatnonzero(values > ceiling)
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
-        return [nodes[k] for k in worst[:most]]
+        nodes = list(sources)
+        chosen = [nodes[k] for k in worst[:most]]
+        beyond = {*[node for node in chosen if node in active.frontier][room:]}
+        within = float(values[: len(active.idle)].max(initial=0.0))
+        return within, [node for node in chosen if node not in beyond]
 
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, list[Any]]:
-        """Return the bound for all that is outside, and the nodes to add."""
-        sources = self.active.frontier
+        """Return the bound for all that is outside (Prop. 3), and what to look at."""
+        sources = list(self.active.frontier)
         if not sources:
             return 0.0, []
-        samples = self.active.samples
-        forms, noise = samples.descendant_forms(sources, point.dual.vector(problem))
+        # Sums at the last point are known, unless it is another one.
+        new = [node for node in sources if node not in self.sums]
+        vector = point.dual.vector(problem)
+        found = self.active.samples.descendant_forms(new, vector)
+        self.sums |= dict(zip(new, zip(*found, strict=True), strict=True))
+        forms, noise = np.array([self.sums[node] for node in sources]).T
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
-        degrees = [source.degrees for source in self.active.sources]
+        degrees = [source.degrees for source in self.active.frontier.values()]
         z = standing_out(forms, noise, degrees)
         violators = violators[np.argsort(-z[violators], kind="stable")]
-        if self.settings.certify:
-            return largest, [sources[k] for k in violators[: SETTINGS.exhaustive]]
-        idle = int(np.count_nonzero(~self._needed_nodes(problem, point)))
-        if idle + min(violators.size, SETTINGS.sufficient) > SETTINGS.inactive:
-            violators = violators[z[violators] > SETTINGS.outstanding]
-        return largest, [sources[k] for k in violators[: SETTINGS.sufficient]]
+        most = SETTINGS.exhaustive
+        if not self.settings.certify:
+            most = SETTINGS.sufficient
+            needed = needed_nodes(problem, self.active, point, self._allowed(point))
+            idle = len(self.active.inside) - int(np.count_nonzero(needed))
+            if idle + min(violators.size, most) > SETTINGS.inactive:
+                violators = violators[z[violators] > SETTINGS.outstanding]
+        return largest, [sources[k] for k in violators[: min(most, self._room)]]
 
     def _status(
         self, point: ReducedPoint, gap: float, chosen: list[Any]
@@ -266,7 +287,7 @@ class _Run:
         """Return why the search ends here, None where it goes on."""
         if gap <= self.settings.tol:
             return HullStatus.CERTIFIED
-        if self._full():
+        if not self._room:
             return HullStatus.MAX_KERNELS
         if chosen:
             return None
@@ -274,66 +295,36 @@ class _Run:
             return HullStatus.STALLED
         return HullStatus.NOISE_LIMITED
 
-    def _needed_nodes(
-        self, problem: HullProblem, point: ReducedPoint
-    ) -> NDArray[np.bool_]:
-        """Return which nodes the model needs, up to its share of the tolerance.
-
-        The nodes of the smallest norms are left out, with their descendants, as long
-        as the objective stays within that of the certificate.
-        """
-        active = self.active
-        norms = active.weights * np.sqrt(squared_norms(active, point.beta))
-        below = point.dual.value(problem, 0.0)
-        allowed = max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
-        for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
-            used = norms > share * norms.sum()
-            # A node counts only with all its ancestors, and roots always do.
-            used &= ~((active.relation.T @ ~used) > 0.0)
-            primal, _ = self._objective_without(problem, point, used)
-            if relative_gap(primal, below) <= allowed:
-                return np.asarray(used)
-        return np.asarray(norms > 0.0)
-
-    def _objective_without(
-        self, problem: HullProblem, point: ReducedPoint, used: NDArray[np.bool_]
-    ) -> tuple[float, Array]:
-        """Return the objective and the coefficients without some nodes."""
-        beta = np.where(used[self.active.owner], point.beta, 0.0)
-        f = point.f + (beta - point.beta) @ self.active.features
-        return self._objective(problem, beta, f), beta
-
-    def _objective(self, problem: HullProblem, beta: Array, f: Array) -> float:
-        """Return the objective of some coefficients with these decision values."""
-        norms = np.sqrt(squared_norms(self.active, beta))
-        return primal_value(problem, f, float(self.active.weights @ norms))
+    def _allowed(self, point: ReducedPoint) -> float:
+        """Return the relative gap up to which a model may be pruned."""
+        return max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
 
     def _finish(
         self,
         problem: HullProblem,
         point: ReducedPoint,
         status: HullStatus,
+        within: float,
         outside: float | None,
     ) -> HullSolution:
         """Prune the model to its hull, certify it, and keep what the path needs."""
         active, settings = self.active, self.settings
-        used = self._needed_nodes(problem, point)
-        _, beta = self._objective_without(problem, point, used)
+        used = needed_nodes(problem, active, point, self._allowed(point))
+        beta = np.where(used[active.owner], point.beta, 0.0)
         # Steps have added up in the values; what counts is the model as published.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
-        primal = self._objective(problem, beta, f)
+        primal = primal_value(problem, f, norm_value(active, beta))
         if outside is None:
             outside, _ = self._sufficient(problem, point, np.inf)
-        scale, below = point.dual.scaled(problem, outside)
+        scale, below = point.dual.scaled(problem, max(within, outside))
         hidden = hidden_by_rounding(problem, active, beta, f, point.dual)
         reduced, gap = (
             max(with_rounding(relative_gap(primal, bound), hidden, primal), 0.0)
-            for bound in (point.dual.value(problem, 0.0), below)
+            for bound in (point.dual.value(problem, within), below)
         )
         if status is HullStatus.CERTIFIED and gap > settings.tol:
             status = HullStatus.STALLED
-        searched = len(active)
         places = np.flatnonzero(used)
         solution = HullSolution(
             nodes=tuple(active.nodes[k] for k in places),
@@ -345,15 +336,14 @@ class _Run:
             objective=primal,
             duality_gap=gap,
             reduced_gap=reduced,
-            n_searched=searched,
+            n_searched=len(active.inside),
             n_iter=len(self.history),
             status=status,
             history=tuple(self.history),
         )
         if not settings.certify:
-            kept = used | np.array(
-                [not active.samples.graph.parents(v) for v in active.nodes]
-            )
+            roots = [not active.samples.graph.parents(v) for v in active.nodes]
+            kept = used | np.array(roots)
             self.beta = beta[kept[active.owner]]
             active.keep(kept)
         return solution
@@ -365,14 +355,12 @@ class _Run:
             seconds=perf_counter() - self.start,
             objective=point.primal * problem.total_weight,
             duality_gap=gap,
-            n_active=len(self.active),
+            n_active=len(self.active.inside),
             inner_steps=self.steps,
         )
         self.history.append(line)
-        if self.callback is None or self.stopped:
-            return
-        if self.callback(line):
-            self.stopped = True
+        if self.callback is not None and not self.stopped:
+            self.stopped = bool(self.callback(line))
 
 
 def standing_out(
@@ -391,10 +379,22 @@ def standing_out(
     for k, kind in enumerate(degrees):
         kinds[kind].append(k)
     z = np.empty(len(ratios))
-    everyone = np.arange(len(ratios))
+    of_all = _middle_and_spread(ratios)
     for members in kinds.values():
-        peers = np.array(members) if len(members) >= SETTINGS.comparable else everyone
-        middle = float(np.median(ratios[peers]))
-        spread = 1.4826 * float(np.median(np.abs(ratios[peers] - middle)))
-        z[members] = (ratios[members] - middle) / max(spread, 1e-9 * middle, tiny)
+        own = ratios[members]
+        few = own.size < SETTINGS.comparable
+        middle, spread = of_all if few else _middle_and_spread(own)
+        z[members] = (own - middle) / max(spread, 1e-9 * middle, tiny)
     return z
+
+
+def _middle_and_spread(values: Array) -> tuple[float, float]:
+    """Return the median and the robust deviation from it."""
+    middle = _median(values)
+    return middle, 1.4826 * _median(np.abs(values - middle))
+
+
+def _median(values: Array) -> float:
+    # A tenth of the time of NumPy's own for the few sources of a kind.
+    ordered, n = np.sort(values), len(values)
+    return float(0.5 * (ordered[(n - 1) // 2] + ordered[n // 2]))

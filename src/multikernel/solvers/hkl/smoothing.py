@@ -48,11 +48,6 @@ class SmoothedNorm:
         return float(self.active.weights @ self.smooth)
 
     @property
-    def exact(self) -> float:
-        """Return the norm itself."""
-        return float(self.active.weights @ np.sqrt(self.squares))
-
-    @property
     def rates(self) -> Array:
         """Return the sums of d_v / s_v over the ancestors of every node."""
         return self.active.relation.T @ (self.active.weights / self.smooth)
@@ -100,6 +95,11 @@ def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedN
     return SmoothedNorm(
         active, smoothing, beta, squares, np.sqrt(squares + smoothing**2)
     )
+
+
+def norm_value(active: ActiveSet, beta: Array) -> float:
+    """Return the norm itself."""
+    return float(active.weights @ np.sqrt(squared_norms(active, beta)))
 
 
 def squared_norms(active: ActiveSet, beta: Array) -> Array:
