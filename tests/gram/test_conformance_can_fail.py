@@ -58,7 +58,6 @@ METHODS = [
     "combine",
     "columns",
     "take",
-    "view",
     "once",
     "restrict",
     "entries",

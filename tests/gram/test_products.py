@@ -5,9 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from gram.stacks import STACKS
 
 from multikernel.gram import (
-    STACKS,
     DenseStack,
     ScaledStack,
     check_gram,

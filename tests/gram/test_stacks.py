@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from gram.stacks import STACKS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multikernel.gram import STACKS, DenseStack
+from multikernel.gram import DenseStack
 from multikernel.testing import check_gram_stack
 
 

@@ -120,23 +120,23 @@ def project_dual(problem: DualDomain, rho: Array) -> Array:
         clipped: Array = np.clip(rho, lower, upper)
         return clipped
     if rho.ndim == 1:
-        return _centred_clip(rho, lower, upper)
+        return clipped_to_sum(rho, lower, upper)
     columns = [
-        _centred_clip(rho[:, k], lower[:, k], upper[:, k]) for k in range(rho.shape[1])
+        clipped_to_sum(rho[:, k], lower[:, k], upper[:, k]) for k in range(rho.shape[1])
     ]
     return np.stack(columns, axis=1)
 
 
-def _centred_clip(rho: Array, lower: Array, upper: Array) -> Array:
-    """Return clip(rho - shift, lower, upper) with the shift that makes the sum zero."""
+def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
+    """Return clip(rho - shift, lower, upper) with the shift that gives it a sum."""
     left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
     if not (np.isfinite(left) and np.isfinite(right)):
-        centred: Array = rho - rho.mean()
+        centred: Array = rho - (rho.mean() - total / rho.size)
         return centred
     clipped: Array = np.clip(rho, lower, upper)
     shift = 0.0
     for _ in range(200):
-        excess = float(clipped.sum())
+        excess = float(clipped.sum()) - total
         # A sum that is rounding asks for steps too small to be made.
         if abs(excess) <= EPS * float(np.abs(clipped).sum()):
             break

@@ -14,11 +14,9 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import BuiltStack, Normalization, cross_gram
 from multikernel.gram.part import PartStack, build_part
 from multikernel.gram.spectra import TailNormalizer, TailSums, tail_sums
-from multikernel.gram.stacks import STACKS
 from multikernel.gram.views import ScaledStack
 
 __all__ = [
-    "STACKS",
     "BuiltStack",
     "DenseMatrix",
     "DenseStack",

@@ -84,20 +84,13 @@ class GramStack(ABC):
 
     # Parts.
 
-    def view(self, kernels: Indices) -> "GramStack":
-        """Return the stack of the chosen kernels, without a copy where that can be.
-
-        Products with several outputs are as quick as those of `take`.
-        """
-        return self.take(kernels)
-
     def once(self, kernels: Indices) -> "GramStack":
         """Return the stack of the chosen kernels for a single product.
 
         It comes without what only pays for several: a copy, or whole matrices where
-        forms need a triangle.
+        forms need a triangle. In memory products with several outputs are as quick.
         """
-        return self.view(kernels)
+        return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":
         """Return the stack on the chosen samples (a view where possible)."""
@@ -118,6 +111,7 @@ class GramStack(ABC):
         tr(v^T K_m v). One call is one *pass*, the unit of cost of every solver.
         """
         images = self.matvec(v).reshape(self.shape[0], v.size)
+        # Not BLAS, whose second thread spins for 30 ms beside what comes next.
         return np.asarray(np.einsum("mi,i->m", images, v.reshape(-1)))
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:

@@ -99,10 +99,6 @@ class MeteredStack(Base):
         """Return the stack of the chosen kernels."""
         return self._part(self.stack.take(kernels))
 
-    def view(self, kernels: Indices) -> "MeteredStack":
-        """Return the stack of the chosen kernels, without a copy where that can be."""
-        return self._part(self.stack.view(kernels))
-
     def once(self, kernels: Indices) -> "MeteredStack":
         """Return the stack of the chosen kernels for a single product."""
         return self._part(self.stack.once(kernels))

@@ -7,8 +7,8 @@ equal repeated samples.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import Field, dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -22,10 +22,9 @@ VANISHES = 1e-12
 """Share of a kernel's size below which what is left of it is rounding only."""
 
 
-class Step(Protocol):
-    """One normalisation of every kernel of a stack: a frozen dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One normalisation of every kernel of a stack; by itself it learns nothing."""
 
     def learn(self, kernels: slice, stack: GramStack) -> None:
         """Store what training matrices say.
@@ -39,11 +38,10 @@ class Step(Protocol):
             Their diagonals, products with the weights, and quadratic forms of these
             are all that a step needs, so any storage will do.
         """
-        ...
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
-        ...
+        return self
 
     def check(self, n_kernels: int, n_train: int) -> None:
         """Raise a ValueError unless it is one of so many kernels on as many samples.
@@ -55,7 +53,6 @@ class Step(Protocol):
         n_train : int
             The training samples that their matrices have columns for.
         """
-        ...
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Normalise in place.
@@ -71,7 +68,7 @@ class Step(Protocol):
         diagonal : ndarray of shape (n_train,)
             k(x, x) of the training samples, as the steps before left it.
         """
-        ...
+        raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
         """Learn from what a kernel's factor says, and normalise that.
@@ -83,7 +80,6 @@ class Step(Protocol):
         moments : Moments
             The factor, as the steps before left it; changed.
         """
-        ...
 
 
 @dataclass(eq=False)
@@ -125,7 +121,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaleStep(ABC):
+class ScaleStep(Step, ABC):
     """A factor for every kernel.
 
     Parameters
@@ -222,18 +218,11 @@ class VarianceStep(MomentStep):
 
 
 @dataclass(frozen=True)
-class CosineStep:
-    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero."""
+class CosineStep(Step):
+    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero.
 
-    def learn(self, kernels: slice, stack: GramStack) -> None:
-        """Learn nothing: the diagonals say all."""
-
-    def take(self, kernels: Indices) -> Self:
-        """Return the step itself."""
-        return self
-
-    def check(self, n_kernels: int, n_train: int) -> None:
-        """Do nothing: it has no array."""
+    Factors are those of cosines from the start.
+    """
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide in place."""
@@ -242,12 +231,9 @@ class CosineStep:
         for values in (row_diagonal, diagonal):
             values[...] = values >= TINY
 
-    def learn_moments(self, m: int, moments: Moments) -> None:
-        """Do nothing: factors are those of cosines from the start."""
-
 
 @dataclass(frozen=True, eq=False)
-class CenterStep:
+class CenterStep(Step):
     """Move the (weighted) mean of the training samples to the origin.
 
     Parameters

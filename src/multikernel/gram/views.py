@@ -94,10 +94,6 @@ class ScaledStack(GramStack):
         """Return the stack of the chosen kernels."""
         return ScaledStack(self.stack.take(kernels), self.scales[kernels])
 
-    def view(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, without a copy where that can be."""
-        return ScaledStack(self.stack.view(kernels), self.scales[kernels])
-
     def once(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels for a single product."""
         return ScaledStack(self.stack.once(kernels), self.scales[kernels])

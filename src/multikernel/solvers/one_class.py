@@ -29,6 +29,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import check_forms
+from multikernel.certificates.gap import clipped_to_sum
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.metered import Meter, MeteredStack
@@ -343,14 +344,7 @@ def capped_simplex(a: Array, caps: Array) -> Array:
     -------
     point : ndarray of shape (n,)
     """
-    low, high = -float(a.max()), 1.0 + float((caps - a).max())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if np.clip(a + middle, 0.0, caps).sum() < 1.0:
-            low = middle
-        else:
-            high = middle
-    point = np.clip(a + high, 0.0, caps)
+    point = clipped_to_sum(a, np.zeros_like(a), caps, 1.0)
     return np.asarray(point / max(1.0, float(point.sum())))
 
 

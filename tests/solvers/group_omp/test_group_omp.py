@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gram.stacks import STACKS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.toys import toy_grams, toy_loss, toy_targets
@@ -15,7 +16,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     UnsupportedProblemError,
 )
-from multikernel.gram import STACKS, DenseStack, LowRankStack, ScaledStack
+from multikernel.gram import DenseStack, LowRankStack, ScaledStack
 from multikernel.linalg.quadrature import QuadratureBounds
 from multikernel.losses import SquaredLoss
 from multikernel.machines import SMO

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -101,17 +100,16 @@ def solve_outputs(
     solutions : list of Solution
         All over the same matrices, those that `training` holds in the end.
     """
-    known: list[Solution | None] = []
+    known: list[Solution] = []
 
     def solve() -> list[list[Solution]]:
         problems = training.problems(recipe)
-        known.extend([None] * (len(problems) - len(known)))
-        given = zip_longest(known, starts)
-        pairs = list(zip(problems, [k or s for k, s in given], strict=True))
+        before: Sequence[Solution | None] = known or [None] * len(problems)
+        begin = known or starts or before
+        pairs = zip(problems, begin, strict=True)
         found = [recipe.solver.solve(p, init, watch) for p, init in pairs]
-        found = [continued(*pair) for pair in zip(known, found, strict=True)]
-        known[:] = found
-        return [[solution] for solution in found]
+        known[:] = [continued(*pair) for pair in zip(before, found, strict=True)]
+        return [[solution] for solution in known]
 
     return [path[0] for path in on_finest(training, solve)]
 

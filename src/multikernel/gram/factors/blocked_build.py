@@ -17,7 +17,7 @@ from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.factorise import check_order
-from multikernel.gram.factors.growth import Factor, Goal, grow, without_landmarks
+from multikernel.gram.factors.growth import Factor, Goal, grow
 from multikernel.gram.factors.landmarks import Landmarks, LowRank
 from multikernel.gram.factors.rows import (
     KernelPlan,
@@ -74,11 +74,6 @@ class BlockedLandmarks(Landmarks):
     factors: tuple[Factor, ...] = ()
     row_weights: tuple[Array, ...] = ()
 
-    @property
-    def samples(self) -> Array:
-        """Return the sample."""
-        return self.X
-
 
 @dataclass(eq=False)
 class LandmarkSearch:
@@ -119,16 +114,7 @@ class LandmarkSearch:
         found: dict[int, Factor] = {}
 
         def make(m: int) -> None:
-            factor = self.landmarks.feature_factor(m)
-            if factor is None:
-                columns = self.landmarks.columns(m)
-                factor = grow(
-                    columns,
-                    without_landmarks(columns),
-                    self.landmarks.weights,
-                    self._goal(),
-                )
-            found[m] = factor
+            found[m] = self.landmarks.factor(m, self._goal())
 
         run_blocks(make, self.every)
         self.factors = [found[m] for m in self.every]

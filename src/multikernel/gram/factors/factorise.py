@@ -23,7 +23,6 @@ from multikernel.gram.factors.growth import (
     Goal,
     grow,
     grown_triangle,
-    without_landmarks,
 )
 from multikernel.gram.factors.landmarks import Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
@@ -122,15 +121,8 @@ def build_low_rank(
         most = n_samples
     goal = Goal(most, options.tol)
 
-    def made(m: int) -> Factor:
-        factor = landmarks.feature_factor(m)
-        if factor is None:
-            columns = landmarks.columns(m)
-            factor = grow(columns, without_landmarks(columns), landmarks.weights, goal)
-        return factor
-
     collected = FactorCollector(landmarks, normalization, max_bytes)
-    run_blocks(lambda m: collected.add(m, made(m)), range(n_kernels))
+    run_blocks(lambda m: collected.add(m, landmarks.factor(m, goal)), range(n_kernels))
     return collected.built()
 
 

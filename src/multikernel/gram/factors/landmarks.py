@@ -20,10 +20,13 @@ from multikernel._validation import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.growth import (
     Factor,
+    Goal,
     KernelColumns,
+    grow,
     inverse_roots,
     kernel_columns,
     on_its_columns,
+    without_landmarks,
 )
 from multikernel.gram.factors.low_rank import FactorStack, LowRankStack
 from multikernel.gram.lazy.stack import LazyStack, lazy_stack
@@ -163,18 +166,23 @@ class Landmarks:
         owner = f"Kernel {m} ({kernel_name(kernel)})"
         return kernel_columns(kernel, self.samples, owner, self.cosine)
 
-    def feature_factor(self, m: int) -> Factor | None:
-        """Return the features of a kernel as its factor, None where it has too many."""
-        X = self.samples
-        features = kernel_features(self.dictionary[m], X)
-        if features is None or features.shape[1] > X.shape[0]:
-            return None
-        rows = np.array(features.T, order="C")
-        diagonal = np.einsum("ri,ri->i", rows, rows)
-        if self.cosine:
-            rows *= inverse_roots(diagonal)
-            diagonal = np.where(diagonal > 0.0, 1.0, 0.0)
-        return Factor(rows, np.zeros(X.shape[0]), np.empty(0, dtype=np.intp), diagonal)
+    def factor(self, m: int, goal: Goal) -> Factor:
+        """Return a kernel's features as its factor, or where these are many landmarks.
+
+        Parameters
+        ----------
+        m : int
+            The kernel.
+        goal : Goal
+            When there are landmarks enough.
+        """
+        found = feature_rows(self.dictionary[m], self.samples, self.cosine)
+        if found is None or len(found[0]) > self.samples.shape[0]:
+            columns = self.columns(m)
+            return grow(columns, without_landmarks(columns), self.weights, goal)
+        rows, diagonal = found
+        left, none = np.zeros(diagonal.size), np.empty(0, dtype=np.intp)
+        return Factor(rows, left, none, diagonal)
 
     def positions(self, m: int) -> Indices:
         """Return where a kernel's landmarks are in the stack, -1 where they are not."""
@@ -276,6 +284,34 @@ class Landmarks:
         return places, lazy_stack(chosen, self.samples)
 
 
+def feature_rows(kernel: Kernel, X: Array, cosine: bool) -> tuple[Array, Array] | None:
+    """Return known features of a kernel, transposed, and its diagonal, or None.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+    cosine : bool
+        Whether the kernel is divided by the roots of its diagonal.
+
+    Returns
+    -------
+    rows : ndarray of shape (rank, n_samples)
+    diagonal : ndarray of shape (n_samples,)
+    """
+    features = kernel_features(kernel, X)
+    if features is None:
+        return None
+    rows = np.array(features.T, order="C")
+    diagonal = np.einsum("ri,ri->i", rows, rows)
+    if cosine:
+        rows *= inverse_roots(diagonal)
+        diagonal = np.where(diagonal > 0.0, 1.0, 0.0)
+    return rows, diagonal
+
+
 @singledispatch
 def kernel_features(kernel: Kernel, X: Array) -> Array | None:
     """Return features Z with k(X, X) = Z Z^T exactly, or None where none are known.
@@ -312,15 +348,12 @@ def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
-def _nystroem_features(kernel: NystroemKernel, X: Array) -> Array | None:
+def _sampled_features(
+    kernel: NystroemKernel | RandomFourierFeatures, X: Array
+) -> Array | None:
     """Return its own features."""
-    return kernel.features(X) if type(kernel) is NystroemKernel else None
-
-
-@kernel_features.register
-def _random_fourier_features(kernel: RandomFourierFeatures, X: Array) -> Array | None:
-    """Return its own features."""
-    return kernel.features(X) if type(kernel) is RandomFourierFeatures else None
+    own = type(kernel) in (NystroemKernel, RandomFourierFeatures)
+    return kernel.features(X) if own else None
 
 
 @kernel_features.register

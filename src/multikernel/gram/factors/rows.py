@@ -17,7 +17,7 @@ from multikernel.gram.factors.growth import (
     kernel_columns,
     on_its_columns,
 )
-from multikernel.gram.factors.landmarks import Landmarks, kernel_features
+from multikernel.gram.factors.landmarks import Landmarks, feature_rows
 from multikernel.kernels.base import (
     Kernel,
     checked_values,
@@ -95,18 +95,14 @@ class KernelPlan:
         """
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
-        features = kernel_features(self.kernel, X)
+        found = feature_rows(self.kernel, X, self.cosine)
         # A zero kernel without landmarks has a column of zeros as its factor.
-        if features is None:
+        if found is None:
             columns = kernel_columns(self.kernel, X, self.owner, self.cosine)
             diagonal = np.maximum(columns.diagonal(), 0.0)
             rows = np.zeros((1, X.shape[0]))
             return _weighed(rows, diagonal.copy(), diagonal, weights)
-        rows = np.array(features.T, order="C")
-        diagonal = np.einsum("ri,ri->i", rows, rows)
-        if self.cosine:
-            rows *= inverse_roots(diagonal)
-            diagonal = np.where(diagonal > 0.0, 1.0, 0.0)
+        rows, diagonal = found
         return _weighed(rows, None, diagonal, weights)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:

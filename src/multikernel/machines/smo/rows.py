@@ -1,7 +1,7 @@
 """Where SMO finds the rows of its Gram matrix: the array itself, or an LRU cache."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,32 +25,7 @@ class Rows(NamedTuple):
     """When each slot was last used; written by the loops, read where rows go."""
 
 
-class RowSource(Protocol):
-    """The rows of K over the samples in play."""
-
-    @property
-    def rows(self) -> Rows:
-        """Return the rows at hand, for the compiled loops."""
-        ...
-
-    def fetch(self, wanted: Indices, step: int) -> None:
-        """Bring in the rows of `wanted`, the first of which is needed."""
-        ...
-
-    def take(self, samples: Indices) -> Array:
-        """Return the rows of some samples, shape (n_chosen, n_active)."""
-        ...
-
-    def narrowed(self, keep: Indices) -> "RowSource | None":
-        """Return the rows over `keep` (positions) only, None if that does not pay."""
-        ...
-
-    def widened(self) -> "RowSource":
-        """Return the rows over all samples again."""
-        ...
-
-
-def row_source(gram: GramMatrix, cache_bytes: int) -> RowSource:
+def row_source(gram: GramMatrix, cache_bytes: int) -> "RowSource":
     """Return the cheapest source of rows for a Gram matrix.
 
     A contiguous float64 array is read in place; beyond the matrix itself no more than
@@ -80,14 +55,17 @@ class DenseRows:
         return Rows(read_only(self.array), np.arange(n), np.zeros(n, dtype=np.intp))
 
     def fetch(self, wanted: Indices, step: int) -> None:
-        """Do nothing: no row is ever missing."""
+        """Do nothing: no row is ever missing; see `CachedRows`."""
 
     def take(self, samples: Indices) -> Array:
         """Return the rows of some samples."""
         return self.array[samples]
 
     def narrowed(self, keep: Indices) -> "DenseRows | None":
-        """Return a compact copy, if it fits and is small enough to repay its cost."""
+        """Return the rows over `keep` (positions) only, None if that does not pay.
+
+        A compact copy must fit, and be small enough to repay its cost.
+        """
         small = 2 * keep.size <= self.array.shape[0]
         if not small or 8 * keep.size**2 > self.cache_bytes:
             return None
@@ -134,7 +112,10 @@ class CachedRows:
         return Rows(read_only(self.data), self.slot, self.stamp)
 
     def fetch(self, wanted: Indices, step: int) -> None:
-        """Compute rows that are missing, in place of those unused for longest."""
+        """Bring in the rows of `wanted`, the first of which is needed.
+
+        Those that are missing are computed, in place of those unused for longest.
+        """
         # The row used last must survive, as the loop needs it beside the new one.
         count = min(FETCH, self.stamp.size - 1)
         missing = wanted[self.slot[wanted] < 0][:count]
@@ -181,3 +162,7 @@ class CachedRows:
     def widened(self) -> "CachedRows":
         """Return an empty cache for all samples, in the memory of this one."""
         return CachedRows.empty(self.gram, np.arange(self.gram.shape[0]), self.buffer)
+
+
+RowSource = DenseRows | CachedRows
+"""The rows of K over the samples in play."""

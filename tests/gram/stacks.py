@@ -1,6 +1,6 @@
 """Every storage policy, as a function of the matrices it shall hold.
 
-Conformance tests read the tuple: one more policy is one more line.
+Tests read the tuple: one more policy is one more line.
 """
 
 from collections.abc import Callable
