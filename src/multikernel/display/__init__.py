@@ -5,10 +5,10 @@ from multikernel.display.convergence import ConvergenceDisplay
 from multikernel.display.explanation import ExplanationDisplay
 from multikernel.display.hull import HullDisplay, HullPathDisplay
 from multikernel.display.path import RegularizationPathDisplay
-from multikernel.display.resamples import StabilityDisplay, VarianceSplitDisplay
 from multikernel.display.sparsity import SparsityPathDisplay
 from multikernel.display.spectrum import CutOffDisplay, TailSpectrumDisplay
-from multikernel.display.weights import KernelWeightsDisplay
+from multikernel.display.stability import StabilityDisplay
+from multikernel.display.weights import KernelWeightsDisplay, VarianceSplitDisplay
 
 __all__ = [
     "ContributionDisplay",

@@ -307,10 +307,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _decision_values(self, X: Any) -> Array:
         """Return the decision values, shape (n_samples, n_outputs)."""
-        check_is_fitted(self)
-        known = self._state.known
-        if known is not None and known[0] is X:
-            return known[1]
+        state: FittedModel | None = vars(self).get("_state")
+        if state is not None and state.known is not None and state.known[0] is X:
+            return state.known[1]
         model, checked = self._model_and_data(X)
         return model.decision_values(checked)
 

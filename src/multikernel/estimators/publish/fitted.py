@@ -108,12 +108,13 @@ def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> Non
     if "feature_names_in_" in found:
         _check_length(owner, "feature_names_in_", found, n_features)
     named = {name: found[name] for name in TEXT_FEATURES if name in found}
-    for name, places in (named | found.get("view_columns_", {})).items():
+    views, missing = found.get("view_columns_", {}), found.get("missing_views_", {})
+    for name, places in (named | views).items():
         check_places(owner, name, places, n_features)
-    missing = found.get("missing_views_", "error")
-    each = missing if isinstance(missing, dict) else {"": missing}
-    if any(not isinstance(how, str) for how in each.values()) or (
-        isinstance(missing, dict) and each.keys() != found["view_columns_"].keys()
+    if (
+        not isinstance(missing, dict)
+        or missing.keys() != views.keys()
+        or any(not isinstance(how, str) for how in missing.values())
     ):
         raise ValueError(f"{owner}: missing_views_ must say what each view bears.")
     if "category_features_" in found:

@@ -230,8 +230,6 @@ def check_values(
             for name, columns in estimator.view_columns_.items()
         }
         missing = estimator.missing_views_
-        if isinstance(missing, str):  # of a model of an earlier version
-            missing = dict.fromkeys(views, missing)
         seen = {column for own in views.values() for column in own}
         if set(missing.values()) != {"error"} or len(seen) < numbers.shape[1]:
             numbers = seen_values(numbers, views, names, missing)

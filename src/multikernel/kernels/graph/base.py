@@ -7,6 +7,7 @@ is a fitted graph on certain samples, what a solver works with.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -247,3 +248,24 @@ def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
             f"{owner} was fitted on {n_features} inputs; X has {samples.shape[1]}."
         )
     return samples
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum:
+    """A weighted sum of kernels."""
+
+    kernels: tuple[Kernel, ...]
+    shares: Array
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
+        for k in np.flatnonzero(self.shares):
+            total += self.shares[k] * self.kernels[k](X, Y)
+        return total
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal, shape (n_samples,)."""
+        used = np.flatnonzero(self.shares)
+        parts = [self.shares[k] * self.kernels[k].diag(X) for k in used]
+        return np.asarray(np.sum(parts, axis=0))

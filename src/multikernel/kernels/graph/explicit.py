@@ -11,7 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, check_parameter
 from multikernel.kernels.base import Kernel, check_kernel
-from multikernel.kernels.graph.base import check_inputs
+from multikernel.kernels.graph.base import WeightedSum, check_inputs
 from multikernel.kernels.graph.levels import known_by_landmarks
 
 
@@ -189,11 +189,11 @@ class FittedDictionary:
         sums = (self.weights * inside) @ above
         return np.asarray(1.0 / np.where(inside > 0.0, sums, np.inf) ** 2)
 
-    def descendant_kernel(self, node: str) -> "WeightedSum":
+    def descendant_kernel(self, node: str) -> WeightedSum:
         """Return the weighted sum of the kernels of all descendants."""
         return WeightedSum(self.kernels, self.shares(node))
 
-    def full_kernel(self) -> "WeightedSum":
+    def full_kernel(self) -> WeightedSum:
         """Return the plain sum of all kernels."""
         return WeightedSum(self.kernels, np.ones(len(self.names)))
 
@@ -208,27 +208,6 @@ class FittedDictionary:
     def features(self, node: str, X: Array, basis: None = None) -> Array:
         """Return the features of samples, shape (n_samples, n_columns)."""
         return self.sample(X).features(node)
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedSum:
-    """A weighted sum of kernels."""
-
-    kernels: tuple[Kernel, ...]
-    shares: Array
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
-        for k in np.flatnonzero(self.shares):
-            total += self.shares[k] * self.kernels[k](X, Y)
-        return total
-
-    def diag(self, X: Array) -> Array:
-        """Return the diagonal, shape (n_samples,)."""
-        used = np.flatnonzero(self.shares)
-        parts = [self.shares[k] * self.kernels[k].diag(X) for k in used]
-        return np.asarray(np.sum(parts, axis=0))
 
 
 class DictionarySamples:

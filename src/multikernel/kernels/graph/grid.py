@@ -24,8 +24,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import POSITIVE, check_parameter
-from multikernel.kernels.graph.base import check_inputs, input_names
-from multikernel.kernels.graph.explicit import WeightedSum
+from multikernel.kernels.graph.base import WeightedSum, check_inputs, input_names
 from multikernel.kernels.graph.grid_samples import GridSamples, NodeBasis
 from multikernel.kernels.graph.levels import Levels
 
