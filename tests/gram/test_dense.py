@@ -96,7 +96,6 @@ def test_a_pass_is_cut(dtype, monkeypatch):
     rng = np.random.default_rng(0)
     array = rng.normal(size=(50, 30, 30)).astype(dtype)
     v = rng.normal(size=30)
-    monkeypatch.setattr("multikernel.gram.dense.IMAGE_BYTES", 8 * 30 * 7)
     monkeypatch.setattr("multikernel.gram.dense.ENTRIES_PER_TASK", 400)
     monkeypatch.setattr("multikernel.gram.dense.ROWS_PER_TASK", 7)
     stack = DenseStack(array)
