@@ -1,5 +1,6 @@
 """Cross-validated estimators equal what one would do by hand, fold by fold."""
 
+import re
 import warnings
 import weakref
 
@@ -385,8 +386,12 @@ def test_unsolved_paths_are_counted():
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, max_iter=1, tol=1e-10)
     with pytest.warns(ConvergenceWarning) as caught:
         search.fit(X, y)
-    messages = [str(warning.message) for warning in caught]
-    assert any("of 12 solves along the paths" in message for message in messages)
+    messages = " ".join(str(warning.message) for warning in caught)
+    counts = re.search(r"(\d+) of (\d+) solves along the paths", messages)
+    assert counts is not None
+    unsolved, solves = map(int, counts.groups())
+    # Nothing needs a step at the first strength; a fold may leave out the last one.
+    assert 4 <= unsolved < solves <= 12
 
 
 @pytest.mark.parametrize(

@@ -301,5 +301,6 @@ def solve_path(
         One per strength that was solved.
     """
     regularizer = problem.regularizer
-    penalties = [regularizer.with_alpha(float(alpha)) for alpha in alphas]
-    return list(follow(solver, problem, penalties, callback=callback))
+    penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]
+    found = follow_each(solver, [problem], penalties, [None], callback)
+    return [solution for (solution,) in found]

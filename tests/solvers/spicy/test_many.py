@@ -118,19 +118,39 @@ def test_parts_of_a_stack_are_taken():
 
 
 @pytest.mark.parametrize("rank", [3, 8])
-def test_steps_are_the_lowest_of_those_allowed(rank):
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_steps_are_the_lowest_of_those_allowed(rank, scale):
     rng = np.random.default_rng(rank)
-    factors = rng.normal(size=(50, rank, 8)) + rng.normal(size=(50, rank, 1))
-    H = np.einsum("tkm,tkl->tml", factors, factors) + 1e-8 * np.eye(8)
-    eta = np.maximum(rng.normal(size=(50, 8)), 0.0)
-    known = (eta > 0.0) | (rng.random((50, 8)) < 0.8)
-    pull = np.einsum("tml,tl->tm", H, rng.normal(size=(50, 8)))
-    step = many.nonnegative_steps(H, pull, eta, known)
-    slope, scale = np.einsum("tml,tl->tm", H, step) - pull, np.abs(pull).max()
-    assert (eta + step).min() >= -1e-8
-    assert not step[~known].any()
-    assert slope[known].min() >= -1e-6 * scale
-    assert np.abs(slope[known & (eta + step > 1e-6)]).max() <= 1e-6 * scale
+    for _ in range(50):
+        factor = rng.normal(size=(rank, 8)) + rng.normal(size=(rank, 1))
+        H = factor.T @ factor + 1e-8 * np.eye(8)
+        eta = scale * np.maximum(rng.normal(size=8), 0.0)
+        pull = scale * H @ rng.normal(size=8)
+        step = many.nonnegative_step(H, pull, eta)
+        slope, size = H @ step - pull, np.abs(pull).max()
+        assert (eta + step).min() >= -1e-8 * scale
+        assert slope.min() >= -1e-6 * size
+        assert np.abs(slope[eta + step > 1e-6 * scale]).max(initial=0.0) <= 1e-6 * size
+
+
+def test_no_kernels_take_no_step():
+    assert many.nonnegative_step(np.zeros((0, 0)), np.zeros(0), np.zeros(0)).size == 0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("share", [0.3, 0.03, 0.003])
+@pytest.mark.parametrize("seed", range(4))
+def test_few_steps_lead_from_no_kernels_to_the_optimum(seed, share, loss):
+    # Curvatures of the logistic loss vanish where a whole step leads at first.
+    (problem,) = make_problems(1, loss, n=60, seed=seed)
+    penalty = BlockL1(share * alpha_max(problem))
+    problem = replace(problem, regularizer=penalty)
+    path = many.PathOfMany([problem], 1e-6, 100, None)
+    path.begin([None], [penalty])
+    (solution,), left = path.solve([penalty])
+    assert not left.size
+    assert solution.n_iter <= 12
+    assert_solved(problem, solution, 1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -183,11 +203,34 @@ def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch, loss):
     assert max(solution.n_iter for found in paths for solution in found) > 1
 
 
-def test_steps_of_both_kinds_are_within_the_limit(monkeypatch):
+@pytest.mark.parametrize("together", [1, 3])
+def test_steps_of_both_kinds_are_within_the_limit(monkeypatch, together):
     problems = make_problems()
-    monkeypatch.setattr(many, "SETTINGS", replace(many.SETTINGS, most_together=1))
+    changed = replace(many.SETTINGS, most_together=together)
+    monkeypatch.setattr(many, "SETTINGS", changed)
     found = followed(SpicyMKL(tol=1e-12, max_iter=3), problems, along(problems)[-1:])[0]
     assert max(solution.n_iter for solution in found) == 3
+
+
+def test_what_fails_at_the_limit_has_taken_no_step_more(monkeypatch):
+    problems, solver = make_problems(2), SpicyMKL(tol=1e-12, max_iter=2)
+
+    def fail_at_the_end(self, targets, alphas):
+        measure(self, targets, alphas)
+        self.failed[targets] |= self.eta[:, targets].any(axis=0) & (rounds[0] == 2)
+        rounds[0] += 1
+
+    measure, rounds = many.ManyTargets.measure, [0]
+    monkeypatch.setattr(many.ManyTargets, "measure", fail_at_the_end)
+    found = followed(solver, problems, along(problems)[-1:])[0]
+    assert rounds[0] == 3
+    for problem, penalty, solution in zip(
+        problems, along(problems)[-1], found, strict=True
+    ):
+        assert solution.status is Status.MAX_ITER
+        assert solution.n_iter == 2
+        gap = duality_gap(replace(problem, regularizer=penalty), solution)
+        assert gap <= solution.duality_gap + 2e-9
 
 
 def test_a_limit_is_a_limit():

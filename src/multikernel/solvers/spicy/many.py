@@ -34,12 +34,14 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
+from scipy.optimize import nnls
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     ORDINARY,
     centred,
     constant_model,
+    largest_losses,
     project_dual,
     rounding_unit,
 )
@@ -106,15 +108,16 @@ class Tangent:
 
     Parameters
     ----------
-    root : ShiftedRoot
-        The root of A.
+    root : ShiftedRoot or None
+        The root of A; none where decision values need not move.
     kernels : ndarray of shape (n_chosen,)
         Those that are in, or may come in.
     halves : ndarray of shape (n_samples, n_chosen)
-        Half the solutions for their images, centred where there is an intercept.
+        Half the solutions for their images, centred where there is an intercept: of
+        these H is the matrix of inner products.
     """
 
-    root: ShiftedRoot
+    root: ShiftedRoot | None
     kernels: Indices
     halves: Array
 
@@ -137,8 +140,6 @@ class ManyTargets:
     rho: Array = field(init=False)  # of that shape, as the next two
     dual: Array = field(init=False)  # rho inside the domain of the conjugate
     f: Array = field(init=False)  # without intercepts
-    curvature: Array = field(init=False)  # (n_targets, n_kernels, n_kernels)
-    known: Mask = field(init=False)  # (n_targets, n_kernels), where that is known
     intercept: Array = field(init=False)  # (n_targets,), as the next four
     objective: Array = field(init=False)
     gap: Array = field(init=False)
@@ -155,12 +156,12 @@ class ManyTargets:
         size = len(self.problems)
         self.y = np.stack([problem.y for problem in self.problems], axis=1)
         self.offset = np.array([float(np.sum(p.offset)) for p in self.problems])
-        self.traces = np.abs(self.gram.traces())
+        lower, upper = self.loss.dual_bounds(self.y)
+        self.low, self.high = -upper, -lower  # of dual points
+        self.traces = np.abs(self.gram.traces())[:, None]
         self.roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
         self.point, self.rho, self.dual, self.f = np.zeros((4, n_samples, size))
-        self.curvature = np.zeros((size, n_kernels, n_kernels))
-        self.known = np.zeros((size, n_kernels), dtype=bool)
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
         self.failed = np.zeros(size, dtype=bool)
         self.tangents: list[Tangent | None] = [None] * size
@@ -227,17 +228,14 @@ class ManyTargets:
     def _bend(
         self, t: int, root: ShiftedRoot, one: Array, images: Array, alpha: float
     ) -> None:
-        """Compute the matrix H of a target from the images of its dual point."""
+        """Keep what the next step of a target takes from the images of its point."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         halves = root.half(images[kernels].T)
         if self.centres:
             halves = halves - np.outer(one, one @ halves)
-        self.known[t], self.curvature[t] = False, 0.0
-        self.known[t, kernels] = True
-        self.curvature[t][np.ix_(kernels, kernels)] = halves.T @ halves
-        if not self.quadratic:
-            self.tangents[t] = Tangent(root, kernels, halves)
+        kept = None if self.quadratic else root
+        self.tangents[t] = Tangent(kept, kernels, halves)
 
     @np.errstate(all="ignore")
     def measure(self, targets: Indices, alphas: Array) -> None:
@@ -246,27 +244,28 @@ class ManyTargets:
         y, loss, alphas = self.y[:, targets], self.loss, alphas[targets]
         forms, b = self.forms[:, targets], self._intercepts(targets)
         unit, sizes = rounding_unit(len(y)), np.einsum("it,it->t", rho, rho)
-        rounding = unit * sizes * self.traces[:, None]
+        rounding = unit * sizes * self.traces
         used = eta > 0.0
         vague = ~np.isfinite(forms) | (used & (forms <= rounding))
         # Other steps name the matrices that are no kernels.
-        vague |= forms < -ROUNDING * sizes * self.traces[:, None]
-        norms = eta * np.sqrt(np.maximum(forms, 0.0))
-        largest = np.sqrt(np.maximum(forms, 0.0) + rounding)  # dual norms at most
-        spread = self.roots.T @ (eta * np.sqrt(unit * rounding))
-        spread += EPS * np.abs(f + b)
-        losses = loss.value(y, f + b).sum(axis=0)
-        objective = losses + alphas * norms.sum(axis=0)
-        ends = (loss.value(y, f + b + sign * spread) for sign in (-1.0, 1.0))
-        hidden = np.maximum(*ends).sum(axis=0) - losses
-        hidden += alphas * (eta * largest - norms).sum(axis=0)
-        moved = self._inside(targets)
-        largest += np.sqrt(self.traces)[:, None] * moved
+        vague |= forms < -ROUNDING * sizes * self.traces
+        squares = np.maximum(forms, 0.0)
+        norms = eta * np.sqrt(squares)
+        largest = np.sqrt(squares + rounding)  # dual norms at most
+        penalty = alphas * norms.sum(axis=0)
+        f += b
+        spread = self.roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
+        losses = loss.value(y, f).sum(axis=0)
+        problem = replace(self.problems[0], y=y)
+        hidden = largest_losses(problem, f, spread).sum(axis=0) - losses
+        hidden += alphas * (eta * largest).sum(axis=0) - penalty
+        largest += np.sqrt(self.traces) * self._inside(targets)
         dual = self.dual[:, targets]
-        scale = np.fmin(alphas / largest.max(axis=0), self._best_scales(y, dual))
+        scale = np.fmin(alphas / largest.max(axis=0), self._best_scales(targets))
         scale = np.where(scale > 0.0, scale, 0.0)
         values = loss.conjugate(y, -scale * dual)
         proved = -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)
+        objective = losses + penalty
         size = np.maximum(objective, TINY)
         gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
         self.norms[:, targets], self.objective[targets] = norms, objective
@@ -276,11 +275,11 @@ class ManyTargets:
 
     def _intercepts(self, targets: Indices) -> Array:
         """Return intercepts as they are published, after two steps to the best ones."""
-        y, f, offset = self.y[:, targets], self.f[:, targets], self.offset[targets]
-        b = self.intercept[targets]
+        b, offset = self.intercept[targets], self.offset[targets]
         if not self.centres:
             return b
-        for _ in range(2):
+        y, f = self.y[:, targets], self.f[:, targets]
+        for _ in range(0 if self.quadratic else 2):
             slopes = self.loss.gradient(y, f + b)
             bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
             step = slopes.sum(axis=0) / bends.sum(axis=0)
@@ -292,49 +291,72 @@ class ManyTargets:
 
         A form of a kernel is at most its trace times the square of such a length.
         """
-        rho, y = self.rho[:, targets], self.y[:, targets]
-        lower, upper = self.loss.dual_bounds(y)
-        outside = np.flatnonzero(((rho < -upper) | (rho > -lower)).any(axis=0))
+        rho, moved = self.rho[:, targets], np.zeros(targets.size)
         self.dual[:, targets] = rho
-        for t in targets[outside]:
+        low, high = self.low[:, targets], self.high[:, targets]
+        for place in np.flatnonzero(((rho < low) | (rho > high)).any(axis=0)):
+            t = targets[place]
             self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
-        return np.asarray(np.linalg.norm(self.dual[:, targets] - rho, axis=0))
+            moved[place] = np.linalg.norm(self.dual[:, t] - self.rho[:, t])
+        return moved
 
-    def _best_scales(self, y: Array, dual: Array) -> Array:
+    def _best_scales(self, targets: Indices) -> Array:
         """Return about the multiples of dual points with the best dual value.
 
         The one step of Newton's method is exact for the squared loss.
         """
-        lower, upper = self.loss.dual_bounds(y)
+        y, dual = self.y[:, targets], self.dual[:, targets]
         slopes = self.loss.conjugate_gradient(y, -dual)
         bends = self.loss.conjugate_hessian(y, -dual)
         moves = dual != 0.0
-        slope = np.where(moves, dual * slopes, 0.0).sum(axis=0)
-        bend = np.where(moves, dual**2 * bends, 0.0).sum(axis=0)
+        slope = (dual * slopes).sum(axis=0, where=moves)
+        bend = (dual**2 * bends).sum(axis=0, where=moves)
         best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
-        ends = np.where(dual > 0.0, -lower, upper) / np.abs(dual)
+        ends = np.where(dual > 0.0, self.high[:, targets], self.low[:, targets]) / dual
         least = ends.min(axis=0, where=moves, initial=np.inf)
         return np.asarray(np.fmin(best, (1.0 - 4.0 * EPS) * least))
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take the step of Newton's method in the weights of some targets."""
-        eta, q = self.eta[:, targets].T, np.maximum(self.forms[:, targets].T, 0.0)
-        size = np.einsum("tmm->tm", self.curvature[targets]).max(axis=1)
-        size = np.where(size > 0.0, size, 1.0)
-        # Kernels that are alike, or nothing, leave no curvature along some directions.
-        H = self.curvature[targets] / size[:, None, None]
-        H += SETTINGS.ridge * np.eye(q.shape[1])
-        pull = q / size[:, None] * (np.sqrt(q) / alphas[targets, None] - 1.0)
-        step = nonnegative_steps(H, pull, eta, self.known[targets])
-        self.eta[:, targets] = np.maximum(eta + step, 0.0).T
-        changes = self.eta[:, targets].T - eta
-        for t, change in zip(targets, changes, strict=True):
+        moves = np.zeros((len(self.y), targets.size))
+        # From afar it is the step for a strength on the way.
+        largest = np.sqrt(np.maximum(self.forms.max(axis=0), 0.0))
+        alphas = np.maximum(alphas, SETTINGS.stride * largest)
+        for place, t in enumerate(targets):
             tangent = self.tangents[t]
-            if tangent is not None:
-                halves = tangent.halves @ change[tangent.kernels, None]
-                moved = tangent.root.rest(halves)[:, 0] / tangent.root.scale**2
-                self.point[:, t] += moved
+            assert tangent is not None
+            kernels, halves = tangent.kernels, tangent.halves
+            eta, q = self.eta[kernels, t], np.maximum(self.forms[kernels, t], 0.0)
+            pull = q * (np.sqrt(q) / alphas[t] - 1.0)
+            try:
+                change = nonnegative_step(halves.T @ halves, pull, eta)
+            except (RuntimeError, ValueError):
+                self.failed[t] = True  # Rounding leaves no step.
+                continue
+            self.eta[kernels, t] = np.maximum(eta + change, 0.0)
+            if tangent.root is not None:
+                moved = tangent.root.rest(halves @ change[:, None])
+                moves[:, place] = moved[:, 0]
+                moves[:, place] /= tangent.root.scale**2
+        if not self.quadratic:
+            self._move(targets, moves)
+
+    def _move(self, targets: Indices, moves: Array) -> None:
+        """Move the points of some targets so far that curvatures remain comparable."""
+        y, point = self.y[:, targets], self.point[:, targets]
+        here, there = self._flexibility(y, point), point + moves
+        for _ in range(SETTINGS.halvings):
+            ratios = np.abs(np.log(self._flexibility(y, there) / here))
+            far = (ratios > np.log(SETTINGS.bend)).any(axis=0)
+            if not far.any():
+                break
+            there[:, far] = 0.5 * (point + there)[:, far]
+        self.point[:, targets] = there
+
+    def _flexibility(self, y: Array, f: Array) -> Array:
+        """Return one over the curvatures of the loss at decision values."""
+        return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
 
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
@@ -357,49 +379,31 @@ class ManyTargets:
         )
 
 
-def nonnegative_steps(H: Array, pull: Array, eta: Array, known: Mask) -> Array:
-    """Minimise d^T H d / 2 - pull^T d over eta + d >= 0 for every target.
+def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
+    """Minimise d^T H d / 2 - pull^T d over eta + d >= 0.
 
-    Kernels on the wrong side of their bound change places all at once, and where that
-    has not led to fewer of them for long, one at a time. Where rounding keeps them
-    changing, the step is what there is after so many changes: what it is worth is seen.
+    A root of H makes it a least-squares problem in eta + d.
 
     Parameters
     ----------
-    H : ndarray of shape (n_targets, n_kernels, n_kernels)
-        Positive definite.
-    pull, eta : ndarray of shape (n_targets, n_kernels)
-        The linear terms, and where the steps begin, not negative.
-    known : ndarray of shape (n_targets, n_kernels)
-        Other kernels stay where they are, at zero.
+    H : ndarray of shape (n_kernels, n_kernels)
+        Positive semidefinite.
+    pull, eta : ndarray of shape (n_kernels,)
+        The linear terms, and where the step begins, not negative.
 
-    References
-    ----------
-    .. [1] Judice, Pires (1994). A block principal pivoting algorithm for large-scale
-       strictly monotone linear complementarity problems. Computers & Operations
-       Research 21.
+    Raises
+    ------
+    ValueError, RuntimeError
+        If rounding leaves none.
     """
-    n_targets, size = eta.shape
-    free = known & ((eta > 0.0) | (pull > 0.0))
-    fewest, patience = np.full(n_targets, size + 1), np.full(n_targets, 3)
-    slack = 1e-9 * np.abs(pull).max(axis=1, keepdims=True)
-    step: Array = np.zeros_like(eta)
-    for _ in range(SETTINGS.changes):
-        step = np.where(free, 0.0, -eta)
-        sides = np.where(free, pull - np.einsum("tml,tl->tm", H, step), step)
-        system = H * (free[:, :, None] & free[:, None, :])
-        system += ~free[:, :, None] * np.eye(size)
-        step = np.asarray(np.linalg.solve(system, sides[:, :, None])[:, :, 0])
-        force = pull - np.einsum("tml,tl->tm", H, step)
-        wrong = np.where(free, eta + step < 0.0, known & (force > slack))
-        count = wrong.sum(axis=1)
-        if not count.any():
-            break
-        patience = np.where(count < fewest, 3, patience - 1)
-        fewest = np.minimum(fewest, count)
-        alone = np.arange(size) == np.argmax(wrong, axis=1)[:, None]
-        free ^= wrong & (alone | (patience >= 0)[:, None])
-    return np.asarray(step)
+    if not eta.size:
+        return eta
+    size = float(H.diagonal().max()) or 1.0
+    # Kernels that are alike, or nothing, leave no curvature along some directions.
+    root = np.linalg.cholesky(H / size + SETTINGS.ridge * np.eye(eta.size))
+    aims = root.T @ eta + np.linalg.solve(root, pull / size)
+    unit = float(np.abs(aims).max()) or 1.0
+    return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
 
 
 class PathOfMany:
@@ -426,6 +430,7 @@ class PathOfMany:
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         self.everyone = np.arange(len(problems))
         self.solved: list[Solution | None] = [None] * len(problems)  # the last ones
+        self.anew = self.everyone  # those at a point that nothing is known of yet
         self.stopped = False
 
     def begin(
@@ -441,7 +446,6 @@ class PathOfMany:
             else:
                 dual = constant_model(many.problems[t]).dual
                 many.start(t, None, penalty.alpha, dual)
-        many.evaluate(self.everyone, np.array([each.alpha for each in penalties]))
 
     def solve(
         self, penalties: Sequence[BlockRegularizer]
@@ -456,8 +460,12 @@ class PathOfMany:
         histories: list[list[Progress]] = [[] for _ in penalties]
         passes, rounds = np.zeros(len(penalties)), 0
         many.failed[:] = False
-        going = self.everyone
+        going, found = self.everyone, self.anew
         while True:
+            many.evaluate(found, alphas)
+            passes[found] += 1.0 + np.count_nonzero(many.eta[:, found], axis=0) / len(
+                many.eta
+            )
             many.measure(going, alphas)
             for t in going.tolist():
                 line = Progress(
@@ -478,10 +486,8 @@ class PathOfMany:
             if self.stopped or not going.size or rounds == most:
                 break
             many.step(going, alphas)
-            many.evaluate(going, alphas)
-            rounds += 1
-            used = np.count_nonzero(many.eta[:, going], axis=0)
-            passes[going] += 1.0 + used / len(many.eta)
+            found, rounds = going, rounds + 1
+        self.anew = np.empty(0, dtype=np.intp)
         done = (many.gap <= self.tol) & ~many.failed
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
         solutions = [
@@ -514,8 +520,7 @@ class PathOfMany:
         watch = (lambda _: True) if self.stopped else self.callback
         found = continued(found, solve(problem, known, watch))
         self.many.start(t, found.norms, penalty.alpha, found.dual)
-        alphas = np.full(self.everyone.size, penalty.alpha)
-        self.many.evaluate(np.array([t]), alphas)
+        self.anew = np.append(self.anew, t)
         self.stopped |= found.status is Status.STOPPED
         self.solved[t] = found
         return found

@@ -130,6 +130,16 @@ class SpicyMKL:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
+        penalty = problem.regularizer
+        if side_by_side([problem], [penalty]):
+            found = self.follow_many([problem], [[penalty]], [init], callback)
+            return next(found)[0]
+        return self._by_working_sets(problem, init, callback)
+
+    def _by_working_sets(
+        self, problem: Problem, init: Solution | None, callback: Callback | None
+    ) -> Solution:
+        """Solve the problem by the algorithm of `AugmentedLagrangian`."""
         incumbent = next(
             incumbents(self, problem, [problem.regularizer], callback, *PATIENCE)
         )
@@ -184,14 +194,15 @@ class SpicyMKL:
     ) -> Iterator[list[Solution]]:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
         path = PathOfMany(problems, self.tol, self.max_iter, callback)
+        numbers = problems[0].gram.held_numbers()
+        small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
         for step, own in enumerate(penalties):
             if step == 0:
                 path.begin(starts, own)
-            found, left = path.solve(own)
+            found, left = with_one_blas_thread(partial(path.solve, own), small)
             for t in left.tolist():
-                remaining = max(1, self.max_iter - found[t].n_iter)
-                alone = replace(self, max_iter=remaining)
-                found[t] = path.go_on(alone.solve, t, own[t], found[t])
+                alone = replace(self, max_iter=self.max_iter - found[t].n_iter)
+                found[t] = path.go_on(alone._by_working_sets, t, own[t], found[t])
             yield found
             if path.stopped:
                 return
