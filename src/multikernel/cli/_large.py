@@ -3,11 +3,11 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -136,12 +136,9 @@ def fitted_stream(
     return Pipeline([*steps, ("model", model)]), table.score(model)
 
 
-class Answer(Protocol):
-    """From some rows of a file to what is written about them."""
-
-    def __call__(self, frame: pd.DataFrame, first: bool) -> pd.DataFrame:
-        """Return one row for each, and say what has to be said with the first ones."""
-        ...
+Answer = Callable[[pd.DataFrame, bool], pd.DataFrame]
+"""From some rows of a file, and whether they are the first, to what is written of each:
+with the first ones is said what has to be said."""
 
 
 def predict_stream(
@@ -179,8 +176,8 @@ def predict_stream(
     return n_rows, np.concatenate(known), np.concatenate(predicted)
 
 
-class _Write(Protocol):
-    def __call__(self, frame: pd.DataFrame, first: bool) -> None: ...
+_Write = Callable[[pd.DataFrame, bool], None]
+"""Writes rows below those before, unless they are the first."""
 
 
 @contextmanager

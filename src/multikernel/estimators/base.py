@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_parameter
-from multikernel.estimators.fit import fitted, publish
+from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.publish.fitted import (
@@ -106,9 +106,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ConvergenceWarning
             If the solver stopped above the tolerance; the message gives the gap.
         """
-        self._check_parameters()
-        attributes = fitted(self, self._method(), X, y, sample_weight, callback)
-        publish(self, attributes)
+        fit_estimator(self, X, y, sample_weight, callback)
         return self
 
     @classmethod

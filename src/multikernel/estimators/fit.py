@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
 from multikernel._validation import check_parameter
-from multikernel.estimators.method import D, Data, Method, P, S, Source
+from multikernel.estimators.method import AnyMethod, Data, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,
     find_loss,
@@ -36,28 +36,27 @@ def callback_choice(value: object) -> str | None:
     return None if value is None or callable(value) else "callable, or None"
 
 
-def fitted(
+def fit_estimator(
     estimator: Any,
-    method: Method[D, P, S],
     X: Any,
     y: Any,
     sample_weight: Any,
     callback: Callback | None,
     groups: Any = None,
-) -> dict[str, Any]:
-    """Return the fitted attributes of an estimator, which stays as it is.
+) -> None:
+    """Fit an estimator, which stays as it is until all has gone well.
 
     Parameters
     ----------
     estimator : BaseMKL
-        Its parameters are checked.
-    method : Method
-        What is done with the samples.
+        Its parameters are checked, and make the method.
     X, y, sample_weight, callback
         As ``fit`` takes them.
     groups : array-like of shape (n_samples,), optional
         What the folds of a search keep together.
     """
+    estimator._check_parameters()
+    method: AnyMethod = estimator._method()
     owner = method.source.owner
     check_parameter(owner, "callback", callback, callback_choice)
     samples = read(estimator, method.source, X, y, sample_weight, groups)
@@ -70,7 +69,7 @@ def fitted(
         attributes = method.publish(problem, data, solution)
     watch.finish()
     warn_empty(owner, attributes)
-    return named(estimator, data, attributes)
+    publish(estimator, named(estimator, data, attributes))
 
 
 def read(
@@ -90,7 +89,7 @@ def read(
     source : Source
         What its method learns from.
     X, y, sample_weight, groups
-        As `fitted` takes them.
+        As `fit_estimator` takes them.
     """
     parameters = estimator.get_params(deep=False)
     check = check_fit_data

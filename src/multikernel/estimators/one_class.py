@@ -12,7 +12,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.descriptions import documented
-from multikernel.estimators.fit import fitted, publish
+from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Scales, Training
@@ -207,9 +207,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
             X = replace(table, y=np.zeros(len(table.X)))
         else:
             nothing = np.zeros(_num_samples(X))
-        self._check_parameters()
-        attributes = fitted(self, self._method(), X, nothing, sample_weight, callback)
-        publish(self, attributes)
+        fit_estimator(self, X, nothing, sample_weight, callback)
         return self
 
     def _method(self) -> OneClassMethod:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.linalg.tall import covariances_with_sum
-from multikernel.problem import Progress, Solution, Status
+from multikernel.problem import Solution, Status
+from multikernel.solvers.hkl.problem import HullSolution
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
 """Ends that a solver was asked for; any other one deserves a warning."""
@@ -183,21 +184,7 @@ HISTORY_DTYPE = np.dtype(
 )
 
 
-class Told(Protocol):
-    """What remembers its iterations."""
-
-    @property
-    def history(self) -> tuple[Progress, ...]:
-        """Return one line per iteration."""
-        ...
-
-    @property
-    def n_iter(self) -> int:
-        """Return how many there were."""
-        ...
-
-
-def iterations(paths: Iterable[Iterable[Told]]) -> Any:
+def iterations(paths: Iterable[Iterable[Solution | HullSolution]]) -> Any:
     """Return the iterations of every output over its solutions, one at least.
 
     Where the start is the optimum, the look that proves it counts as one: scikit-learn
@@ -206,7 +193,9 @@ def iterations(paths: Iterable[Iterable[Told]]) -> Any:
     return single([max(1, sum(s.n_iter for s in path)) for path in paths])
 
 
-def history_array(solutions: Sequence[Told], scale: float | Array) -> NDArray[np.void]:
+def history_array(
+    solutions: Sequence[Solution | HullSolution], scale: float | Array
+) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
     Parameters

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fitted, publish
+from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.scale import Grid
@@ -403,9 +403,7 @@ class SearchCV(BaseMKL):
         multikernel.exceptions.SearchWarning
             If the choice lies at an end of its grid, or has no kernel.
         """
-        self._check_parameters()
-        attributes = fitted(self, self._method(), X, y, sample_weight, callback, groups)
-        publish(self, attributes)
+        fit_estimator(self, X, y, sample_weight, callback, groups)
         return self
 
 
