@@ -167,14 +167,18 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def measure(split: Split, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield one row per search of a split: its score on the test samples, its time."""
-    regression = split.kind == "regression"
+    """Yield one row per search of a split: its score on the test samples, its time.
+
+    Beside it stands the time of the anchor in the same run.
+    """
+    regression, beside = split.kind == "regression", np.nan
     made = {ANCHOR: lambda: machine_grid(regression)} | searches(regression)
     for method, make in made.items():
         if method != ANCHOR and method not in methods:
             continue
         # Warnings are left out: the same ones that a user would see.
         model, seconds = timed(lambda make=make: make().fit(split.X, split.y))
+        beside = seconds if method == ANCHOR else beside
         found = {
             "kind": split.kind,
             "set": split.name,
@@ -182,6 +186,7 @@ def measure(split: Split, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
             "method": method,
             "score": float(model.score(split.X_test, split.y_test)),
             "seconds": seconds,
+            "beside": beside,
         }
         print(*found.values(), flush=True)
         yield found
@@ -277,14 +282,14 @@ def median_table(rows: Sequence[dict[str, Any]], kind: str) -> list[str]:
     places = sorted({(row["set"], row["split"]) for row in chosen})
     methods = list(dict.fromkeys(row["method"] for row in chosen))
     known = {(row["set"], row["split"], row["method"]): row for row in chosen}
-    seconds, scores = (
+    seconds, beside, scores = (
         np.array(
             [[known[*place, method][key] for method in methods] for place in places]
         )
-        for key in ("seconds", "score")
+        for key in ("seconds", "beside", "score")
     )
     ranks = np.mean([rankdata(-row) for row in scores.round(6)], axis=0)
-    ratios = np.median(seconds / seconds[:, :1], axis=0)
+    ratios = np.median(seconds / beside, axis=0)
     lines = [
         f"## {kind.capitalize()}: {len(places)} sets",
         "",
@@ -341,6 +346,11 @@ def page(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def place(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a row is about: a newer one takes the place of an older one."""
+    return tuple(row.get(key) for key in ("kind", "set", "split", "method"))
+
+
 PAIRS = {"checks": checks, "hinge": hinges}
 """What is measured beside another way to the same."""
 
@@ -374,11 +384,10 @@ def main() -> None:
     path = options.output / "results.json"
     kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     rows = [row | {"commit": commit()} for row in rows]
-    measured = {row["kind"] for row in rows}
     found = {
         "date": datetime.date.today().isoformat(),
         "processor": processor(),
-        "rows": [row for row in kept if row["kind"] not in measured] + rows,
+        "rows": list({place(row): row for row in [*kept, *rows]}.values()),
     }
     options.output.mkdir(parents=True, exist_ok=True)
     text = json.dumps(found, indent=0)
