@@ -19,7 +19,7 @@ from multikernel.kernels.graph import (
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullStatus
 from multikernel.solvers.hkl.active import ActiveSet
-from multikernel.solvers.hkl.smoothing import smoothed_norm
+from multikernel.solvers.hkl.certificate import smoothed_norm
 
 LOSSES = {
     "squared_error": SquaredLoss(),

@@ -5,7 +5,13 @@ r"""The certificate: all its terms at one dual point, at its best scale.
     + \frac{\alpha t^2}{2} \max\bigl(\bar\Omega^*_J(a)^2, B(a)\bigr),
     \qquad a = \frac{\rho}{W \alpha}
 
-with B the largest sum over the descendants of a source of the complement (METHODS 4).
+with B the largest sum over the descendants of a source of the complement (METHODS 4),
+or the form of an idle node's own kernel. The bound on the active set is from the split
+of the correlations that Newton's method has, whose norm is smoothed:
+
+.. math::
+    \Omega_\epsilon(\beta) = \sum_v d_v s_v, \qquad
+    s_v = \sqrt{\|\beta_{D(v)}\|^2 + \epsilon_v^2}
 """
 
 from dataclasses import dataclass
@@ -13,12 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from multikernel._typing import Array
-from multikernel.certificates import largest_losses, project_dual, rounding_unit
+from multikernel._typing import Array, Mask
+from multikernel.certificates import (
+    largest_losses,
+    project_dual,
+    relative_gap,
+    rounding_unit,
+)
 from multikernel.linalg import EPS
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.problem import HullProblem
-from multikernel.solvers.hkl.smoothing import SmoothedNorm
 
 WIDE = np.longdouble
 """Extended precision, where the machine has it."""
@@ -26,6 +36,96 @@ WIDE = np.longdouble
 STEP, NEAR = 1e-3, 0.05
 """Between the multiples of a dual point that a parabola is laid through, and how far
 from one its vertex is taken for the best multiple."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedNorm:
+    """The norm at a point, its gradient, and the certificate's split.
+
+    Parameters
+    ----------
+    active : ActiveSet
+        The nodes.
+    smoothing : ndarray of shape (n_nodes,)
+        The numbers epsilon_v.
+    beta : ndarray of shape (n_columns,)
+        The point.
+    squares : ndarray of shape (n_nodes,)
+        ||beta_{D(v)}||^2.
+    smooth : ndarray of shape (n_nodes,)
+        s_v.
+    """
+
+    active: ActiveSet
+    smoothing: Array
+    beta: Array
+    squares: Array
+    smooth: Array
+
+    @property
+    def value(self) -> float:
+        """Return the smoothed norm."""
+        return float(self.active.weights @ self.smooth)
+
+    @property
+    def rates(self) -> Array:
+        """Return the sums of d_v / s_v over the ancestors of every node."""
+        return self.active.relation.T @ (self.active.weights / self.smooth)
+
+    def curvature(self, *, above: bool = False) -> Array:
+        """Return the Hessian of half the squared norm, (n_columns, n_columns).
+
+        With `above` it is that of the quadratic function that touches from above.
+        """
+        active, omega = self.active, self.value
+        rates = self.rates[active.owner]
+        slope = rates * self.beta
+        hessian = np.outer(slope, slope)
+        hessian[np.diag_indices_from(hessian)] += omega * rates
+        if above:
+            return hessian
+        # The cube of a small s_v would underflow.
+        root = np.sqrt(omega * active.weights / self.smooth) / self.smooth
+        spread = (root[:, None] * active.relation)[:, active.owner] * self.beta
+        hessian -= spread.T @ spread
+        return hessian
+
+    def dual_bound(self, products: Array, slack: Array) -> float:
+        r"""Return an upper bound on the squared dual norm on the active set.
+
+        The split :math:`\xi^v = \Omega d_v \beta_{D(v)} / s_v` of the correlations,
+        with what is missing added to each node's own coordinate, is feasible: so the
+        dual norm is at most the largest :math:`\|\xi^v\| / d_v`. `products` are the
+        features times the dual vector, and `slack` bounds the norm of what features
+        leave out of a node's kernel.
+        """
+        active, omega = self.active, self.value
+        missing = products - omega * self.rates[active.owner] * self.beta
+        own = omega * active.weights / self.smooth
+        m = len(active)
+        crossed = np.bincount(active.owner, missing * self.beta, minlength=m)
+        errors = np.bincount(active.owner, missing * missing, minlength=m)
+        split = own**2 * self.squares + 2.0 * own * crossed + errors + slack**2
+        return float(np.max(split / active.weights**2, initial=0.0))
+
+
+def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedNorm:
+    """Return the smoothed norm at a point; the smoothing are the numbers epsilon_v."""
+    squares = squared_norms(active, beta)
+    return SmoothedNorm(
+        active, smoothing, beta, squares, np.sqrt(squares + smoothing**2)
+    )
+
+
+def norm_value(active: ActiveSet, beta: Array) -> float:
+    """Return the norm itself."""
+    return float(active.weights @ np.sqrt(squared_norms(active, beta)))
+
+
+def squared_norms(active: ActiveSet, beta: Array) -> Array:
+    """Return ||beta_{D(v)}||^2 of every node."""
+    own = np.bincount(active.owner, beta * beta, minlength=len(active))
+    return np.asarray(active.relation @ own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +195,64 @@ def dual_point(
     return DualPoint(rho, norm.dual_bound(active.features @ vector, slack))
 
 
-def primal_value(problem: HullProblem, f: Array, omega: float) -> float:
-    """Return the objective of a model.
+def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
+    """Return the objective of coefficients whose decision values are f."""
+    losses = float(problem.loss.value(problem.y, f).sum())
+    omega = norm_value(active, beta)
+    return losses / problem.total_weight + 0.5 * problem.alpha * omega**2
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedPoint:
+    """A model on the active set, with its certificate.
 
     Parameters
     ----------
-    problem : HullProblem
-        The problem.
+    beta : ndarray of shape (n_columns,)
+        Coefficients.
+    intercept : float
+        The intercept, of centred features.
     f : ndarray of shape (n_samples,)
         Decision values.
-    omega : float
-        The norm.
+    primal : float
+        The objective.
+    dual : DualPoint
+        A dual point, with a bound on its norm on the active set.
+    gap : float
+        The relative gap on the active set.
+    steps : int
+        Newton steps taken.
     """
-    losses = float(problem.loss.value(problem.y, f).sum())
-    return losses / problem.total_weight + 0.5 * problem.alpha * omega**2
+
+    beta: Array
+    intercept: float
+    f: Array
+    primal: float
+    dual: DualPoint
+    gap: float
+    steps: int
+
+
+def needed_nodes(
+    problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
+) -> Mask:
+    """Return which nodes the model needs to stay within a relative gap.
+
+    The nodes of the smallest norms are left out, with their descendants, as long as the
+    objective allows it.
+    """
+    norms = active.weights * np.sqrt(squared_norms(active, point.beta))
+    below = point.dual.value(problem, 0.0)
+    for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
+        used = norms > share * norms.sum()
+        # A node counts only with all its ancestors, and roots always do.
+        used &= ~((active.relation.T @ ~used) > 0.0)
+        beta = np.where(used[active.owner], point.beta, 0.0)
+        f = point.f + (beta - point.beta) @ active.features
+        primal = objective(problem, active, beta, f)
+        if relative_gap(primal, below) <= allowed:
+            return np.asarray(used)
+    return np.asarray(norms > 0.0)
 
 
 def hidden_by_rounding(

@@ -1,32 +1,34 @@
-r"""The problem on the active set: Newton's method on a norm less and less smoothed.
+r"""The problem on the active set: Newton's method, on norm and losses smoothed.
 
-The certificate is that of the problem itself, without any smoothing (METHODS 4).
+Both are smoothed less and less: the norm as `certificate.SmoothedNorm` says, and
+piecewise linear losses have rounded corners. The certificate is that of the problem
+itself, without any smoothing (METHODS 4).
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from multikernel._typing import Array, Mask
+from multikernel._typing import Array
 from multikernel.certificates import half_range, relative_gap
-from multikernel.losses.base import is_polyhedral
+from multikernel.losses import Loss, SquaredLoss
+from multikernel.losses.base import (
+    PolyhedralLoss,
+    SmoothConjugateLoss,
+    is_polyhedral,
+)
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
-    DualPoint,
+    ReducedPoint,
+    SmoothedNorm,
     dual_point,
-    primal_value,
+    norm_value,
+    objective,
+    smoothed_norm,
 )
 from multikernel.solvers.hkl.problem import HullProblem
-from multikernel.solvers.hkl.smoothing import (
-    Risk,
-    SmoothedNorm,
-    is_quadratic,
-    norm_value,
-    rounded,
-    smoothed_norm,
-    squared_norms,
-)
 
 
 @dataclass(frozen=True)
@@ -55,34 +57,102 @@ SETTINGS = Settings()
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedPoint:
-    """A model on the active set, with its certificate.
+class SmoothRisk:
+    """A loss with a smooth conjugate, by its values on all samples."""
+
+    loss: SmoothConjugateLoss
+    y: Array
+
+    def value(self, f: Array) -> float:
+        """Return the sum of the losses."""
+        return float(self.loss.value(self.y, f).sum())
+
+    def gradient(self, f: Array) -> Array:
+        """Return the slopes."""
+        return self.loss.gradient(self.y, f)
+
+    def curvature(self, f: Array) -> Array:
+        """Return second derivatives, one over those of the conjugate."""
+        with np.errstate(divide="ignore", over="ignore"):
+            second = self.loss.conjugate_hessian(self.y, self.gradient(f))
+            return np.asarray(1.0 / second)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedRisk:
+    r"""A piecewise linear loss whose corners are rounded by a barrier.
+
+    .. math:: \max_{0 < p < u} (s f - c) p + \mu \log p + \mu \log (u - p)
+
+    in place of :math:`u \max(0, s f - c)` for every piece. Its slopes lie in the domain
+    of the loss's own conjugate, so a dual point of it is one of the loss. Quadratic
+    corners do as well, but Newton's method then crawls from kink to kink: 11 700 steps
+    along a path of nine strengths on 600 samples, and gaps of 0.02.
 
     Parameters
     ----------
-    beta : ndarray of shape (n_columns,)
-        Coefficients.
-    intercept : float
-        The intercept, of centred features.
-    f : ndarray of shape (n_samples,)
-        Decision values.
-    primal : float
-        The objective.
-    dual : DualPoint
-        A dual point, with a bound on its norm on the active set.
-    gap : float
-        The relative gap on the active set.
-    steps : int
-        Newton steps taken.
+    loss : PolyhedralLoss
+        The loss.
+    y : ndarray of shape (n_samples,)
+        Targets.
+    mu : float
+        The weight of the barrier, positive.
     """
 
-    beta: Array
-    intercept: float
-    f: Array
-    primal: float
-    dual: DualPoint
-    gap: float
-    steps: int
+    loss: PolyhedralLoss
+    y: Array
+    mu: float
+
+    def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
+        """Return signs, excesses, and the distances of p from both ends."""
+        signs, costs, sizes = self.loss.dual_pieces(self.y)
+        excess = signs * f - costs
+        # The roots of a quadratic equation, without a difference of close numbers.
+        reach = np.abs(excess) * sizes
+        root = np.sqrt(reach**2 + 4.0 * self.mu**2)
+        small = self.mu + 2.0 * self.mu**2 / (root + reach)
+        small *= sizes / (root + 2.0 * self.mu)
+        large = sizes - small
+        above = excess > 0.0
+        return (
+            signs,
+            excess,
+            np.where(above, large, small),
+            np.where(above, small, large),
+        )
+
+    def value(self, f: Array) -> float:
+        """Return the sum of the rounded losses, up to a constant."""
+        _, excess, p, q = self._parts(f)
+        sizes = p + q
+        barrier = np.log(2.0 * p / sizes) + np.log(2.0 * q / sizes)
+        return float((excess * p + self.mu * barrier).sum())
+
+    def gradient(self, f: Array) -> Array:
+        """Return the slopes."""
+        signs, _, p, _ = self._parts(f)
+        return np.asarray((signs * p).sum(axis=0))
+
+    def curvature(self, f: Array) -> Array:
+        """Return second derivatives, of at most size^2 / (8 mu)."""
+        _, _, p, q = self._parts(f)
+        bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
+        return np.asarray(bends.sum(axis=0))
+
+
+Risk = SmoothRisk | RoundedRisk
+
+
+def rounded(loss: Loss, y: Array, mu: float) -> Risk:
+    """Return a loss for Newton's method; `mu` says how far corners are rounded."""
+    if is_polyhedral(loss):
+        return RoundedRisk(loss, y, mu)
+    return SmoothRisk(cast(SmoothConjugateLoss, loss), y)
+
+
+def is_quadratic(loss: Loss) -> bool:
+    """Return whether the loss is half the squared error, with weights or without."""
+    return isinstance(getattr(loss, "loss", loss), SquaredLoss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,29 +338,7 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
         The point.
     """
     problem, f = level.problem, point.f
-    primal = primal_value(problem, f, norm_value(level.active, point.beta))
+    primal = objective(problem, level.active, point.beta, f)
     dual = dual_point(problem, level.active, point.norm, -level.risk.gradient(f))
     gap = relative_gap(primal, dual.value(problem, 0.0))
     return ReducedPoint(point.beta, point.intercept, f, primal, dual, gap, 0)
-
-
-def needed_nodes(
-    problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
-) -> Mask:
-    """Return which nodes the model needs to stay within a relative gap.
-
-    The nodes of the smallest norms are left out, with their descendants, as long as the
-    objective allows it.
-    """
-    norms = active.weights * np.sqrt(squared_norms(active, point.beta))
-    below = point.dual.value(problem, 0.0)
-    for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
-        used = norms > share * norms.sum()
-        # A node counts only with all its ancestors, and roots always do.
-        used &= ~((active.relation.T @ ~used) > 0.0)
-        beta = np.where(used[active.owner], point.beta, 0.0)
-        f = point.f + (beta - point.beta) @ active.features
-        primal = primal_value(problem, f, norm_value(active, beta))
-        if relative_gap(primal, below) <= allowed:
-            return np.asarray(used)
-    return np.asarray(norms > 0.0)

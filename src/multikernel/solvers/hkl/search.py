@@ -20,10 +20,14 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
-from multikernel.solvers.hkl.certificate import hidden_by_rounding, primal_value
+from multikernel.solvers.hkl.certificate import (
+    ReducedPoint,
+    hidden_by_rounding,
+    needed_nodes,
+    objective,
+)
 from multikernel.solvers.hkl.problem import HullProblem, HullSolution, HullStatus
-from multikernel.solvers.hkl.reduced import ReducedPoint, needed_nodes, solve_reduced
-from multikernel.solvers.hkl.smoothing import norm_value
+from multikernel.solvers.hkl.reduced import solve_reduced
 
 
 @dataclass(frozen=True)
@@ -178,19 +182,15 @@ class _Run:
         kernel's diagonal.
         """
         sources = self.active.frontier
+        found = zip(sources.values(), self.active.rows(sources), strict=True)
         scales = [
             np.einsum("ij,ij->", rows, rows) / rows.shape[1] / own.weight**2
-            for own, rows in zip(
-                sources.values(), self.active.rows(sources), strict=True
-            )
+            for own, rows in found
         ]
         return float(max(scales, default=0.0))
 
     def solve(self, problem: HullProblem) -> HullSolution:
-        """Search for one strength, from where the last one ended.
-
-        As long as zero solves the reduced problem for what J gains, its point stays.
-        """
+        """Search for one strength, from where the last one ended."""
         self.history, self.steps, self.start = [], 0, perf_counter()
         point = self._reduced(problem)
         while True:
@@ -198,8 +198,7 @@ class _Run:
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
             within, violators = self._necessary(problem, point, ceiling)
-            sources, outside = list[Any](), None
-            status, gap = None, np.nan
+            sources, outside, status, gap = list[Any](), None, None, np.nan
             if not violators:
                 outside, sources = self._sufficient(problem, point, ceiling)
                 dual = point.dual.value(problem, max(within, outside))
@@ -212,6 +211,7 @@ class _Run:
                 status = HullStatus.MAX_ITER
             if status is not None:
                 return self._finish(problem, point, status, within, outside)
+            # Where zero is a solution for all that J gains, the point stays.
             before = len(self.active)
             self.active.look_at(sources)
             self.active.add(violators)
@@ -314,7 +314,7 @@ class _Run:
         # Steps have added up in the values; what counts is the model as published.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
-        primal = primal_value(problem, f, norm_value(active, beta))
+        primal = objective(problem, active, beta, f)
         if outside is None:
             outside, _ = self._sufficient(problem, point, np.inf)
         scale, below = point.dual.scaled(problem, max(within, outside))
