@@ -5,6 +5,7 @@ Features are centred on the samples, and held for nodes outside the hull.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.graph.base import GraphSamples, hull
+from multikernel.kernels.graph.base import FittedGraph, GraphSamples, hull
 from multikernel.solvers.hkl.problem import HullProblem
 
 LARGEST = 1e60
@@ -21,9 +22,9 @@ LARGEST = 1e60
 NEGLIGIBLE = 1e-7
 """Share of the largest singular value below which a direction is rounding."""
 
-HELD = 4
-"""Nodes that are held, over those that are asked for: what is pruned often comes back
-at the next strength, but all that is held is multiplied."""
+HELD = 2
+"""Nodes that are held, over those ever asked for at once: what is pruned comes back at
+the next strength, but all that is held is multiplied."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +127,7 @@ class Held:
 
     def __init__(self, samples: GraphSamples, shares: Array | None) -> None:
         self.samples, self.shares = samples, shares
+        self._most = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -158,7 +160,8 @@ class Held:
         """Return ||Z_v^T a||^2 of nodes, whose features are held from now on."""
         if not nodes:
             return np.zeros(0)
-        if len(self.known) > HELD * len(nodes):
+        self._most = max(self._most, len(nodes))
+        if len(self.known) > HELD * self._most:
             kept = [node for node in nodes if node in self.known]
             found = self.of(kept)
             self._forget()
@@ -183,6 +186,11 @@ class Source:
     weight: float
     wide: bool
     degrees: tuple[int, ...]
+
+
+def source_of(graph: FittedGraph, node: Any) -> Source:
+    """Return what is asked of a node."""
+    return Source(graph.weight(node), graph.width(node) > MANY, graph.degrees(node))
 
 
 class ActiveSet:
@@ -219,6 +227,8 @@ class ActiveSet:
         self.gram: Array = np.empty((0, 0))
         """Weighted means of the products of all features."""
         roots = self.samples.graph.roots()
+        # What is pruned comes back at the next strength.
+        self._source = cache(partial(source_of, self.samples.graph))
         self.inside: set[Any] = set()
         self.idle: dict[Any, Source] = {}
         self.frontier = {root: self._source(root) for root in roots}
@@ -268,10 +278,6 @@ class ActiveSet:
         wide = [node for node in nodes if self.idle[node].wide]
         if wide:
             self.add(wide)
-
-    def _source(self, node: Any) -> Source:
-        graph = self.samples.graph
-        return Source(graph.weight(node), graph.width(node) > MANY, graph.degrees(node))
 
     def add(self, nodes: Sequence[Any]) -> None:
         """Give nodes and all their ancestors a part in the reduced problem."""
