@@ -65,6 +65,8 @@ papers: $(VENV)/.dev $(SPICYMKL:%=$(PAPERS)/spicymkl/results/%.json) \
 		$(CURDIR)/$(BIN)/python $$part.py || exit 1; done
 	cd $(PAPERS)/group_omp && $(CURDIR)/$(BIN)/python figure2.py
 	cd $(PAPERS)/hkl && $(CURDIR)/$(BIN)/python table1.py --cv
+	cd $(PAPERS)/hkl && $(CURDIR)/$(BIN)/python table1.py --kernels "rbf, PCA" \
+		--methods HKL --scales 1 --sets boston abalone
 	cd $(PAPERS)/hkl && for part in table2 figure2 recovery; do \
 		$(CURDIR)/$(BIN)/python $$part.py || exit 1; done
 	cd $(PAPERS)/local_rademacher && for set in $(RADEMACHER); do \

@@ -1,5 +1,6 @@
 """The claims of HKL (Bach, 2008)."""
 
+import numpy as np
 from hkl.printed import TABLE1, TABLE2, numbers
 
 from findings.finding import Finding, Results, Row, finding, groups, means, span
@@ -80,6 +81,27 @@ def non_linear(results: Results) -> Finding:
     cells = {key: each for key, each in _cells(results).items() if key[0] in NONLINEAR}
     listed = "; ".join(f"{n} {k} {_lead(e)}" for (n, k), e in cells.items())
     return finding(listed, map(_ahead, cells.values()))
+
+
+def kernel_pca(results: Results) -> Finding:
+    """Hermite functions and kernel principal components: no significant differences."""
+    rows = [row for row in _table1(results) if row["method"] == "HKL"]
+    plain = [row for row in rows if row.get("scale", 1.0) == 1.0]
+    errors: dict[tuple, dict] = {}
+    for (name, kernel), part in groups(plain, "set", "kernel").items():
+        errors[name, kernel] = {row["repeat"]: row["error"] for row in part}
+    parts, holds = [], []
+    for (name, kernel), found in errors.items():
+        if kernel == "rbf, PCA":
+            pairs = [(found[k], errors[name, "rbf"][k]) for k in found]
+            apart = np.array([ours - hermite for ours, hermite in pairs])
+            error = apart.std(ddof=1) / np.sqrt(apart.size)
+            gain = f"{apart.mean():+.2f} ± {error:.2f}"
+            parts.append(
+                f"{name} {gain} (of {np.mean(pairs):.1f}, {apart.size} halves)"
+            )
+            holds.append(abs(apart.mean()) <= 2.0 * error)
+    return finding(f"error by principal components: {', '.join(parts)}", holds)
 
 
 def as_printed(results: Results) -> Finding:

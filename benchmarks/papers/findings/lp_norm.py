@@ -268,13 +268,18 @@ def conclusion(results: Results) -> str:
     sizes = _sizes(results)
     best = [max(aucs, key=lambda p: aucs[p]) for aucs in sizes]
     sets = {name: _best(errors) for name, errors in _errors(results).items()}
+    printed = as_printed(results)
     return (
         f"On DNA p = 1 is the best norm at {best.count('1')} of {len(best)} sizes, "
         "with the five kinds of kernels with which the paper finds it below the "
         "unweighted sum: that belongs to its data, not to such kernels. Over five sets "
         "of many sources "
         f"the best p goes from {min(sets.values(), key=_value)} to "
-        f"{max(sets.values(), key=_value)}, so p is to be chosen by validation."
+        f"{max(sets.values(), key=_value)}, so p is to be chosen by validation. Of the "
+        "paper's two optimisers its cutting planes are the faster in "
+        f"{printed.cases - printed.held} of {printed.cases} cases: a Newton step that "
+        "leaves out how the dual variables respond is alternating optimisation by "
+        "another name."
     )
 
 

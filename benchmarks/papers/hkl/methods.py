@@ -13,13 +13,22 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 from sklearn.linear_model import lars_path
 
-from multikernel.kernels.graph import DictionaryGraph, HermiteGrid, PolynomialGrid
+from multikernel.kernels.graph import (
+    DictionaryGraph,
+    EmpiricalGrid,
+    HermiteGrid,
+    PolynomialGrid,
+)
 from multikernel.losses import LogisticLoss, SquaredLoss
 from multikernel.solvers.hkl import HullProblem, HullSearch
 
 Array = NDArray[np.float64]
 
-GRIDS = {"pol4": PolynomialGrid(4, extrapolation="continue"), "rbf": HermiteGrid(9)}
+GRIDS = {
+    "pol4": PolynomialGrid(4, extrapolation="continue"),
+    "rbf": HermiteGrid(9),
+    "rbf, PCA": EmpiricalGrid(),
+}
 # Weights of Hermite grids fall with the level, and products of inputs below one are
 # small: less strength does the same there.
 SMALLEST_LAMBDA = {
@@ -27,6 +36,7 @@ SMALLEST_LAMBDA = {
     ("pol4", "range"): 1e-8,
     ("rbf", "deviation"): 3e-8,
     ("rbf", "range"): 3e-8,
+    ("rbf, PCA", "deviation"): 3e-8,
 }
 RIDGES = 10.0 ** np.arange(3.0, -7.5, -0.5)
 MOST_GREEDY = 100

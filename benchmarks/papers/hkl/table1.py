@@ -50,7 +50,7 @@ def half(
     train, test = order[: len(y) // 2], order[len(y) // 2 :]
     if quick:
         train, test, X = train[:60], test[:60], X[:, :5]
-    elif kernel == "rbf":
+    elif kernel != "pol4":
         train = train[:largest]
     deviation = X[train].std(axis=0)
     X = (X - X[train].mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0)
@@ -91,7 +91,7 @@ def main() -> None:
                     name, kernel, repeat, options.largest, options.quick
                 )
                 key = {"set": name, "kernel": kernel, "repeat": repeat}
-                if kernel == "rbf":
+                if kernel != "pol4":
                     key["largest"] = options.largest
                 for method, scale in runs(options.methods or METHODS, options.scales):
                     records.once(

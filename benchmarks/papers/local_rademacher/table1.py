@@ -229,12 +229,21 @@ def main() -> None:
             chosen = np.flatnonzero(np.isin(y, np.unique(y)[:3]))
             grams, y = grams[:, chosen][:, :, chosen], y[chosen]
         for split in sorted(missing):
-            thetas = SHARED_THETAS if kind == "shared" else THETAS[options.set]
+            thetas = thetas_of(kind, options.set)
             row = run_split(grams, y, split, thetas, options.smoke, kind)
             with path.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             print(json.dumps(row), flush=True)
     return None
+
+
+def thetas_of(kind: str, name: str) -> tuple[int, ...]:
+    """Return the cut-offs that are tried; of UFO-MKL to 16."""
+    return (
+        SHARED_THETAS
+        if kind == "shared"
+        else THETAS[name][: 5 if kind == "ufo" else None]
+    )
 
 
 def tails(grams: np.ndarray) -> None:
