@@ -7,7 +7,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_symmetric
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
+from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.matrix import IMAGE_BYTES
@@ -187,17 +187,16 @@ def take_census(
     -------
     census : Census
     """
-    from multikernel.gram.dense_loops import add_census
-
     # No signs: for half of all pairs of samples, those would hide what differs there.
     directions = random.uniform(-1.0, 1.0, size=(2, stack.shape[1]))
     vectors = np.vstack([directions, weights])
     sums, diagonals = np.zeros((stack.shape[0], 3)), np.empty(stack.shape[:2])
     step = max(1, ENTRIES_PER_TASK // max(1, stack.shape[1] ** 2))
+    add, array = compiled(LOOPS, "add_census"), read_only(stack.array)
 
     def work(start: int) -> None:
         chosen = slice(start, start + step)
-        add_census(stack.array[chosen], vectors, sums[chosen], diagonals[chosen])
+        add(array[chosen], vectors, sums[chosen], diagonals[chosen])
 
     run_blocks(work, range(0, stack.shape[0], step))
     stack.know_diagonals(diagonals)
@@ -236,7 +235,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
         return means, np.sqrt(n_samples / FETCHED_ROWS) * ratios
     rows = np.unique(np.linspace(0, n_samples - 1, SAMPLED_ROWS).astype(np.intp))
     sums = np.empty((n_kernels, 2))
-    write = compiled("multikernel.gram.dense_loops", "write_off_diagonal_sums")
+    write = compiled(LOOPS, "write_off_diagonal_sums")
 
     step = KERNELS_PER_TASK
     if not isinstance(stack, DenseStack):

@@ -10,7 +10,7 @@ from multikernel._validation import OneOf, check_parameter
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.dense import ENTRIES_PER_TASK, DenseStack, Stored
+from multikernel.gram.dense import ENTRIES_PER_TASK, LOOPS, DenseStack, Stored
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import KernelDictionary
@@ -223,7 +223,7 @@ def _suspects(held: GramStack, kernels: list[int]) -> list[int]:
         return kernels  # Too large to be held, so that no probe is quicker.
     start = np.random.default_rng(0).standard_normal(n)
     start /= np.linalg.norm(start)
-    write = compiled("multikernel.gram.dense_loops", "write_lanczos")
+    write = compiled(LOOPS, "write_lanczos")
     steps = min(STEPS, n)
     diagonals, sides = np.empty((len(kernels), steps)), np.zeros((len(kernels), steps))
     excess = np.empty(len(kernels))

@@ -12,6 +12,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
     HELD_BYTES,
+    LOOPS,
     ROWS_PER_TASK,
     DenseMatrix,
     DenseStack,
@@ -35,8 +36,6 @@ from multikernel.gram.normalization import (
 )
 from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import compiled, run_blocks
-
-LOOPS = "multikernel.gram.dense_loops"
 
 
 @dataclass(frozen=True, eq=False)

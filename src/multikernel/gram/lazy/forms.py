@@ -29,6 +29,9 @@ SINGLE_BATCH = 512
 """Gaussian kernels that share differences of pairs in single precision: 200 samples
 took 2.1 ns a pair with 32, 1.3 with 256 and 1.2 with 512 or 2048."""
 
+TERMS = 64
+"""Terms of a sum that is taken in single precision."""
+
 UNIT = 2.0**-24
 """Relative rounding error of single precision."""
 
@@ -73,9 +76,6 @@ def rough_radial_forms(
 
     Parameters are those of `radial_forms`, and must be `in_single_range`.
     """
-    # Only here: the module loads numba.
-    from multikernel.gram.lazy.loops import TERMS
-
     size = float(np.abs(v).max())
     if size == 0.0:
         return 0.0

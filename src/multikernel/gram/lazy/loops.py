@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel.gram.lazy.forms import TERMS
 
 Singles = NDArray[np.float32]
 Either = Array | Singles
@@ -16,9 +17,6 @@ CHUNK = 256
 
 PAIRS = 512
 """The same of pairs, where differences are held in single precision."""
-
-TERMS = 64
-"""Terms of a sum that is taken in single precision."""
 
 C0, C1, C2, C3, C4, C5, C6, C7 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
