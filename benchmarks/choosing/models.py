@@ -132,10 +132,15 @@ def additive(split: Split) -> Answer:
 
 
 def processes(split: Split) -> Answer:
-    """Return a Gaussian process with a width for each column."""
+    """Return a Gaussian process with a width for each column.
+
+    They begin at the usual distance of two samples: from one it finds mere noise in
+    32 columns.
+    """
     from sklearn import gaussian_process as gp
 
-    widths = 1.0 * gp.kernels.RBF(np.ones(split.columns.shape[1]))
+    n_columns = split.columns.shape[1]
+    widths = 1.0 * gp.kernels.RBF(np.full(n_columns, np.sqrt(n_columns)))
     if split.measure == "R²":
         model = gp.GaussianProcessRegressor(
             widths + gp.kernels.WhiteKernel(), normalize_y=True, random_state=0
@@ -224,7 +229,7 @@ COMPARED: dict[str, tuple[str, ...]] = {
         "pyGAM",
         "GP with ARD",
     ),
-    LARGE: ("SpicyMKL", "LpMKL", "Uniform", "SVM", "random forest", "boosting"),
+    LARGE: ("SpicyMKL", "SVM", "random forest", "boosting"),
     VIEWS: (*_KERNELS, *_GRAMS),
     SEQUENCES: (*_KERNELS, *_GRAMS),
     TARGETS: (
@@ -233,4 +238,5 @@ COMPARED: dict[str, tuple[str, ...]] = {
     ),
 }
 """The methods that are compared on each kind of sets: HKL takes columns only, and
-of the others two predict many targets."""
+of the others two predict many targets. On large tables SpicyMKL is fitted once; on 3000
+samples machines on weighted sums took 11 s or longer than `LIMIT`."""

@@ -183,7 +183,7 @@ def test_page_of_models_says_who_is_better():
     )
     # Ahead of all others it says so, and behind two it names both.
     won = kind_of("small tables", compared(SpicyMKL_CV=(0.9, 0.9), EBM=(0.6, 0.85)))
-    assert "ahead of every other package on small tables." in summary([won])
+    assert "ahead of all other packages on small tables." in summary([won])
     third = compared(SpicyMKL_CV=(0.1, 0.1), EBM=(0.6, 0.8), boosting=(0.55, 0.7))
     text = " ".join(sentences(kind_of("small tables", third)))
     assert "is not first or second: EBM and boosting of others are better." in text
