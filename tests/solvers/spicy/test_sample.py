@@ -57,6 +57,19 @@ def test_the_solution_is_that_of_whole_matrices(loss, sorted_labels, fit_interce
     np.testing.assert_array_equal(found.active, whole.active)
 
 
+def test_steps_end_where_a_block_is_zero():
+    """Its norm has no slope there; nothing is divided by it."""
+    problem, solver = make_problem(SquaredLoss()), SpicyMKL(tol=TOL)
+    tall, found = problem.gram.tall_form(), solver.solve(problem)
+    u = tall[0].inner(found.dual)
+    curvature = sample.Curvature.of(problem, tall, sample.Point(u, 0.0), 1.0)
+    u[:RANK] = 0.0
+    point = sample.Point(u, float(found.intercept[0]))
+    with np.errstate(all="raise"):
+        start = sample._corrected(problem, tall, curvature, point, found, TOL)
+    assert start is None  # The model that it leaves is far away.
+
+
 def test_steps_on_all_samples_take_less_than_newton_steps():
     problem, solver = make_problem(LogisticLoss()), SpicyMKL(tol=TOL)
     assert solver.solve(problem).history[-1].inner_steps == 0

@@ -1,4 +1,4 @@
-r"""Many targets, each with a selection of its own, solved for side by side.
+r"""Newton's method in weights: one target, or many with a selection each side by side.
 
 A block 1-norm is the smallest of weighted sums of squares,
 :math:`\alpha \sum_m \|f_m\| = \min_{\eta \ge 0} \frac{1}{2} \sum_m \bigl( \|f_m\|^2
@@ -20,8 +20,10 @@ K_m \rho`, less what an intercept takes up, a step is the solution of
 and :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)` is where it leads: weights
 and decision values move together, by Newton's method for all that a solution has to
 satisfy. The step from the optimum for one strength leads next to that for a lower one,
-so most strengths of a path cost one factorisation a target. Whatever else there is to
-do, products with the kernels and certificates, is done for all targets at once.
+so most strengths of a path cost one factorisation a target. From no kernels
+at once, steps are for strengths on the way, and points move as far as the loss is
+nearly quadratic. Whatever else there is to do, products with the kernels and
+certificates, is done for all targets at once.
 
 References
 ----------

@@ -195,7 +195,8 @@ def _corrected(
         inside = project_dual(problem, rho)
         _, dual = scaled_dual_value(problem, inside, norms, sizes)
         before, gap = gap, relative_gap(primal_value(problem, norms, f), dual)
-        if not SETTINGS.target_share * tol < gap < before:
+        smooth = norms[own].all()  # as norms are where they are not zero
+        if not (smooth and SETTINGS.target_share * tol < gap < before):
             break
         slopes[columns] -= alpha * point.u[columns] / norms[own]
         drift = float(rho.sum()) if problem.fit_intercept else 0.0
