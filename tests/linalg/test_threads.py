@@ -73,3 +73,12 @@ def test_blocks_run_on_one_blas_thread_each_and_give_the_threads_back():
     run_blocks(lambda block: seen.append(available_threads()), range(20))
     assert seen == [1] * 20
     assert available_threads() == 2
+
+
+def test_a_limit_within_a_limit_is_the_outer_one():
+    def within():
+        with_one_blas_thread(available_threads)
+        return available_threads()
+
+    assert with_one_blas_thread(within) == 1
+    assert available_threads() == 2

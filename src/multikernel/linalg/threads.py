@@ -122,11 +122,15 @@ class _SharedLimit:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users: set[object] = set()
+        self._users: set[int] = set()  # by their threads
         self._lowered: list[tuple[LibController, int]] = []
         self._held = False
 
-    def enter(self, user: object) -> None:
+    def holds_for(self, user: int) -> bool:
+        """Return whether a thread is within such work."""
+        return user in self._users
+
+    def enter(self, user: int) -> None:
         with self._lock:
             self._users.add(user)
             if self._held:
@@ -139,7 +143,7 @@ class _SharedLimit:
                 _set_threads(blas, 1)
             self._held = True
 
-    def leave(self, user: object) -> None:
+    def leave(self, user: int) -> None:
         with self._lock:
             self._users.discard(user)
             if not self._users:
@@ -156,12 +160,13 @@ def with_one_blas_thread(work: Callable[[], Result], small: bool = True) -> Resu
     """Return what a function returns while BLAS uses one thread, if its work is small.
 
     Small factorisations are manyfold slower on several threads, and a pool of our own
-    must not multiply with that of BLAS. It costs some ten microseconds; threads may
-    overlap in any order. An interrupt gives the threads back as well.
+    must not multiply with that of BLAS. It costs some ten microseconds, and none within
+    work that has it already; threads may overlap in any order. An interrupt gives the
+    threads back as well.
     """
-    if not small:
+    user = get_ident()
+    if not small or _LIMIT.holds_for(user):
         return work()
-    user = object()
     # Not a context manager: an interrupt at the start of its exit would skip the rest.
     # One that cuts the first `leave` short meets the second.
     try:
