@@ -50,7 +50,8 @@ def test_figures(run, tmp_path):
     written, text = measured(run, tmp_path, *ALL)
     assert written == {
         "RESULTS.md",
-        *(f"{name}.json" for name in ALL),
+        "rivals.jsonl",
+        *(f"{name}.json" for name in ALL if name != "rivals"),
         *(f"{name}.png" for name in (*FIGURES, "rival_sizes")),
     }
     assert all(f"## Figure {number}" in text for number in (1, 2, 3, 4))

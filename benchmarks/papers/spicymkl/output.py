@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from measure import THREADS, environment, fix_threads
+from provenance import append, lines
 
 HERE = Path(__file__).parent
 
@@ -56,8 +57,19 @@ class Options:
         text = json.dumps(content, indent=1, default=float) + "\n"
         (self.results / f"{name}.json").write_text(text, encoding="utf-8")
 
+    def append(self, name: str, row: dict[str, Any]) -> None:
+        """Print a row, and write it to results/NAME.jsonl, which only grows."""
+        print(*(f"{key} {value}" for key, value in row.items()), flush=True)
+        append(self.results / f"{name}.jsonl", row)
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows that `append` wrote."""
+        return lines(self.results / f"{name}.jsonl")
+
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return what `save` wrote, or None."""
+        """Return what `save` or `append` wrote, or None."""
+        if rows := self.lines(name):
+            return {"rows": rows}
         path = self.results / f"{name}.json"
         if not path.exists():
             return None

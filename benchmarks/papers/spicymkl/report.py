@@ -64,7 +64,8 @@ def _machines(found: dict[str, dict[str, Any]]) -> str:
     """Say where and when the parts were measured, one line per environment."""
     groups: dict[str, list[str]] = {}
     for name, content in found.items():
-        groups.setdefault(_sentence(content["environment"]), []).append(name)
+        if "environment" in content:  # rows that come one by one name their commit
+            groups.setdefault(_sentence(content["environment"]), []).append(name)
     if len(groups) == 1:
         return next(iter(groups)) + "\n"
     return "".join(f"- {', '.join(n)}: {text}\n" for text, n in groups.items())

@@ -128,6 +128,6 @@ def _findings(rows: Rows) -> list[tuple[str, str]]:
         ),
         (
             "Faster than SimpleMKL by a factor of 5 to 80 (Matlab, one core of 2009).",
-            "the next section measures it on two of the five sets",
+            "see the next section",
         ),
     ]
