@@ -318,7 +318,8 @@ def page(found: dict[str, Any]) -> str:
         "",
         "Medians of seconds of the processor on one thread, and of their ratios to "
         "the grid search of a support vector machine (5 x 5 candidates, five folds) on "
-        "the same split; mean scores on at most 1000 other samples (accuracy, or R^2), "
+        "the same split, in the same run (seconds of several runs do not compare); "
+        "mean scores on at most 1000 other samples (accuracy, or R^2), "
         f"and mean ranks. At most {TRAIN} samples are learnt from. `python run.py`.",
         "",
     ]
