@@ -266,6 +266,7 @@ def bands_himalaya_kernels(X: Any, y: Any, X_test: Any, views: Any) -> Any:
 
 
 def bands_himalaya_gradient(X: Any, y: Any, X_test: Any, views: Any) -> Any:
+    import numpy as np
     from himalaya.kernel_ridge import (
         ColumnKernelizer,
         Kernelizer,
@@ -277,14 +278,14 @@ def bands_himalaya_gradient(X: Any, y: Any, X_test: Any, views: Any) -> Any:
     model = MultipleKernelRidgeCV(
         "precomputed",
         solver="hyper_gradient",
-        solver_params={"progress_bar": False},
+        solver_params={"max_iter": 20, "progress_bar": False},
         random_state=0,
     )
     model = make_pipeline(ColumnKernelizer(spaces), model)
-    mean = y.mean(axis=0)
-    return mean + model.fit(X - X.mean(axis=0), y - mean).predict(
-        X_test - X.mean(axis=0)
-    )
+    mean, center = y.mean(axis=0), X.mean(axis=0)
+    scale = np.sqrt(X.shape[1] / len(spaces))
+    model.fit((X - center) / scale, y - mean)
+    return mean + model.predict((X_test - center) / scale)
 
 
 def bands_celer(X: Any, y: Any, X_test: Any, views: Any) -> Any:
