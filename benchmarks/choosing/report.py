@@ -206,10 +206,13 @@ def verdict(kind: Kind, goal: int) -> str:
     ours, others = sides(kind)
     wanted = "first" if goal == 1 else "first or second"
     place = kind.place(advised(ours))
-    met = f"{advised(ours)}, named beforehand, has place {place} of {len(kind.models)}"
+    met = (
+        f"{advised(ours)}, named beforehand, has place {place} of {len(kind.models)}, "
+        f"which is {'' if place <= goal else 'not '}{wanted}"
+    )
     if place > goal:
         better = [one for one in others if kind.place(one) < place]
-        met += f", which is not {wanted}: "
+        met += ": "
         met += (
             f"{listed(better)} of others {are(better)}" if better else "only ours are"
         )

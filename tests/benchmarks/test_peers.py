@@ -172,7 +172,10 @@ def test_page_of_models_says_who_is_better():
     np.testing.assert_array_equal(kind.ranks, [3.0, 1.0, 3.0, 3.0])
     text = " ".join(sentences(kind))
     assert "the best mean ranks have SVM grid (1.0)" in text
-    assert "SpicyMKL CV, named beforehand, has place 2 of 4." in text
+    assert (
+        "SpicyMKL CV, named beforehand, has place 2 of 4, which is first or second."
+        in text
+    )
     assert (
         "Beside SVM grid, SpicyMKL CV is by more than 0.01 better on 0 and worse on 2 "
         "(liver -0.100, sonar -0.100)."
