@@ -12,12 +12,10 @@ kernels are left to the bounds.
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import HELD_NUMBERS, GramStack
@@ -84,7 +82,7 @@ class Query:
     rows: Array
     starts: Indices
     shifts: Array
-    candidates: NDArray[np.bool_]
+    candidates: Mask
 
     def row_shifts(self) -> Array:
         """Return the ridge of every row."""
@@ -113,24 +111,6 @@ class Choice:
     kernels: Indices
     improvements: Array
     passes: float
-
-
-class Selector(Protocol):
-    """Answers queries on one stack."""
-
-    @property
-    def prepared(self) -> float:
-        """Return the passes that were made before the first query."""
-        ...
-
-    @property
-    def least_shift(self) -> float:
-        """Return the smallest ridge that rounding does not drown."""
-        ...
-
-    def best(self, query: Query) -> Choice:
-        """Return the best candidate of every group."""
-        ...
 
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Choice:
@@ -205,8 +185,7 @@ class FactorSelector:
         """Return twice the improvements, shape (n_groups, n_kernels)."""
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
-            rotated = axes @ products.T[columns]
-            products.T[columns] = rotated
+            products.T[columns] = axes @ products.T[columns]
         np.square(products, out=products)
         forms = np.add.reduceat(products, query.starts, axis=0)
         forms /= self.lengths + query.shifts[:, None]
@@ -216,10 +195,7 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None]:
-    """Return the kernels of low rank, and their factors, which leave rounding of them.
-
-    It is one pass.
-    """
+    """Return the kernels of low rank, and factors that leave rounding: one pass."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // SETTINGS.narrowest)
     found: list[Array | None] = [None] * n_kernels
@@ -233,12 +209,12 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None]:
             found[m] = factor
 
     run_blocks(look, range(n_kernels))
-    kernels = np.flatnonzero([factor is not None for factor in found])
-    if kernels.size == 0:
+    known = {m: factor for m, factor in enumerate(found) if factor is not None}
+    kernels = np.array(list(known), dtype=np.intp)
+    if not known:
         return kernels, None
-    factors = [factor for factor in found if factor is not None]
-    ends = np.cumsum([factor.shape[1] for factor in factors])
-    return kernels, LowRankStack(np.hstack(factors), np.append(0, ends))
+    ends = np.cumsum([factor.shape[1] for factor in known.values()])
+    return kernels, LowRankStack(np.hstack(list(known.values())), np.append(0, ends))
 
 
 class BoundSelector:
@@ -301,6 +277,11 @@ class BoundSelector:
             )
 
 
+Selector = FactorSelector | BoundSelector
+"""Answers queries on one stack. `prepared` are the passes that were made before the
+first one, and `least_shift` the smallest ridge that rounding does not drown."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Traces:
     """Sums of the absolute diagonals of all kernels, and traces of P S K S P."""
@@ -342,13 +323,13 @@ class _Race:
         relative = self.traces.whitened / self.query.shifts[:, None]
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
-    def contenders(self) -> NDArray[np.bool_]:
+    def contenders(self) -> Mask:
         """Return which kernels can still win in some group, and are not known."""
         open_kernels = self._can_win(np.arange(self.stack.shape[0]))
         open_kernels &= self.lower < self.upper
         return np.asarray(np.any(open_kernels, axis=0))
 
-    def _can_win(self, kernels: Indices) -> NDArray[np.bool_]:
+    def _can_win(self, kernels: Indices) -> Mask:
         upper = self.upper[:, kernels] * (1.0 + self.resolution[:, kernels])
         beaten = upper < self.leader[:, None]
         return np.asarray(self.query.candidates[:, kernels] & ~beaten)
