@@ -43,7 +43,8 @@ docs: $(VENV)/.docs
 bench-smoke: $(VENV)/.dev
 	$(BIN)/pytest -n 0 -m "slow or not slow" tests/benchmarks
 
-# Beside other packages: about 40 minutes of one core from nothing, and 7 GB of disk.
+# Beside other packages: half an hour of one core from nothing for the first two parts,
+# up to 15 s a model and split for the third, and 7 GB of disk.
 # Rows that are known are kept, so that it can be stopped and goes on where it was.
 bench-peers: $(PEERS)/.peers
 	for part in comparison solvers choosing; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
