@@ -50,6 +50,7 @@ def test_figures(run, tmp_path):
     written, text = measured(run, tmp_path, *ALL)
     assert written == {
         "RESULTS.md",
+        "figure2_rivals.jsonl",
         "rivals.jsonl",
         *(f"{name}.json" for name in ALL if name != "rivals"),
         *(f"{name}.png" for name in (*FIGURES, "rival_sizes")),
