@@ -13,6 +13,7 @@ from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 from multikernel.estimators import (
+    LpMKLClassifierCV,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
@@ -275,6 +276,19 @@ def test_results_have_the_columns_of_scikit_learn():
         np.testing.assert_allclose(search.cv_results_[name], grid.cv_results_[name])
 
 
+def test_an_infinite_score_is_the_best_or_the_worst_of_all():
+    X, y = regression()
+    own = {0.3: -np.inf, 0.1: 1.0, 0.03: np.inf, 0.01: np.nan}
+
+    def score(model, X, y):
+        return own[model.alpha_]
+
+    search = SpicyMKLRegressorCV(KERNELS, alphas=list(own), cv=3, scoring=score)
+    results = search.fit(X, y).cv_results_
+    assert search.alpha_ == 0.03
+    np.testing.assert_array_equal(results["rank_test_score"], [3, 2, 1, 3])
+
+
 def test_deviations_of_huge_errors_are_numbers():
     """Errors of 1e198 have no square, but a deviation they have."""
     X, y = regression()
@@ -399,6 +413,7 @@ def test_unsolved_paths_are_counted():
     [
         ({"alphas": [0.1, -1.0]}, "alphas must be None, or a sequence of finite"),
         ({"alphas": []}, "alphas must be"),
+        ({"alphas": np.array(0.1)}, "alphas must be None, or a sequence of finite"),
         ({"n_alphas": 0}, "n_alphas must be an integer of at least 1"),
         ({"alpha_min_ratio": 2.0}, r"alpha_min_ratio must be a finite number in \(0"),
         ({"n_jobs": 0}, "n_jobs must be None"),
@@ -463,6 +478,19 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
     assert search.status_ == "stopped"
     assert search.duality_gap_ > search.tol
     assert search.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("n_lines", range(4, 12))
+def test_a_choice_beside_what_was_left_out_is_no_end_of_the_grid(n_lines):
+    X, y = binary()
+    search = LpMKLClassifierCV(KERNELS, cv=3)
+    lines = iter(range(1, n_lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("error", SearchWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, y, callback=lambda line: next(lines, None) is None)
+    assert np.isnan(search.cv_results_["mean_test_score"]).any()
 
 
 def test_a_search_that_is_stopped_before_a_score_is_unfitted():

@@ -77,7 +77,7 @@ class SequenceOf:
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
         if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-            given = list(value)
+            given = list(value) if getattr(value, "ndim", 1) else []
             if given and all(self.check(item) is None for item in given):
                 return None
         return self.description

@@ -90,7 +90,8 @@ class MarginCandidates:
         """Yield the models of pairs, each solved from a neighbour's solution.
 
         The best C changes little from one p to the next: beside that of the last p the
-        next smaller one and the next larger one are tried, and on while scores rise.
+        next smaller one and the next larger one are tried, and larger ones while scores
+        rise: where C is the same for all p, a smaller p has smaller kernels.
         """
         size = self.ps.size
         best: int | None = None

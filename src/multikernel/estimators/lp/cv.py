@@ -29,7 +29,7 @@ class LpMKLClassifierCV(SearchCV, ClassifierMKL):
     of C and p in turn, each from a neighbour's solution, and the pair with the best
     mean validation score is taken. The largest p is solved for from the smallest C up,
     until scores have gone down; every other p for the best C of the next larger one
-    and the values beside it, and for further ones while scores rise. What is left out
+    and the values beside it, and for larger ones while scores rise. What is left out
     is nan in ``cv_results_``. Kernels are computed once and cut for the folds, each of
     which normalises them by its own training samples: a fold's models are those of a
     `LpMKLClassifier` fitted on it.
@@ -142,7 +142,7 @@ class LpMKLRegressorCV(SearchCV, RegressorMKL):
     of C and p in turn, each from a neighbour's solution, and the pair with the best
     mean validation score is taken. The largest p is solved for from the smallest C up,
     until scores have gone down; every other p for the best C of the next larger one
-    and the values beside it, and for further ones while scores rise. What is left out
+    and the values beside it, and for larger ones while scores rise. What is left out
     is nan in ``cv_results_``. Kernels are computed once and cut for the folds, each of
     which normalises them by its own training samples: a fold's models are those of a
     `LpMKLRegressor` fitted on it.

@@ -336,7 +336,7 @@ def cv_results(
     results["mean_test_score"] = mean
     results["std_test_score"] = std
     results["rank_test_score"] = rankdata(
-        np.where(np.isfinite(mean), -mean, np.inf), method="min"
+        np.where(np.isnan(mean), np.inf, -mean), method="min"
     ).astype(np.intp)
     results["mean_n_active"] = mean_active
     return results

@@ -428,7 +428,8 @@ def _end(results: Mapping[str, Any], best: int, name: str, grid: Grid) -> str | 
         if other != name:
             alike &= results[f"param_{other}"] == wanted
     mean = results["mean_test_score"]
-    if alike.any() and not mean[best] > np.nanmax(mean[alike]):
+    # Nothing is known of a neighbor that was left out.
+    if not (mean[best] > mean[alike]).all():
         return None
     ascending = grid.values[0] < grid.values[-1]
     return "smallest" if first == ascending else "largest"
