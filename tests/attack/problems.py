@@ -142,9 +142,11 @@ def inspect_values(case, model, outputs):
     f = f.reshape(len(case.y), -1).T
     values = np.concatenate([truth.values for truth in outputs])
     sizes = np.concatenate([truth.sizes for truth in outputs])
-    rounding = np.finfo(np.float32).eps if is_single(case) else 1e-12
+    # Below the smallest normal number of a matrix's precision, digits are lost.
+    single = np.finfo(np.float32)
+    rounding, least = (single.eps, single.tiny) if is_single(case) else (1e-12, 1e-300)
     beyond = np.abs(f - values) - rounding * sizes
-    if (beyond > 1e-300).any():
+    if (beyond > least).any():
         at = np.unravel_index(np.argmax(beyond), beyond.shape)
         text = f"predicts {f[at]:.12g}, its terms {values[at]:.12g}"
         return [("inconsistent", text)]
