@@ -16,11 +16,8 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.publish.fitted import (
-    CombinedKernel,
-    FittedModel,
-    check_fitted,
-)
+from multikernel.estimators.publish.combined import CombinedKernel
+from multikernel.estimators.publish.fitted import FittedModel, check_fitted
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.publish.summary import (
     data_frame,
