@@ -49,6 +49,10 @@ def test_a_path_starts_without_kernels(loss):
     assert path[-1].active.size > 0
 
 
+def test_a_path_of_no_strengths_is_empty():
+    assert solve_path(make_problem("squared_error"), SOLVER, []) == []
+
+
 def test_ascending_and_repeated_strengths_are_solved_too():
     problem = make_problem("log_loss")
     alphas = alpha_max(problem) * np.array([0.01, 0.1, 0.1, 1.0, 0.01])

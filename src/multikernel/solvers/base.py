@@ -263,6 +263,8 @@ def follow_each(
     solutions : list of Solution
         One per problem; where one was stopped they are the last.
     """
+    if not penalties:
+        return
     if isinstance(solver, ManySolver) and solver.side_by_side(problems, penalties[0]):
         yield from solver.follow_many(problems, penalties, starts, callback)
         return
