@@ -12,8 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from multikernel import (
     ConvergenceDisplay,
     GroupOMPRegressor,
+    GroupOMPRegressorCV,
     KernelWeightsDisplay,
     LpMKLRegressor,
+    LpMKLRegressorCV,
     RegularizationPathDisplay,
     SparsityPathDisplay,
     SpicyMKLClassifier,
@@ -159,6 +161,57 @@ def test_scores_of_a_grid_search_and_of_margin_models(data):
     assert display.ax_.get_xlabel().startswith("1 / C")
     mean = search.cv_results_["mean_test_score"]
     np.testing.assert_allclose(display.ax_.lines[0].get_ydata(), mean)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+@pytest.mark.parametrize(
+    ("kind", "grid", "number", "label"),
+    [
+        (SpicyMKLRegressorCV, "alphas", "alpha_", "alpha / scale"),
+        (LpMKLRegressorCV, "Cs", "C_", "scale / C"),
+    ],
+)
+def test_multiples_stand_beside_a_path_in_numbers(data, kind, grid, number, label):
+    X, y = data
+    multiples = [0.03, 0.1, 1.0, 10.0]
+    given = {grid: [f"{multiple}scale" for multiple in multiples]}
+    model = kind(KERNELS, **given, cv=2).fit(X, 50.0 * y)
+    display = RegularizationPathDisplay.from_estimator(model)
+    assert display.alpha_name == label
+    assert sorted(display.alphas) == pytest.approx(
+        sorted(np.array(multiples) ** (1.0 if grid == "alphas" else -1.0))
+    )
+    place = np.flatnonzero(display.alphas == display.best_alpha)[0]
+    np.testing.assert_array_equal(display.values[place], model.path_.norms[0, -1])
+    assert np.isfinite(display.values).all(axis=1).sum() == len(model.path_.alphas)
+    given |= {"cv": 2, "selection": "separate", "loss": "squared_error"}
+    several = kind(KERNELS, **given).fit(X, np.column_stack([y, 50.0 * X[:, 0]]))
+    display = RegularizationPathDisplay.from_estimator(several)
+    assert np.ndim(getattr(several, number)) == 1
+    place = np.flatnonzero(display.alphas == display.best_alpha)[0]
+    norms = np.sqrt((several.path_.norms[:, -1] ** 2).sum(axis=0))
+    np.testing.assert_allclose(display.values[place], norms)
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_multiples_of_a_greedy_search_are_named_so(data):
+    alphas = ["0.01scale", "scale"]
+    model = GroupOMPRegressorCV(KERNELS, alphas=alphas, max_kernels=2, cv=2).fit(*data)
+    display = SparsityPathDisplay.from_estimator(model)
+    assert set(display.alphas) == {0.01, 1.0}
+    labels = [text.get_text() for text in display.ax_.texts]
+    assert set(labels) == {"alpha / scale = 0.01", "alpha / scale = 1"}
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_infinite_scores_are_not_drawn(data):
+    def score(model, X, y):
+        return -np.inf if model.alpha_ > 0.05 else -model.alpha_
+
+    search = SpicyMKLRegressorCV(KERNELS, alphas=[0.1, 0.03, 0.01], scoring=score, cv=2)
+    display = RegularizationPathDisplay.from_estimator(search.fit(*data))
+    drawn = display.score_ax_.lines[0].get_ydata()
+    np.testing.assert_array_equal(drawn, [np.nan, -0.03, -0.01])
 
 
 def test_a_greedy_fit_has_an_objective_in_place_of_a_gap(data):

@@ -43,7 +43,8 @@ class RegularizationPathDisplay:
     Attributes
     ----------
     alpha_name : str
-        What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C.
+        What `alphas` are called on the axis: "alpha", or "1 / C" for models with a C;
+        "alpha / scale" or "scale / C" where multiples of "scale" were tried.
     ax_ : matplotlib Axes
         Axes of the path, or of the scores where these are all there is.
     score_ax_ : matplotlib Axes or None
@@ -168,19 +169,27 @@ class RegularizationPathDisplay:
         # Where p was chosen as well, the path is that of the chosen one.
         p = columns.get("p", np.zeros(len(found.folds)))
         rows = p == p[found.best]
-        alphas = columns["alpha"] if "alpha" in columns else 1.0 / columns["C"]
+        name = "alpha" if "alpha" in columns else "C"
+        power = 1.0 if name == "alpha" else -1.0
+        alphas = columns[name] ** power
         path = getattr(model, "path_", None)
-        kept = None if path is None else NamedPath(path, model.kernel_names_)
+        kept, unit = None, 1.0
+        if path is not None:
+            kept = NamedPath(path, model.kernel_names_)
+            used = np.asarray(getattr(model, f"{name}_"))
+            # Problems that have numbers of their own have a path of multiples.
+            unit = used**power / alphas[found.best] if used.ndim == 0 else unit
         display = cls(
             alphas[rows],
-            None if kept is None else _at(alphas[rows], kept),
+            None if kept is None else _at(alphas[rows] * unit, kept),
             () if kept is None else kept.kernel_names,
             value_name=BLOCK_NORM if kept is None else _norm_name(kept),
             scores=found.folds[rows],
             best_alpha=alphas[found.best],
             score_name=found.name,
         )
-        display.alpha_name = "alpha" if "alpha" in columns else "1 / C"
+        names = {"alpha": ("alpha", "alpha / scale"), "C": ("1 / C", "scale / C")}
+        display.alpha_name = names[name][name in found.in_scale]
         return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
 
     def plot(
@@ -301,7 +310,8 @@ def _without_idle_stretches(values: Array) -> Array:
 
 def _draw_scores(ax: "Axes", alphas: Array, scores: Array) -> None:
     """Draw the mean score over the folds with a band of one standard error."""
-    folds = np.atleast_2d(scores.T)
+    # An infinite score has no place on a finite axis, nor a deviation.
+    folds = np.atleast_2d(np.where(np.isfinite(scores), scores, np.nan).T)
     mean = folds.mean(axis=0)
     error = np.zeros_like(mean)
     if len(folds) > 1:

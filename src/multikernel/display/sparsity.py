@@ -36,6 +36,8 @@ class SparsityPathDisplay:
 
     Attributes
     ----------
+    alpha_name : str
+        What `alphas` are called: "alpha", or "alpha / scale" for multiples of it.
     ax_ : matplotlib Axes
         Axes of the lines.
     figure_ : matplotlib Figure
@@ -63,6 +65,7 @@ class SparsityPathDisplay:
     [0.5, 0.85, 0.8]
     """
 
+    alpha_name: str = "alpha"
     ax_: "Axes"
     figure_: "Figure"
     line_: "Line2D"
@@ -147,6 +150,8 @@ class SparsityPathDisplay:
             n_kernels=sizes,
             score_name=found.name,
         )
+        if "alpha" in found.in_scale:
+            display.alpha_name = "alpha / scale"
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(
@@ -192,7 +197,8 @@ class SparsityPathDisplay:
         panel.set_xlim(counts.min(), counts.max())
         lines = [self.line_, *self.other_lines_]
         alphas = [self.alphas[best], *np.delete(self.alphas, best)]
-        _style.label_ends(panel, lines, [f"alpha = {alpha:.3g}" for alpha in alphas])
+        labels = [f"{self.alpha_name} = {alpha:.3g}" for alpha in alphas]
+        _style.label_ends(panel, lines, labels)
         panel.legend(frameon=False, fontsize="small")
         return self
 
