@@ -8,6 +8,13 @@ import pytest
 
 from multikernel.estimators import (
     GroupOMPRegressor,
+    HKLRegressor,
+    HKLRegressorCV,
+    LocalRademacherMKLRegressor,
+    LocalRademacherMKLRegressorCV,
+    LpMKLRegressor,
+    LpMKLRegressorCV,
+    SingleKernelRegressorCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
 )
@@ -96,3 +103,25 @@ def test_a_model_without_kernels_is_said_to_be_a_constant(model):
 
 def test_a_search_has_a_warning_of_its_own():
     assert not said(SpicyMKLRegressorCV(alphas=[1e3, 2e3], cv=2))
+
+
+HURRIED = [
+    SpicyMKLRegressor(max_iter=1),
+    SpicyMKLRegressorCV(max_iter=1, tol=1e-8),
+    LpMKLRegressor(max_iter=1),
+    LpMKLRegressorCV(max_iter=1, tol=1e-8),
+    LocalRademacherMKLRegressor(max_iter=1),
+    LocalRademacherMKLRegressorCV(max_iter=1, tol=1e-8),
+    SingleKernelRegressorCV(max_iter=1, tol=1e-8),
+    HKLRegressor(max_iter=1),
+    HKLRegressorCV(max_iter=1, tol=1e-8, alphas=[1e-3]),
+]
+
+
+@pytest.mark.parametrize("model", HURRIED, ids=lambda model: type(model).__name__)
+def test_warnings_point_at_the_call_of_the_user(model):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, Y)
+    assert any(" stopped " in str(warning.message) for warning in caught)
+    assert {warning.filename for warning in caught} == {__file__}

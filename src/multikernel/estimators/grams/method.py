@@ -288,11 +288,15 @@ def solved(
 
 
 def warn_unfinished(
-    owner: str, training: Training, solutions: Sequence[Solution]
+    owner: str,
+    training: Training,
+    solutions: Sequence[Solution],
+    stacklevel: int = 5,
 ) -> None:
     """Say so where a solver stopped above the tolerance.
 
-    A kernel that a solver is stuck on is searched for and named.
+    A kernel that a solver is stuck on is searched for and named. The call is
+    `stacklevel` below that of the user: one more in a search.
 
     Warns
     -----
@@ -308,5 +312,5 @@ def warn_unfinished(
         warnings.warn(
             f"{owner} stopped at a relative duality gap of {gap:.2e}. {status.value}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )

@@ -169,8 +169,10 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     return Problem(training.stack, y, loss, recipe.penalties[0], training.fit_intercept)
 
 
-def warn_interrupted(owner: str, path: GreedyPath) -> None:
+def warn_interrupted(owner: str, path: GreedyPath, stacklevel: int = 5) -> None:
     """Say so where a selection ended before its time.
+
+    The call is `stacklevel` below that of the user.
 
     Warns
     -----
@@ -181,7 +183,7 @@ def warn_interrupted(owner: str, path: GreedyPath) -> None:
         warnings.warn(
             f"{owner} stopped with {len(path)} kernels. {path.status.value}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 
@@ -252,7 +254,7 @@ class PrefixCandidates:
         solver = replace(self.method.solver, max_kernels=max(chosen, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
         (path,) = alone._paths([recipes[a]], training, watch)
-        warn_interrupted(self.method.source.owner, path)
+        warn_interrupted(self.method.source.owner, path, 6)
         attributes = _attributes(path, min(chosen, len(path)), recipes[a], training)
         numbers = [recipe.numbers["alpha"] for recipe in recipes]
         return attributes | {"alphas_": self.alphas.published(numbers)}

@@ -351,12 +351,16 @@ def worst(solutions: Sequence[HullSolution]) -> HullStatus:
 
 
 def warn_unproven(
-    owner: str, search: HullSearch, solutions: Sequence[HullSolution]
+    owner: str,
+    search: HullSearch,
+    solutions: Sequence[HullSolution],
+    stacklevel: int = 5,
 ) -> None:
     """Say so where a search ended before what was asked of it.
 
     Without `certify` a search that is limited by noise did what was asked; its gap
-    and its status tell that nothing is proven.
+    and its status tell that nothing is proven. The call is `stacklevel` below that of
+    the user.
 
     Warns
     -----
@@ -378,5 +382,5 @@ def warn_unproven(
         f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
         f"on the nodes it looked at. {status.value}{larger}",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=stacklevel,
     )

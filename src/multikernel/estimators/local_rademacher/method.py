@@ -288,7 +288,8 @@ class TailCandidates:
             Cs, recipes = Cs[[i]], [recipes[i]]
             found, i = [next(_followed(recipes, training, watch, ()))], 0
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, certified(found[i]))
+            owner = self.method.source.owner
+            warn_unfinished(owner, training, certified(found[i]), 6)
         attributes = fitted_attributes(recipes[i], training, found[i])
         attributes |= method_attributes(recipes[i], found[i])
         paths = list(zip(*map(certified, found), strict=True))

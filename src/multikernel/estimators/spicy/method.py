@@ -219,7 +219,7 @@ class AlphaCandidates:
         found = follow_to(way, recipe, training, watch)
         alphas = alphas[-len(found) :]
         if not watch.stopped:
-            warn_unfinished(self.method.source.owner, training, found[-1])
+            warn_unfinished(self.method.source.owner, training, found[-1], 6)
         attributes = fitted_attributes(recipe, training, found[-1])
         paths = list(zip(*found, strict=True))
         attributes["n_iter_"] = iterations(paths)
