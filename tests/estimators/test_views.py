@@ -134,9 +134,10 @@ def test_categories_are_compared(library):
     frame = FRAME[["site"]]
     X = frame if library is pd else pl.DataFrame({"site": frame["site"].tolist()})
     views = {"site": "site"}
-    model = SpicyMKLRegressor(views, alpha=1e-3, normalize="trace").fit(X, Y)
+    model = SpicyMKLRegressor(views, alpha=1e-3, normalize="trace", tol=1e-10)
+    model.fit(X, Y)
     one_hot = pd.get_dummies(frame).astype(float)
-    by_hand = SpicyMKLRegressor([LinearKernel()], alpha=1e-3, normalize="trace")
+    by_hand = clone(model).set_params(kernels=[LinearKernel()])
     by_hand.fit(one_hot, Y)
     np.testing.assert_allclose(model.predict(X), by_hand.predict(one_hot), rtol=1e-6)
     assert model.categories_[0].tolist() == ["colon", "lung", "skin"]
@@ -192,7 +193,11 @@ def test_views_survive_clones_files_pipelines_and_searches(tmp_path):
 
 @pytest.mark.parametrize(
     "model",
-    [SpicyMKLRegressor(alpha=0.01), GroupOMPRegressor(max_kernels=4), LpMKLRegressor()],
+    [
+        SpicyMKLRegressor(alpha=0.01, tol=1e-8),
+        GroupOMPRegressor(max_kernels=4),
+        LpMKLRegressor(),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_a_missing_view_adds_nothing(model, tmp_path):
