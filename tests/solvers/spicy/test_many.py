@@ -338,3 +338,24 @@ def test_what_is_stopped_is_a_model_on_any_scale(last, loss):
             assert np.isfinite(solution.objective)
             assert np.isfinite(solution.duality_gap)
             assert np.isfinite(solution.coefs).all()
+
+
+def test_steps_that_lead_nowhere_are_given_up_early(monkeypatch):
+    # Weights of many products of columns go to and fro.
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(130, 40))
+    y = np.sin(2.0 * X[:, :5]).sum(axis=1) + 0.5 * rng.normal(size=130)
+    gram = DenseStack(np.ascontiguousarray(np.einsum("im,jm->mij", X, X)))
+    problem = Problem(gram, y, SquaredLoss(), BlockL1(1.0))
+    problem = replace(problem, regularizer=BlockL1(0.003 * alpha_max(problem)))
+    taken, go_on = [], many.PathOfMany.go_on
+
+    def watched(path, solve, t, penalty, found):
+        taken.append(found.n_iter)
+        return go_on(path, solve, t, penalty, found)
+
+    monkeypatch.setattr(many.PathOfMany, "go_on", watched)
+    solution = SpicyMKL(tol=1e-6).solve(problem)
+    assert_solved(problem, solution, 1e-6)
+    assert taken
+    assert max(taken) < many.SETTINGS.most_together

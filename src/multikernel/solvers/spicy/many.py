@@ -461,6 +461,7 @@ class PathOfMany:
         alphas = np.array([penalty.alpha for penalty in penalties])
         histories: list[list[Progress]] = [[] for _ in penalties]
         passes, rounds = np.zeros(len(penalties)), 0
+        lowest, in_vain = np.full(len(penalties), np.inf), np.zeros(len(penalties))
         many.failed[:] = False
         going, found = self.everyone, self.anew
         while True:
@@ -482,7 +483,11 @@ class PathOfMany:
                 histories[t].append(line)
                 if self.callback is not None and self.callback(line):
                     self.stopped = True
-            solved = many.gap[going] <= self.tol
+            gap = many.gap[going]
+            in_vain[going] = np.where(gap < lowest[going], 0.0, in_vain[going] + 1.0)
+            lowest[going] = np.fmin(gap, lowest[going])
+            solved = gap <= self.tol
+            many.failed[going] |= ~solved & (in_vain[going] >= SETTINGS.in_vain)
             going = going[~solved & ~many.failed[going]]
             most = min(self.max_iter, SETTINGS.most_together)
             if self.stopped or not going.size or rounds == most:
