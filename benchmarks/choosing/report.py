@@ -254,7 +254,20 @@ def summary(kinds: Sequence[Kind]) -> str:
         )
         if ahead[won]
     ]
-    return f"By mean ranks {ADVICE}, named beforehand, is {', and '.join(parts)}."
+    leads = [(abs(np.subtract(*duel(kind))), kind) for kind in kinds]
+    sure = [kind.name for lead, kind in leads if lead > kind.apart]
+    more = "The difference is more than chance" if sure else "No difference is more"
+    return (
+        f"By mean ranks {ADVICE}, named beforehand, is {', and '.join(parts)}. {more} "
+        + (f"on {listed(sure)} alone." if sure else "than chance may give.")
+    )
+
+
+def duel(kind: Kind) -> tuple[float, float]:
+    """Return the mean ranks of the method that is advised and of the best other."""
+    ours, others = sides(kind)
+    first, second = (kind.ranks[kind.of(n)] for n in (advised(ours), others[0]))
+    return float(first), float(second)
 
 
 def are(words: Sequence[str]) -> str:
