@@ -4,6 +4,7 @@ import csv
 import json
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -182,11 +183,14 @@ def test_page_of_models_says_who_is_better():
     ) in text
     assert "Stopped or failed, and last there: boosting on 1." in text
     assert summary([kind]).endswith(
-        "behind the best of other packages on small tables (SVM grid)."
+        "behind the best of other packages on small tables (SVM grid). "
+        "No difference is more than chance may give."
     )
     # Ahead of all others it says so, and behind two it names both.
     won = kind_of("small tables", compared(SpicyMKL_CV=(0.9, 0.9), EBM=(0.6, 0.85)))
     assert "ahead of all other packages on small tables." in summary([won])
+    many = replace(won, sets=won.sets * 10, scores=np.tile(won.scores, (1, 10)))
+    assert "is more than chance on small tables alone." in summary([many])
     third = compared(SpicyMKL_CV=(0.1, 0.1), EBM=(0.6, 0.8), boosting=(0.55, 0.7))
     text = " ".join(sentences(kind_of("small tables", third)))
     assert "is not first or second: EBM and boosting of others are better." in text
