@@ -1,6 +1,6 @@
 """Models as they come, on every kind of data: scores, processor time, mean ranks.
 
-``python -m benchmarks.choosing.run [--kinds KIND ...] [--only SET ...] [--splits 2]``
+``python -m benchmarks.choosing.run [--kinds KIND ...] [--only SET ...] [--splits N]``
 in the environment that ``make bench-peers`` makes. Rows are told apart by kind, set,
 split and model, and known ones are not measured again, so that a long measurement can
 be made in pieces. The page ``RESULTS.md`` and what the user guide shows are made from
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--only", nargs="*", help="sets")
     parser.add_argument("--models", nargs="*", choices=list(MODELS))
-    parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--output", type=Path, default=HERE)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
