@@ -13,6 +13,7 @@ from multikernel.losses import (
     SquaredLoss,
     weighted,
 )
+from multikernel.losses.weighted import is_squared
 from multikernel.testing import check_loss
 
 CLASSIFICATION = ("hinge", "log_loss")
@@ -109,3 +110,13 @@ def test_bounds_times_weights_are_in_the_domain(loss):
         assert np.all(np.isfinite(heavy.conjugate(y, u)))
         beyond = u + 1e-9 * np.sign(u)
         assert np.all(np.isposinf(heavy.conjugate(y, beyond)))
+
+
+def test_subclasses_of_the_squared_loss_are_losses_of_their_own():
+    class Other(SquaredLoss):
+        def value(self, y, f):
+            return 2.0 * super().value(y, f)
+
+    for squared, loss in ((True, SquaredLoss()), (False, Other())):
+        assert is_squared(loss) is squared
+        assert is_squared(weighted(loss, np.ones(3))) is squared

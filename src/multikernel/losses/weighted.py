@@ -15,6 +15,7 @@ from multikernel.losses.base import (
     SmoothConjugateLoss,
     SmoothCoupledLoss,
 )
+from multikernel.losses.squared import SquaredLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,3 +215,9 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
             "weight zero out of the problem."
         )
     return _weighted_class(type(loss))(loss, weights)
+
+
+def is_squared(loss: Loss) -> bool:
+    """Return whether a loss is the squared loss, weighted or not."""
+    inner = loss.loss if isinstance(loss, WeightedLoss) else loss
+    return type(inner) is SquaredLoss  # a subclass may be any other loss

@@ -7,8 +7,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
-from multikernel.losses.squared import SquaredLoss
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.machines.base import NOT_FINITE, MachineFit, breakdown, check_problem
 
 
@@ -40,8 +39,7 @@ class Ridge:
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine cannot treat the loss, or None if it can."""
-        base = loss.loss if isinstance(loss, WeightedLoss) else loss
-        if type(base) is SquaredLoss:  # a subclass may be any other loss
+        if is_squared(loss):
             return None
         return (
             "Ridge needs the squared loss, weighted or not: only then is the solution "

@@ -14,8 +14,7 @@ from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
-from multikernel.losses.squared import SquaredLoss
-from multikernel.losses.weighted import WeightedLoss, weighted
+from multikernel.losses.weighted import WeightedLoss, is_squared, weighted
 from multikernel.machines import SMO, KernelMachine, MachineFit
 from multikernel.problem import Problem
 
@@ -82,12 +81,6 @@ def whitening(problem: Problem) -> Whitening:
         direction = np.ones(n_samples) if scale is None else scale
         direction = direction / np.linalg.norm(direction)
     return Whitening(scale, direction)
-
-
-def is_squared(loss: Loss) -> bool:
-    """Return whether a loss is the squared loss, weighted or not."""
-    inner = loss.loss if isinstance(loss, WeightedLoss) else loss
-    return type(inner) is SquaredLoss  # a subclass may be any other loss
 
 
 REFIT_GAP = 1e-4

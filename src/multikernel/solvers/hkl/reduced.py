@@ -13,12 +13,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from multikernel._typing import Array
 from multikernel.certificates import half_range, relative_gap
-from multikernel.losses import Loss, SquaredLoss
+from multikernel.losses import Loss
 from multikernel.losses.base import (
     PolyhedralLoss,
     SmoothConjugateLoss,
     is_polyhedral,
 )
+from multikernel.losses.weighted import is_squared
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
     ReducedPoint,
@@ -150,11 +151,6 @@ def rounded(loss: Loss, y: Array, mu: float) -> Risk:
     return SmoothRisk(cast(SmoothConjugateLoss, loss), y)
 
 
-def is_quadratic(loss: Loss) -> bool:
-    """Return whether the loss is half the squared error, with weights or without."""
-    return isinstance(getattr(loss, "loss", loss), SquaredLoss)
-
-
 @dataclass(frozen=True, eq=False)
 class _Iterate:
     """A point of Newton's method."""
@@ -197,7 +193,7 @@ class _Level:
         gradient = features @ slopes + problem.alpha * penalty
         hessian = problem.alpha * point.norm.curvature(above=careful)
         shift = float(slopes.sum()) if problem.fit_intercept else 0.0
-        if is_quadratic(problem.loss):
+        if is_squared(problem.loss):
             hessian += active.gram
             cross, own = np.zeros_like(gradient), 1.0
         else:

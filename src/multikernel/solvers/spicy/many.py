@@ -51,9 +51,8 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
-from multikernel.losses import SquaredLoss
 from multikernel.losses.base import Loss, SmoothConjugateLoss, is_smooth
-from multikernel.losses.weighted import WeightedLoss
+from multikernel.losses.weighted import WeightedLoss, is_squared
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
 from multikernel.regularizers.block_l1 import BlockL1
@@ -72,7 +71,7 @@ def side_by_side(
     """
     first, gram = problems[0], problems[0].gram
     n_kernels, n_samples, _ = gram.shape
-    roots = 0 if _is_quadratic(first.loss) else 8 * len(problems) * n_samples**2
+    roots = 0 if is_squared(first.loss) else 8 * len(problems) * n_samples**2
     return (
         all(isinstance(penalty, BlockL1) for penalty in penalties)
         and all(p.y.ndim == 1 and p.gram is gram for p in problems)
@@ -83,12 +82,6 @@ def side_by_side(
         and gram.in_memory
         and gram.tall_form() is None
     )
-
-
-def _is_quadratic(loss: Loss) -> bool:
-    """Return whether a loss is its own second-order expansion."""
-    own = loss.loss if isinstance(loss, WeightedLoss) else loss
-    return isinstance(own, SquaredLoss)
 
 
 def _alike(loss: Loss, other: Loss) -> bool:
@@ -152,7 +145,7 @@ class ManyTargets:
         first = self.problems[0]
         self.gram: GramStack = first.gram
         self.loss = cast(SmoothConjugateLoss, first.loss)
-        self.quadratic = _is_quadratic(first.loss)
+        self.quadratic = is_squared(first.loss)
         self.centres = first.fit_intercept
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
