@@ -241,11 +241,15 @@ def advised(ours: Sequence[str]) -> str:
 def summary(kinds: Sequence[Kind]) -> str:
     """Return on which kinds of data the method that is advised is ahead of others."""
     ahead: dict[bool, list[str]] = {True: [], False: []}
+    sure = []
     for kind in kinds:
         ours, others = sides(kind)
-        won = kind.place(advised(ours)) < kind.place(others[0])
-        once = "" if advised(ours) == ADVICE else " without its search"
+        one = advised(ours)
+        won = kind.place(one) < kind.place(others[0])
+        once = "" if one == ADVICE else " without its search"
         ahead[won].append(kind.name + once + ("" if won else f" ({others[0]})"))
+        if abs(kind.ranks[kind.of(one)] - kind.ranks[kind.of(others[0])]) > kind.apart:
+            sure.append(kind.name)
     parts = [
         f"{word} on {listed(ahead[won])}"
         for word, won in (
@@ -254,20 +258,11 @@ def summary(kinds: Sequence[Kind]) -> str:
         )
         if ahead[won]
     ]
-    leads = [(abs(np.subtract(*duel(kind))), kind) for kind in kinds]
-    sure = [kind.name for lead, kind in leads if lead > kind.apart]
     more = "The difference is more than chance" if sure else "No difference is more"
     return (
         f"By mean ranks {ADVICE}, named beforehand, is {', and '.join(parts)}. {more} "
         + (f"on {listed(sure)} alone." if sure else "than chance may give.")
     )
-
-
-def duel(kind: Kind) -> tuple[float, float]:
-    """Return the mean ranks of the method that is advised and of the best other."""
-    ours, others = sides(kind)
-    first, second = (kind.ranks[kind.of(n)] for n in (advised(ours), others[0]))
-    return float(first), float(second)
 
 
 def are(words: Sequence[str]) -> str:
