@@ -31,6 +31,7 @@ class Ridge:
     --------
     >>> import numpy as np
     >>> from multikernel.gram import DenseMatrix
+    >>> from multikernel.losses import SquaredLoss
     >>> gram = DenseMatrix(np.eye(2))
     >>> fit = Ridge().fit(gram, np.array([3.0, 1.0]), SquaredLoss(), fit_intercept=True)
     >>> fit.dual, fit.intercept
