@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "multikernel"
 
 SOLVERS = {
-    "spicymkl": ("solvers/spicy", "solvers/comparison"),
+    "spicymkl": ("solvers/spicy", "solvers/comparison", "solvers/lp"),
     "lp_norm": ("solvers/lp", "solvers/comparison", "machines/smo"),
     "group_omp": ("solvers/group_omp", "solvers/lp", "solvers/spicy"),
     "hkl": ("solvers/hkl", "kernels/graph"),
