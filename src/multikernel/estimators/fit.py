@@ -46,14 +46,8 @@ def fit_estimator(
 ) -> None:
     """Fit an estimator, which stays as it is until all has gone well.
 
-    Parameters
-    ----------
-    estimator : BaseMKL
-        Its parameters are checked, and make the method.
-    X, y, sample_weight, callback
-        As ``fit`` takes them.
-    groups : array-like of shape (n_samples,), optional
-        What the folds of a search keep together.
+    Its parameters are checked, and make the method; `groups` are what the folds of a
+    search keep together, and all else is what ``fit`` takes.
     """
     estimator._check_parameters()
     method: AnyMethod = estimator._method()
@@ -82,14 +76,7 @@ def read(
 ) -> Samples:
     """Return the samples of a fit; every refusal of input is made here.
 
-    Parameters
-    ----------
-    estimator : BaseMKL
-        Its tags and parameters say what data must look like.
-    source : Source
-        What its method learns from.
-    X, y, sample_weight, groups
-        As `fit_estimator` takes them.
+    The tags and parameters of the `estimator` say what data must look like.
     """
     parameters = estimator.get_params(deep=False)
     check = check_fit_data
@@ -123,21 +110,8 @@ def named(
 ) -> dict[str, Any]:
     """Return what a method publishes, with what every estimator does.
 
-    Parameters
-    ----------
-    estimator : BaseMKL
-        The estimator.
-    data : Data
-        What its method has learnt from.
-    attributes : dict
-        What the method publishes.
-    known : (array-like, ndarray of shape (n_samples, n_outputs)), optional
-        An X and its decision values, which need not be computed again.
-
-    Returns
-    -------
-    attributes : dict
-        With the classes, the columns, and the `FittedModel` as ``_state``.
+    That are the classes, the columns, and the `FittedModel` as ``_state``. An X and its
+    decision values may be `known`, and need not be computed again.
     """
     samples, loss = data.samples, getattr(estimator, "loss", None)
     own = dict(attributes)
@@ -160,11 +134,8 @@ def named(
 def find_link(loss: Any, samples: Samples) -> str:
     """Return what the decision values of a classifier stand for.
 
-    Returns
-    -------
-    link : str
-        "labels" where each column is a label of its own, "joint" where a loss takes
-        all classes at once, otherwise "one_vs_rest".
+    It is "labels" where each column is a label of its own, "joint" where a loss takes
+    all classes at once, otherwise "one_vs_rest".
     """
     if samples.several:
         return "labels"
@@ -188,13 +159,7 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
 
 
 def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
-    """Say so where a model has no kernel; a search has a warning of its own.
-
-    Warns
-    -----
-    DictionaryWarning
-        If it has a model without kernels.
-    """
+    """Say so where a model has no kernel; a search has a warning of its own."""
     active = attributes.get("active_kernels_")
     if active is None or active.size or "best_index_" in attributes:
         return

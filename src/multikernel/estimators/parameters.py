@@ -186,17 +186,7 @@ class LossSetting:
     def on(self, units: Units) -> tuple[list[Loss], dict[str, Any]]:
         """Return the losses of all problems, and the numbers that they are made of.
 
-        Parameters
-        ----------
-        units : Units
-            What the problems measure their targets in.
-
-        Returns
-        -------
-        losses : list of Loss
-            One for each problem.
-        numbers : dict
-            The ``epsilon`` that was used, where there is one.
+        These are the ``epsilon`` that was used, where there is one.
         """
         if self.choice != "epsilon_insensitive":
             return [find_loss(self.choice)] * units.deviations.size, {}

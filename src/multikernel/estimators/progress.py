@@ -103,16 +103,9 @@ class Watch:
     ) -> None:
         """Say how many solves a search makes; lines of progress then have shares.
 
-        Parameters
-        ----------
-        n_solves : int
-            Candidates, on all folds and on all samples.
-        n_outputs : int
-            Problems of each.
-        search : str, default=""
-            What a sentence calls it that says how long it takes; none without.
-        n_bytes : float, default=0.0
-            What its kernels take at most.
+        There are so many candidates, on all folds and on all samples, each of so many
+        problems. A sentence that says how long it takes calls it `search`, none without
+        a name, and `n_bytes` are what its kernels take at most.
         """
         self._total, self._step = n_solves, 1.0 / n_outputs
         self._search, self._n_bytes = search, n_bytes

@@ -67,19 +67,8 @@ class InUnits:
 def deviations(targets: Array, weights: Array | None, pooled: bool) -> Array:
     """Return the weighted deviations of targets; a constant's counts as one.
 
-    Parameters
-    ----------
-    targets : ndarray of shape (n_outputs, n_samples)
-        The targets.
-    weights : ndarray of shape (n_samples,) or None
-        Their weights, ones for None.
-    pooled : bool
-        Whether outputs have one deviation in common, the root of the mean of their
-        variances.
-
-    Returns
-    -------
-    deviations : ndarray of shape (n_outputs,) or (1,)
+    Targets have shape (n_outputs, n_samples). Where they are `pooled`, outputs have one
+    deviation in common, the root of the mean of their variances.
     """
     found = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
     if pooled:
@@ -123,29 +112,12 @@ class Units:
     def numbers(
         self, name: str, value: Amount, standard: float, power: int | None
     ) -> Array:
-        """Return what a parameter is for each problem.
+        """Return what a parameter is for each problem, (n_problems,).
 
-        Parameters
-        ----------
-        name : str
-            The parameter.
-        value : float or str
-            What the user gave.
-        standard : float
-            What "scale" stands for where targets have a deviation of one.
-        power : int or None
-            The power of the deviation that the parameter is in units of; None where
-            that is not known, as the loss does not declare its degree.
-
-        Returns
-        -------
-        numbers : ndarray of shape (n_problems,)
-
-        Raises
-        ------
-        ValueError
-            If the parameter is a multiple of "scale" and the power is not known, or if
-            a number is too large or too small to compute with.
+        Where targets have a deviation of one, "scale" stands for `standard`. The
+        `power` is that of the deviation which the parameter is in units of; None where
+        the loss does not declare its degree: then a multiple of "scale" is refused, as
+        is a number that is too large or too small to compute with.
         """
         multiple = multiple_of_scale(value)
         if multiple is None:
@@ -199,14 +171,8 @@ class Units:
 def target_units(owner: str, samples: Samples, pooled: bool | None = None) -> Units:
     """Return what the problems of a fit measure their targets in.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    samples : Samples
-        The samples of the fit, on a fold its training part.
-    pooled : bool, optional
-        Whether outputs are one problem; by default where they share a selection.
+    Whether outputs are one problem (`pooled`) is by default whether they share a
+    selection.
     """
     targets = samples.targets
     pooled = samples.shared if pooled is None else pooled

@@ -170,19 +170,12 @@ def class_codes(f: Array) -> Indices:
 
 
 def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
-    """Return the logarithms of class probabilities.
+    """Return the logarithms of class probabilities, (n_samples, n_classes).
 
-    Parameters
-    ----------
-    f : ndarray of shape (n_samples, n_outputs)
-        Decision values of the log loss. Those of more than two classes are of one
-        against the rest each, and the probabilities are scaled to sum to one.
-    link : {"one_vs_rest", "joint", "labels"}, default="one_vs_rest"
-        Otherwise what they stand for: those of all classes together, or of labels.
-
-    Returns
-    -------
-    log_probabilities : ndarray of shape (n_samples, n_classes)
+    Decision values, (n_samples, n_outputs), are those of the log loss. Those of more
+    than two classes are of one against the rest each ("one_vs_rest"), and the
+    probabilities are scaled to sum to one; or of all classes together ("joint"), or of
+    labels.
     """
     if f.shape[1] == 1:
         return np.asarray(log_expit(np.hstack([-f, f])))

@@ -106,12 +106,8 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
 def final_estimator(estimator: Any) -> Any:
     """Return the fitted model inside a pipeline or a search.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
-    TypeError
-        If what is inside is no multiple kernel model, or a search has not kept one.
+    What is not fitted, no multiple kernel model, or a search that has not kept one, is
+    refused.
     """
     model = _innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):

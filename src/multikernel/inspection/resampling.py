@@ -61,27 +61,9 @@ def refit(
     """Fit a model on all samples, and on every resample from there.
 
     Kernels are computed once; every resample is cut from them as the folds of a search
-    are, and its kernels are normalised by what it says alone.
-
-    Parameters
-    ----------
-    owner : str
-        The function that asks, for messages.
-    estimator : estimator
-        The model, with fixed parameters; neither fitted nor changed.
-    data : (X, y, sample_weight)
-        As ``fit`` takes them.
-    draw : callable
-        Draws the resamples.
-    keep : tuple of str
-        Fitted attributes to keep of each; ``_model`` is what predicts.
-    n_jobs : int or None
-        Resamples that are solved at a time, on threads.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If fits stopped above the tolerance; the message says how many.
+    are, and its kernels are normalised by what it says alone. The `data` are X, y and
+    sample weights as ``fit`` takes them, `keep` the fitted attributes to keep of each;
+    ``_model`` is what predicts.
     """
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)

@@ -174,15 +174,7 @@ def write_whole(path: PathLike, data: bytes) -> None:
 
 
 def check_place(path: PathLike) -> Path:
-    """Return where to write a file, or raise if there can be none.
-
-    Raises
-    ------
-    FileNotFoundError
-        If its folder does not exist.
-    IsADirectoryError
-        If it is a folder.
-    """
+    """Return where to write a file, or raise if that is a folder, or in none."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(

@@ -53,28 +53,11 @@ def with_version(data: bytes) -> bytes:
 def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[str]]:
     """Return the content of a model file in a form that holds no surprises.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    max_bytes : int
-        Most memory that reading it and building the model may take.
-
-    Returns
-    -------
-    data : bytes
-        An uncompressed archive of the same content.
-    names : set of str
-        Full names of all classes and functions in it.
-    calls : set of str
-        Those of the classes that building it would call.
-
-    Raises
-    ------
-    RefusedError
-        If it takes too much memory, or comes from a later version.
-    Exception
-        Of many kinds, if it is damaged.
+    That is an uncompressed archive of the same content, with the full names of all
+    classes and functions in it, and those of the classes that building it would call.
+    It may take so much memory at most to read it and to build the model. A
+    `RefusedError` says that it takes more, or comes from another version; what is
+    damaged leads to errors of many kinds.
     """
     needed = path.stat().st_size
     _check_memory(needed, max_bytes)

@@ -144,22 +144,9 @@ class TailMethod(MarginMethod):
 
 
 def tail_method(model: Any, theta: int, C: Amount = 1.0) -> TailMethod:
-    """Return the method of an estimator.
+    """Return the method of an estimator; a search sets theta and C by its candidates.
 
-    Parameters
-    ----------
-    model : BaseMKL
-        The estimator.
-    theta : int
-        How many leading eigenvalues are free; that of a search is set by its
-        candidates.
-    C : float or str, default=1.0
-        In front of the losses; that of a search is set by its candidates.
-
-    Raises
-    ------
-    ValueError
-        If the solver does not fit p, or p the method.
+    A solver that does not fit p, and a p that does not fit the method, are refused.
     """
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
@@ -201,14 +188,7 @@ def method_attributes(recipe: Recipe, solutions: Sequence[Solution]) -> dict[str
 def certified(solutions: Sequence[Solution]) -> list[Solution]:
     """Return solutions with the gap of the last convex problem in place of none.
 
-    Parameters
-    ----------
-    solutions : sequence of Solution
-        One per output; those of `TailDC` have no gap of their own.
-
-    Returns
-    -------
-    solutions : list of Solution
+    Those of `TailDC` have no gap of their own.
     """
     return [
         replace(solution, duality_gap=solution.subproblem_gap)

@@ -137,16 +137,7 @@ def described_terms(
 ) -> dict[str, Array]:
     """Return ``block_norms_`` and ``variance_shares_`` of a model, see `spread_terms`.
 
-    Parameters
-    ----------
-    stack : GramStack
-        The kernels on the training samples.
-    active : ndarray of shape (n_active,)
-        Those of the model.
-    coefs : ndarray of shape (n_active, n_samples, n_outputs)
-        Their expansions.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the samples.
+    The `coefs`, (n_active, n_samples, n_outputs), are the expansions of its kernels.
     """
     weights = np.ones(stack.shape[1]) if sample_weight is None else sample_weight
     squares, products = stack.term_covariances(active, coefs, weights)
@@ -198,18 +189,8 @@ def history_array(
 ) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
-    Parameters
-    ----------
-    solutions : sequence of Solution or HullSolution
-        One per output (one-vs-rest has several).
-    scale : float or ndarray of shape (n_solutions,)
-        What turns objectives of problems into those of the estimator.
-
-    Returns
-    -------
-    history : structured ndarray of shape (n_lines,)
-        Fields ``output`` (index of the problem), ``iteration``, ``seconds``,
-        ``objective``, ``duality_gap``, ``n_active``, ``passes``, ``inner_steps``.
+    The `scale`, of shape (n_solutions,) or one for all, turns objectives of problems
+    into those of the estimator.
     """
     scales = np.broadcast_to(scale, len(solutions))
     lines = [

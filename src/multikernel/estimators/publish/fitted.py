@@ -69,11 +69,6 @@ def check_fitted(estimator: BaseEstimator) -> None:
     """Raise unless the attributes of a fit have the shapes that its model asks for.
 
     What a fit leaves has them; what comes from a file may not.
-
-    Raises
-    ------
-    ValueError
-        With the first attribute that does not fit.
     """
     found, owner = vars(estimator), type(estimator).__name__
     state = found.get("_state")

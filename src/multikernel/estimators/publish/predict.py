@@ -45,14 +45,9 @@ class CrossGrams(Protocol):
     def check_columns(self, n_kernels: int, n_features: int, packed: bool) -> None:
         """Raise a ValueError unless the kernels take the data of an estimator.
 
-        Parameters
-        ----------
-        n_kernels : int
-            Kernels of its dictionary.
-        n_features : int
-            Columns of its data; of precomputed kernels the samples of the fit.
-        packed : bool
-            Whether some of these are text, so that kernels take other columns.
+        Its dictionary has so many kernels, its data so many columns (of precomputed
+        kernels the samples of the fit); `packed` says that some of these are text, so
+        that kernels take other columns.
         """
         ...
 
@@ -63,10 +58,7 @@ class CrossGrams(Protocol):
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols).
 
-        Raises
-        ------
-        ValueError
-            If it is known between new and training samples only.
+        A kernel that is known between new and training samples only is refused.
         """
         ...
 
@@ -358,10 +350,7 @@ class AdditiveModel:
     def decision_values(self, X: Rows) -> Array:
         """Return the sum of all terms and the intercept, shape (n_samples, n_outputs).
 
-        Raises
-        ------
-        ValueError
-            Naming a sample with a value that is too large for a number.
+        A sample with a value that is too large for a number is refused.
         """
         n_active, n_kept, _ = self.coefs.shape
         f = np.tile(self.intercept, (X.shape[0], 1))

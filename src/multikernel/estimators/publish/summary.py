@@ -17,25 +17,13 @@ MOST_ROWS = 20
 
 
 def summary_columns(model: Any, by: str = "kernel") -> dict[str, list[Any]]:
-    """Return the columns of a model's summary.
+    """Return the columns of a model's summary, see `BaseMKL.summary`."""
+    rows = summary_rows(model, by)
+    return {key: [row[key] for row in rows] for key in (rows[0] if rows else ())}
 
-    Parameters
-    ----------
-    model : BaseMKL
-        A fitted model.
-    by : {"kernel", "view"}, default="kernel"
-        What a row is about.
 
-    Returns
-    -------
-    columns : dict of list
-        See `BaseMKL.summary`.
-
-    Raises
-    ------
-    ValueError
-        If `by` is something else, or the model has no views.
-    """
+def summary_rows(model: Any, by: str = "kernel") -> list[dict[str, Any]]:
+    """Return the same row by row."""
     if by not in ("kernel", "view"):
         raise ValueError(f"by must be 'kernel' or 'view', got {by!r}.")
     views = model._fitted().names.views
@@ -54,8 +42,7 @@ def summary_columns(model: Any, by: str = "kernel") -> dict[str, list[Any]]:
             rows += [head | row for row in _view_rows(views, *numbers)]
         else:
             rows += [head | row for row in _kernel_rows(model, views, *numbers)]
-    keys = list(rows[0]) if rows else []
-    return {key: [row[key] for row in rows] for key in keys}
+    return rows
 
 
 def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
@@ -116,12 +103,7 @@ def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
 def facts(model: Any) -> dict[str, Any]:
     """Return what a fitted model says of itself as a whole.
 
-    Returns
-    -------
-    facts : dict
-        ``estimator``, ``n_active``, ``n_kernels``, the strength, ``duality_gap`` (the
-        largest of several), ``tol`` where there is a gap, and after a search
-        ``score`` and ``scoring``.
+    The gap is the largest of several; ``score`` and ``scoring`` are those of a search.
     """
     weights = np.atleast_2d(model.kernel_weights_)
     found: dict[str, Any] = {
@@ -153,13 +135,7 @@ def _named(scoring: Any) -> str:
 
 
 def data_frame(columns: Mapping[str, list[Any]]) -> Any:
-    """Return columns as a data frame of pandas.
-
-    Raises
-    ------
-    ImportError
-        If pandas is not installed.
-    """
+    """Return columns as a data frame of pandas, or say that it is not installed."""
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
@@ -168,13 +144,7 @@ def data_frame(columns: Mapping[str, list[Any]]) -> Any:
 
 
 def fitted_html(model: Any) -> str:
-    """Return the summary of a fitted model as HTML for a notebook.
-
-    Returns
-    -------
-    text : str
-        Nothing for a search that has no model.
-    """
+    """Return the summary of a fitted model as HTML, none for a search without one."""
     state = vars(model).get("_state")
     if state is None or state.model is None:
         return ""

@@ -16,26 +16,12 @@ from multikernel.gram.files import PathLike
 
 
 def spool(source: Any, target: Any = None, folder: PathLike | None = None) -> Spooled:
-    """Read batches into a file.
+    """Read batches into a file, in a folder or among the system's temporary ones.
 
-    Parameters
-    ----------
-    source : iterator of batches, or pyarrow dataset
-        Batches are record batches or tables of pyarrow, data frames, pairs (X, y) of
-        arrays, or arrays.
-    target : str, array-like or None, default=None
-        The column of the targets; or the targets themselves, or None where batches
-        are pairs or have none.
-    folder : str or path-like, optional
-        Where the file is; among the system's temporary ones when left out.
-
-    Raises
-    ------
-    ValueError
-        If there is no batch, if batches differ in their columns, or if a column holds
-        no numbers.
-    OSError
-        If the disk is full.
+    The `source` is an iterator of batches (record batches or tables of pyarrow, data
+    frames, pairs (X, y) of arrays, or arrays) or a dataset of pyarrow, and `target` the
+    column of the targets; or the targets themselves, or None where batches are pairs or
+    have none. Batches that differ in their columns, or hold no numbers, are refused.
     """
     if isinstance(source, Spooled):
         return source

@@ -135,22 +135,8 @@ def default_dictionary(X: Array, sample_weight: Array | None) -> ListDictionary:
 def choose_dictionary(samples: Samples) -> KernelDictionary | None:
     """Return the dictionary that the ``kernels`` of an estimator stand for.
 
-    Parameters
-    ----------
-    samples : Samples
-        The training samples, whose table has the kernels. None stands for
-        `default_dictionary`, made by the samples without their labels.
-
-    Returns
-    -------
-    dictionary : KernelDictionary or None
-        With columns given by indices, and all that kernels learn without labels; None
-        for precomputed kernels.
-
-    Raises
-    ------
-    ValueError
-        If the kernels are of another type.
+    Columns are given by indices there, and kernels have learnt all that they do without
+    labels. None stands for precomputed kernels.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     # Of rows in partitions a sample is seen, which the weights are not of.

@@ -22,14 +22,7 @@ UNKNOWN = -1.0
 def text_columns(X: Any) -> tuple[int, ...]:
     """Return the columns of text, or of pandas categories, by position.
 
-    Parameters
-    ----------
-    X : data frame or array-like of shape (n_samples, n_features)
-        Data; a list, array or series of strings is one column.
-
-    Returns
-    -------
-    columns : tuple of int
+    A list, array or series of strings is one column.
     """
     if not is_frame(X):
         array = X if isinstance(X, np.ndarray) else None
@@ -49,18 +42,9 @@ def text_columns(X: Any) -> tuple[int, ...]:
 def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
     """Return what ``kernels=None`` takes columns of text for.
 
-    Parameters
-    ----------
-    X : data frame or array-like of shape (n_samples, n_features)
-        Data; a list, array or series of strings is one column.
-
-    Returns
-    -------
-    kinds : dict from int to str
-        For columns, by position, "sequences" or "categories"; the latter in data
-        frames only, as arrays of text hold numbers as well.
-    doubts : dict from int to str
-        For all other columns of text why neither is sure.
+    For columns, by position, "sequences" or "categories", the latter in data frames
+    only, as arrays of text hold numbers as well; and for all other columns of text why
+    neither is sure.
     """
     if is_frame(X):
         names = list(X.columns)
@@ -90,20 +74,8 @@ def default_texts(X: Any) -> tuple[dict[int, str], dict[int, str]]:
 def settled_texts(X: Any) -> dict[int, str]:
     """Return what ``kernels=None`` takes columns of text for, all of them.
 
-    Parameters
-    ----------
-    X : data frame or array-like of shape (n_samples, n_features)
-        Data; a list, array or series of strings is one column.
-
-    Returns
-    -------
-    kinds : dict from int to str
-        As `default_texts` does; nothing for an array that is none of sequences.
-
-    Raises
-    ------
-    ValueError
-        If a column is neither surely one of sequences nor of categories.
+    It is nothing for an array that is none of sequences. A column that is neither
+    surely one of sequences nor of categories is refused.
     """
     kinds, doubts = default_texts(X)
     if not doubts or not (kinds or is_frame(X)):
@@ -189,33 +161,13 @@ def read_mixed(
     X: Any,
     categories: Collection[int] | None,
 ) -> tuple[Array, Layout]:
-    """Return text and numbers as a table of numbers.
+    """Return text and numbers as a table of numbers, and which columns hold what.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Receives ``n_features_in_`` and ``feature_names_in_``, where it has columns of
-        sequences their places as ``sequence_features_``, and where it has some of
-        categories ``category_features_`` and ``categories_``; or has them.
-    owner : str
-        What to call the estimator in a message.
-    X : array-like or data frame of shape (n_samples, n_features), or sequence of str
-        Numbers and text; a list, array or series of strings is one column.
-    categories : collection of int or None
-        Columns of categories, by position, in the data of a fit; all other columns of
-        text are sequences. None where the estimator has them.
-
-    Returns
-    -------
-    table : ndarray of shape (n_samples, n_packed)
-        What `Layout.packed` makes of it, not checked for missing values.
-    layout : Layout
-        Which columns hold what.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or of another kind than in the fit, or values are.
+    The table is what `Layout.packed` makes of them, not checked for missing values. In
+    a fit `categories` are the columns of categories, by position, and all other columns
+    of text are sequences: the `estimator` gets number and names of the columns, places
+    of sequences and of categories, and the values of these. Without it has them, and
+    columns of another kind are refused.
     """
     names: tuple[str, ...] | None = None
     if is_frame(X):

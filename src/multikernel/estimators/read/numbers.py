@@ -55,13 +55,7 @@ def is_frame(X: Any) -> bool:
 
 
 def refuse_frames(values: Any, name: str) -> None:
-    """Raise for tables that are not there yet, or whose columns cannot be told apart.
-
-    Raises
-    ------
-    ValueError
-        With the names that several columns share, or with what to do.
-    """
+    """Raise for tables that are not there yet, or whose columns are not told apart."""
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
         raise ValueError(
             f"{name} is a {type(values).__name__}, the plan of a table that is not "
@@ -72,13 +66,7 @@ def refuse_frames(values: Any, name: str) -> None:
 
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
-    """Raise if several columns have one name.
-
-    Raises
-    ------
-    ValueError
-        With the names that several columns share.
-    """
+    """Raise if several columns have one name."""
     seen = Counter(map(str, columns))
     shared = [column for column, times in seen.items() if times > 1]
     if shared:
@@ -107,20 +95,8 @@ BY_DEFAULT = (
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
     """Return a table as float64 numbers, not checked for those that are not finite.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Knows, or gets, number and names of the columns.
-    owner : str
-        What messages call it.
-    X : array-like or data frame of shape (n_samples, n_features)
-        The samples.
-    reset : bool
-        Whether they are those of a fit.
-
-    Returns
-    -------
-    table : ndarray of shape (n_samples, n_features)
+    The `estimator` gets number and names of the columns where X is that of a fit
+    (`reset`), and knows them otherwise; messages call it `owner`.
     """
     _refuse_other_columns(X)
     return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
@@ -263,27 +239,11 @@ def seen_values(
     names: Sequence[object] | None,
     missing: Mapping[str, str],
 ) -> Array:
-    """Return the values that views see, zeros elsewhere.
+    """Return the values of a table that views see, zeros elsewhere.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The table.
-    views : mapping from str to sequence of int
-        The columns of each view.
-    names : sequence or None
-        Names of the columns, where there are any.
-    missing : mapping from str to {"error", "zero", "expected"}
-        What is done where values of a view are nan: values that may be become zeros.
-
-    Returns
-    -------
-    seen : ndarray of shape (n_samples, n_features)
-
-    Raises
-    ------
-    ValueError
-        If a sample lacks a part of a view.
+    The `views` have positions of columns, and `missing` says what is done where values
+    of a view are nan: "zero" and "expected" make them zeros. With "zero" a sample that
+    lacks a part of a view only is refused.
     """
     seen = np.zeros(X.shape)
     # Of a column in several views, the one that bears no gaps decides.
@@ -324,25 +284,9 @@ def first_not_finite(values: Array) -> tuple[int, ...]:
 
 
 def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Array:
-    """Return predictions, or refuse samples on which they overflow.
+    """Return predictions, (n_samples, ...), or refuse a sample on which they overflow.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, ...)
-        The predictions, or the terms of them.
-    where : str, default="X"
-        What messages call the samples.
-    advice : str, default=""
-        What else can be done.
-
-    Returns
-    -------
-    values : ndarray of shape (n_samples, ...)
-
-    Raises
-    ------
-    ValueError
-        Naming the first sample whose values are not finite.
+    Messages call the samples `where`, and end with `advice`.
     """
     if all_finite(values):
         return values

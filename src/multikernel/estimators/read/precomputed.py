@@ -164,24 +164,11 @@ def opened(X: Any) -> Any:
 
 
 def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return precomputed kernels as an array, without a copy.
+    """Return precomputed kernels as an array, float64 or float32, without a copy.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets the number of samples that the matrices have columns for, in a fit.
-    owner : str
-        What messages call it.
-    X : array-like of shape (n_samples, n_fit_samples, n_kernels), or paths
-        The matrices, samples first.
-    reset : bool
-        Whether they are those of a fit, which are square. All else is looked at where
-        they are read as a whole, by `precomputed_stack`.
-
-    Returns
-    -------
-    grams : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        Float64 or float32.
+    They come samples first, (n_samples, n_fit_samples, n_kernels), or as paths. Those
+    of a fit (`reset`) are square, and the `estimator` gets their number of samples; all
+    else is looked at where they are read as a whole, by `precomputed_stack`.
     """
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
@@ -265,33 +252,11 @@ def precomputed_stack(
 ) -> BuiltStack:
     """Return the normalised stack of a samples-first block of Gram matrices.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_samples, n_kernels)
-        The matrices, float64 or float32; kept in that type.
-    weights : ndarray of shape (n_samples,) or None
-        Weights of the normalisation's statistics.
-    normalize : str, sequence of str, or None
-        Steps, of which none may be "cosine".
-    storage : str, LowRank or MemoryMapped, default="auto"
-        Where a copy is made, if one is needed.
-    max_bytes : int or None, default=None
-        Limit on the bytes of such a copy.
-    random_state : int, RandomState or None, default=None
-        Draws the vectors that show whether matrices are symmetric; zero for None.
-
-    Returns
-    -------
-    built : BuiltStack
-        A view of X where kernels are at most scaled and X has the layout of
-        `stack_grams`.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not symmetric.
-    multikernel.exceptions.IndefiniteKernelError
-        If a diagonal has a negative entry.
+    It is a view of X, of shape (n_samples, n_samples, n_kernels), where kernels are at
+    most scaled and X has the layout of `stack_grams`; otherwise `storage` says where a
+    copy is made, of at most `max_bytes`. The `weights` are those of the normalisation's
+    statistics, and `random_state` draws the vectors that show whether matrices are
+    symmetric; zero for None.
     """
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape

@@ -169,25 +169,8 @@ def read_samples(
 ) -> Samples:
     """Return the samples of non-zero weight, with encoded targets.
 
-    Parameters
-    ----------
-    owner : str
-        The estimator.
-    table : Table
-        The checked data.
-    sample_weight : array-like of shape (n_rows,) or None
-        Weights.
-    classify : bool
-        Whether targets are class labels.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the weights by class.
-    shared : bool, default=False
-        Whether outputs share a selection of kernels.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two samples or two classes are left, or weights are wrong.
+    With `classify` targets are class labels. Fewer than two samples or two classes, and
+    wrong weights, are refused.
     """
     n_rows = table.X.shape[0]
     weights = check_weights(sample_weight, n_rows)
@@ -260,28 +243,11 @@ def _checked_labels(owner: str, y: Array) -> Array:
 def class_weights(
     choice: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
 ) -> Array:
-    """Return the weight of each class.
+    """Return the weight of each class, (n_classes,).
 
-    Parameters
-    ----------
-    choice : dict or "balanced"
-        "balanced" gives every class the same total weight, and all together their
-        own; a class that a dict does not name has weight one.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-    codes : ndarray of shape (n_samples,)
-        Class indices of the samples.
-    weights : ndarray of shape (n_samples,)
-        Sample weights.
-
-    Returns
-    -------
-    class_weights : ndarray of shape (n_classes,)
-
-    Raises
-    ------
-    ValueError
-        If a dict names a label that is no class.
+    The `choice` "balanced" gives every class the same total weight, and all together
+    their own; a class that a dict does not name has weight one. The `codes` are the
+    class indices of the samples.
     """
     if isinstance(choice, Mapping):
         known = classes.tolist()
@@ -332,19 +298,8 @@ def in_order(samples: Samples) -> Samples:
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     """Return samples of which every one stands for all its copies.
 
-    Parameters
-    ----------
-    samples : Samples
-        The samples.
-    chosen : ndarray of int
-        Those of them to take.
-
-    Returns
-    -------
-    firsts : ndarray of int
-        The positions of those that are left, one for each group of copies.
-    merged : Samples
-        These, with the weights of their copies; without X.
+    Of the `chosen` ones these are the positions of those that are left, one for each
+    group of copies, and the same with the weights of their copies; without X.
     """
     part, keys = samples.subset(chosen), _keys(samples)
     if keys is None:

@@ -96,26 +96,11 @@ class Columns(BaseEstimator):
 
 
 def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Table:
-    """Check training data.
+    """Return training data, checked, or raise with a sentence that says what is wrong.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its tags say what data must look like; not changed.
-    kernels : object
-        What its ``kernels`` stand for, which says what X must look like.
-    X : array-like or data frame of shape (n_samples, n_features), iterator of batches \
-            of rows, or ndarray of shape (n_samples, n_samples, n_kernels) for \
-            precomputed kernels
-        Training data.
-    y : array-like of shape (n_samples,), or (n_samples, n_outputs) where the \
-            estimator's tags say that it takes several targets; of batches their column
-        Targets.
-
-    Raises
-    ------
-    ValueError
-        With a sentence that says what is wrong.
+    The tags of the `estimator`, which is not changed, and what its ``kernels`` stand
+    for say what data must look like: an array or a data frame, an iterator of batches
+    of rows, whose targets `y` are a column, or precomputed matrices, samples first.
     """
     names = gram_names = None
     columns, owner = Columns(), type(estimator).__name__
@@ -165,16 +150,9 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
 def settled_kernels(kernels: Any) -> Any:
     """Return a ``kernels`` parameter in one of a few forms.
 
-    Returns
-    -------
-    kernels : None, "precomputed", Views, KernelDictionary, or the object itself
-        A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
-        `Views`. What is none of these stays as it is.
-
-    Raises
-    ------
-    ValueError
-        If it is empty, or names no kernel.
+    A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
+    `Views`. What is none of these stays as it is. An empty list, and names of no
+    kernel, are refused.
     """
     if isinstance(kernels, Mapping):
         return Views(kernels)
@@ -237,22 +215,7 @@ def _category_columns(
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> Array:
-    """Return data at prediction, checked against what the estimator was fitted on.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted estimator.
-    X : array-like or data frame
-        New data, as its methods take them.
-    precomputed : bool
-        Whether it was fitted on precomputed kernels.
-
-    Raises
-    ------
-    ValueError
-        With a sentence that says what is wrong.
-    """
+    """Return data at prediction, checked against what an estimator was fitted on."""
     owner = type(estimator).__name__
     if is_stream(X):
         return _check_spooled(estimator, owner, spool(X))

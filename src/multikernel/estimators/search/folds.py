@@ -24,24 +24,9 @@ Split = tuple[Indices, Indices]
 
 
 def make_splits(cv: Any, samples: Samples) -> list[Split]:
-    """Return the folds as positions among the samples of non-zero weight.
+    """Return the folds of ``cv`` as positions among the samples of non-zero weight.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable of (train, test) or None
-        As everywhere in scikit-learn.
-    samples : Samples
-        The samples, with the groups that folds keep together.
-
-    Returns
-    -------
-    splits : list of (ndarray of int, ndarray of int)
-
-    Raises
-    ------
-    ValueError
-        If a side is empty, a training side lacks a class, or the splitter gives no
-        positions.
+    An empty side, and a training side without a class, are refused.
     """
     from sklearn.model_selection import check_cv
 
@@ -193,20 +178,10 @@ class FoldScorer:
             self.arguments["sample_weight"] = samples.sample_weight
 
     def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
-        """Return the score of a model.
+        """Return the score of a model by its decision values, (n_test, n_outputs).
 
-        Parameters
-        ----------
-        attributes : callable
-            Returns the fitted attributes of the model, where they are asked for.
-        f : ndarray of shape (n_test, n_outputs)
-            Its decision values.
-
-        Raises
-        ------
-        ValueError
-            If the scorer asks for probabilities that the loss does not have, or
-            returns no number.
+        Its `attributes` are asked for where the scorer looks at them. A scorer that
+        wants probabilities the loss does not have, or returns no number, is refused.
         """
         model = self._model(attributes() if self.whole else {}, f)
         try:
@@ -288,29 +263,9 @@ def cv_results(
 ) -> dict[str, Any]:
     """Return the scores of all folds as scikit-learn's searches do.
 
-    Where a callback stopped the search, candidates are compared on the folds that
-    were finished, or where none was, on what there is of every candidate.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray of shape (n_candidates,)
-        The parameters that candidates differ in.
-    folds : sequence of FoldScores
-        One per fold.
-
-    Returns
-    -------
-    results : dict
-        ``params``, ``param_`` and the name of every parameter,
-        ``split0_test_score`` and so on, ``mean_test_score``, ``std_test_score``,
-        ``rank_test_score``, ``mean_n_active``.
-
-    Raises
-    ------
-    ValueError
-        If no candidate has a score.
-    RuntimeError
-        If a callback stopped the search before there was one.
+    The `columns` are the parameters that candidates differ in. Where a callback stopped
+    the search, candidates are compared on the folds that were finished, or where none
+    was, on what there is of every candidate.
     """
     size = len(next(iter(columns.values())))
     scores = np.array([fold.scores[:size] for fold in folds])

@@ -62,16 +62,8 @@ def strength_grid(
 ) -> Array:
     """Return strengths downwards from the smallest one at which no kernel enters.
 
-    Returns
-    -------
-    alphas : ndarray of shape (n_alphas,)
-        In units of the strengths that the problems have, evenly spaced in the
-        logarithm.
-
-    Raises
-    ------
-    ValueError
-        If no kernel ever enters, or every kernel always does.
+    They are in units of the strengths that the problems have, evenly spaced in the
+    logarithm. Where no kernel ever enters, or every kernel always does, there are none.
     """
     largest = max(alpha_max(each) / each.regularizer.alpha for each in problems)
     if not np.isfinite(largest):
@@ -90,16 +82,10 @@ def strength_grid(
 def path_arrays(
     alphas: Array, paths: Sequence[Sequence[Solution]], scale: float | Array
 ) -> RegularizationPath:
-    """Return the paths of all outputs as arrays.
+    """Return the paths of all outputs, one solution per strength, as arrays.
 
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths in the scale of the estimator.
-    paths : sequence of sequence of Solution
-        One path per output, with one solution per strength.
-    scale : float or ndarray of shape (n_outputs, n_alphas)
-        What turns objectives of problems into those of the estimator.
+    Strengths are in the scale of the estimator, and so are objectives once multiplied
+    by `scale`, of shape (n_outputs, n_alphas) or one for all.
     """
     active = [solution.active for path in paths for solution in path]
     kernels = np.unique(np.concatenate(active)).astype(np.intp)
