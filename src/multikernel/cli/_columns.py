@@ -10,7 +10,6 @@ import pandas as pd
 
 from multikernel.cli._console import check_choice, say
 from multikernel.datasets import read_fasta
-from multikernel.inspection.pipelines import final_estimator
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
 from multikernel.kernels.sequence import (
     Alphabet,
@@ -42,20 +41,16 @@ class ColumnChoice:
         """
         found: dict[str, list[str]] = {}
         for view, text in self.views.items():
-            patterns = parted([text], columns)
-            for pattern in patterns:
-                if pattern not in columns and not any(
-                    fnmatchcase(column, pattern) for column in columns
-                ):
+            fits: set[str] = set()
+            for pattern in parted([text], columns):
+                own = {c for c in columns if c == pattern or fnmatchcase(c, pattern)}
+                if not own:
                     raise ValueError(
                         f"--view {view}: no column fits {pattern!r}; there are "
                         f"{', '.join(columns[:12])}{', ...' * (len(columns) > 12)}."
                     )
-            found[view] = [
-                c
-                for c in columns
-                if c in patterns or any(fnmatchcase(c, p) for p in patterns)
-            ]
+                fits |= own
+            found[view] = [column for column in columns if column in fits]
         used = {column for own in found.values() for column in own}
         say_ignored("in no view", [c for c in columns if found and c not in used])
         return found
@@ -250,21 +245,3 @@ def read_fasta_frame(path: Path) -> pd.DataFrame:
         numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
         frame[key] = values if numbers.isna().any() else numbers
     return frame
-
-
-def known_columns(estimator: Any) -> tuple[tuple[str, ...], ColumnChoice]:
-    """Return the columns of sequences and of categories that a model was fitted on."""
-    model = final_estimator(estimator)
-
-    def names(attribute: str) -> tuple[str, ...]:
-        places = getattr(model, attribute, ())
-        return tuple(str(model.feature_names_in_[place]) for place in places)
-
-    categories = names("category_features_")
-    return names("sequence_features_"), ColumnChoice(categories=categories)
-
-
-def known_features(estimator: Any) -> list[str] | None:
-    """Return the columns that a model takes, None where it knows no names."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]

@@ -18,7 +18,7 @@ from multikernel.estimators.publish.summary import (
     MOST_ROWS,
     facts,
     output_labels,
-    summary_columns,
+    summary_rows,
 )
 from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence import write_whole
@@ -67,14 +67,11 @@ def model_report(
             for index in order[row[order] > 0]
         ]
     said = facts(model)
+    chosen = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
     return {
         "estimator": type(model).__name__,
         "task": _task(model),
-        **{
-            name: getattr(model, f"{name}_")
-            for name in CHOSEN
-            if _was_chosen(model, name)
-        },
+        **{name: value for name, value in chosen.items() if value is not None},
         "score": said.get("score"),
         "scoring": said.get("scoring"),
         "parameters": _plain_parameters(model),
@@ -90,7 +87,7 @@ def model_report(
         "storage": getattr(model, "storage_", None),
         "storage_reason": getattr(model, "storage_reason_", None),
         "kernels": kernels,
-        "views": None if views is None else _as_rows(summary_columns(model, "view")),
+        "views": None if views is None else summary_rows(model, "view"),
     }
 
 
@@ -98,18 +95,6 @@ def _task(model: Any) -> str:
     if is_outlier_detector(model):
         return "novelty detection"
     return "classification" if is_classifier(model) else "regression"
-
-
-def _was_chosen(model: Any, name: str) -> bool:
-    return getattr(model, f"{name}_", None) is not None
-
-
-def _as_rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return columns as rows."""
-    return [
-        dict(zip(columns, row, strict=True))
-        for row in zip(*columns.values(), strict=True)
-    ]
 
 
 def _plain_parameters(model: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from multikernel import __version__
 from multikernel.cli import _options as options
 from multikernel.cli import _report
 from multikernel.cli._console import LiveFit, say, user_errors
-from multikernel.cli._report import off_screen, save_plot
 from multikernel.cli._tables import Table
 from multikernel.cli._training import prepared
 from multikernel.cli.fit import fit, fit_table, path
@@ -54,21 +53,13 @@ def demo(
     )
     table = Table(X_train, y_train)
     model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
-    with warnings.catch_warnings():
-        # Of the paper's widths a few are too narrow for these data: it is no news here.
-        warnings.simplefilter("ignore", DictionaryWarning)
-        _fit_and_report(model, table, (X_test, y_test), output, json=json)
-
-
-def _fit_and_report(
-    model: Any, table: Table, test: tuple[Any, Any], output: Path, *, json: bool
-) -> None:
-    """Fit, and report."""
+    # Of the paper's widths a few are too narrow for these data: it is no news here.
+    warnings.simplefilter("ignore", DictionaryWarning)
     pipeline, facts = fit_table(model, table, True, "SpicyMKL")
     report = {
         "training_samples": len(table.y),
         "seconds": facts["seconds"],
-        "test_accuracy": pipeline.score(*test),
+        "test_accuracy": pipeline.score(X_test, y_test),
         "alpha": model.alpha,
     } | _report.model_report(pipeline)
     if not json:
@@ -99,7 +90,7 @@ def _show_demo(report: dict[str, Any]) -> None:
 def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     """Write the three pictures and return their paths, none without matplotlib."""
     try:
-        off_screen()
+        _report.off_screen()
     except ImportError as error:
         say(f"No pictures: {error}", stderr=True)
         return []
@@ -116,7 +107,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
         "path.png": RegularizationPathDisplay.from_path(found, best_alpha=model.alpha),
     }
     for name, display in displays.items():
-        save_plot(display, output / name)
+        _report.save_plot(display, output / name)
     return [str(output / name) for name in displays]
 
 

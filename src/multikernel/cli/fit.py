@@ -28,7 +28,6 @@ from multikernel.cli._large import (
     read_spooled,
 )
 from multikernel.cli._methods import Method, find_method, needed_targets
-from multikernel.cli._report import off_screen, print_json, save_plot
 from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.cli._training import Training, fit_arguments, prepared, with_scaling
 from multikernel.display import RegularizationPathDisplay
@@ -91,7 +90,10 @@ def fit(
     first, *others = data
     targets = needed_targets(target or default_target(data), chosen)
     strength = _strength({"alpha": alpha, "C": C, "p": p}, cv, chosen)
-    strength |= _grouped_folds(group, cv)
+    if group is not None:
+        if cv is None:
+            raise ValueError("--group is for --cv, whose folds keep groups together.")
+        strength["cv"] = GroupKFold(cv)
     if output is not None:
         check_place(output)  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
@@ -129,8 +131,11 @@ def fit(
             pipeline, facts = fit_table(estimator, table, scale, title, impute)
     if output is not None:
         save(pipeline, output)
-    report = _full_report(pipeline, table, facts) | {
-        "model_file": None if output is None else str(output)
+    report = {
+        "n_samples": len(table.X),
+        **facts,
+        **_report.model_report(pipeline, table.kernel_names),
+        "model_file": None if output is None else str(output),
     }
     if json:
         _report.print_json(report)
@@ -191,21 +196,6 @@ def _strength(
     return {"cv": cv, "ps": [p]} if method.stem == "LpMKL" else {"cv": cv, "p": p}
 
 
-def _grouped_folds(group: str | None, cv: int | None) -> dict[str, Any]:
-    """Return the parameter that keeps groups together."""
-    if group is None:
-        return {}
-    if cv is None:
-        raise ValueError("--group is for --cv, whose folds keep groups together.")
-    return {"cv": GroupKFold(cv)}
-
-
-def _full_report(pipeline: Any, table: Table, facts: dict[str, Any]) -> dict[str, Any]:
-    """Collect the model's report and what only the training knows."""
-    report = {"n_samples": len(table.X), **facts}
-    return report | _report.model_report(pipeline, table.kernel_names)
-
-
 def _show(report: dict[str, Any]) -> None:
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen_parameters(report)
@@ -253,7 +243,7 @@ def path(
 ) -> None:
     """Follow the regularization path from where the first kernel comes in."""
     if plot is not None:
-        off_screen()  # rather now than after the work
+        _report.off_screen()  # rather now than after the work
     strings = SequenceChoice(sequence_kernels, alphabet, skip_letters, ignore_case)
     chosen = find_method(method)
     if not chosen.tasks:
@@ -292,7 +282,7 @@ def path(
     if table.kernel_names is not None:
         found = replace(found, kernel_names=list(table.kernel_names))
     if plot is not None:
-        save_plot(RegularizationPathDisplay.from_path(found), plot)
+        _report.save_plot(RegularizationPathDisplay.from_path(found), plot)
     report = {
         "seconds": seconds,
         "n_kernels": len(found.kernel_names),
@@ -300,7 +290,7 @@ def path(
         "plot": None if plot is None else str(plot),
     }
     if json:
-        print_json(report)
+        _report.print_json(report)
     else:
         _show_path(report)
 

@@ -1,6 +1,6 @@
 """Commands on a saved model: ``multikernel predict | score | inspect | report``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +13,11 @@ from sklearn.base import is_classifier, is_outlier_detector
 from multikernel import report as page
 from multikernel.cli import _options as options
 from multikernel.cli import _report
-from multikernel.cli._columns import NAME, known_columns, known_features
+from multikernel.cli._columns import NAME, ColumnChoice
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._large import by_batches, one_target, predict_stream, score_of
-from multikernel.cli._report import print_json
 from multikernel.cli._tables import (
+    Table,
     default_target,
     features_of,
     known_part,
@@ -69,55 +69,81 @@ def predict(
     json: options.Json = False,
 ) -> None:
     """Predict with a saved model, one row per row of the file."""
-    if by_batches(data, stream) and not json:
-        single = one_target(target, "Predicting by batches") if target else None
-        _predict_stream(model, max_bytes, data, single, drop or [], output, proba)
-        return
+    streamed = by_batches(data, stream) and not json
+    named = target or []
+    single = one_target(named, "Predicting by batches") if streamed and named else None
     with opened_model(model, max_bytes) as estimator:
-        if target and is_outlier_detector(estimator):
-            raise ValueError("A one-class model has no score: leave out --target.")
-        sequences, choice = known_columns(estimator)
-        only = known_features(estimator)
-        table = read_table(data, target or [], drop or [], sequences, choice, only)
-        frame = _answers(estimator, table.X, proba)
-        if getattr(table.X, "index", pd.Index([])).name == NAME:
-            frame.insert(0, NAME, table.X.index)
-        score = None if not target else float(estimator.score(table.X, table.y))
+        if streamed:
+            n_rows, score = _predict_stream(
+                estimator, data, single, drop or [], output, proba
+            )
+        else:
+            if named and is_outlier_detector(estimator):
+                raise ValueError("A one-class model has no score: leave out --target.")
+            table = _known_table(estimator, [data], named, drop)
+            frame = _answers(estimator, table.X, proba)
+            if getattr(table.X, "index", pd.Index([])).name == NAME:
+                frame.insert(0, NAME, table.X.index)
+            score = float(estimator.score(table.X, table.y)) if named else None
+            n_rows = len(frame)
     if json:
-        print_json({"score": score, **{str(key): list(frame[key]) for key in frame}})
+        columns = {str(key): list(frame[key]) for key in frame}
+        _report.print_json({"score": score, **columns})
         return
-    write_table(frame, output)
+    if not streamed:
+        write_table(frame, output)
     if output is not None:
-        say(f"{len(frame)} predictions written to {output}", stderr=True)
+        say(f"{n_rows} predictions written to {output}", stderr=True)
     if score is not None:
         say(f"score: {score:.6g}", stderr=True)
 
 
 def _predict_stream(
-    model: Path,
-    max_bytes: int,
+    estimator: Any,
     data: Path,
     target: str | None,
     drop: list[str],
     output: Path | None,
     proba: bool,
-) -> None:
-    """Predict batch by batch, and say how well."""
-    with opened_model(model, max_bytes) as estimator:
-        sequences, choice = known_columns(estimator)
-        only = known_features(estimator)
+) -> tuple[int, float | None]:
+    """Predict batch by batch; return the number of rows, and the score."""
+    sequences, categories = _known_texts(estimator)
+    only = _known_features(estimator)
 
-        def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
-            part = known_part(data, frame, only, tell=first)
-            X = features_of(data, part, (*sequences, *choice.categories))
-            return _answers(estimator, X, proba)
+    def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
+        part = known_part(data, frame, only, tell=first)
+        X = features_of(data, part, (*sequences, *categories))
+        return _answers(estimator, X, proba)
 
-        n_rows, y, found = predict_stream(answer, data, target, drop, output)
-        quality = None if target is None else score_of(estimator, y, found)
-    if output is not None:
-        say(f"{n_rows} predictions written to {output}", stderr=True)
-    if quality is not None:
-        say(f"score: {quality:.6g}", stderr=True)
+    n_rows, y, found = predict_stream(answer, data, target, drop, output)
+    return n_rows, None if target is None else score_of(estimator, y, found)
+
+
+def _known_table(
+    estimator: Any, data: Sequence[Path], target: list[str], drop: list[str] | None
+) -> Table:
+    """Read the columns that a model was fitted on, as what it took them for."""
+    sequences, categories = _known_texts(estimator)
+    choice, only = ColumnChoice(categories=categories), _known_features(estimator)
+    first, *others = data
+    return read_table(first, target, drop or [], sequences, choice, only, others)
+
+
+def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of sequences and of categories that a model was fitted on."""
+    model = final_estimator(estimator)
+
+    def names(attribute: str) -> tuple[str, ...]:
+        places = getattr(model, attribute, ())
+        return tuple(str(model.feature_names_in_[place]) for place in places)
+
+    return names("sequence_features_"), names("category_features_")
+
+
+def _known_features(estimator: Any) -> list[str] | None:
+    """Return the columns that a model takes, None where it knows no names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def _answers(estimator: Any, X: Any, proba: bool) -> pd.DataFrame:
@@ -160,22 +186,19 @@ def score(
     json: options.Json = False,
 ) -> None:
     """Score a saved model on known targets: accuracy, or R2."""
-    first, *others = data
     targets = target or default_target(data)
     if not targets:
         raise ValueError("Missing option --target: the column of known targets.")
     with opened_model(model, max_bytes) as estimator:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score.")
-        sequences, choice = known_columns(estimator)
-        only = known_features(estimator)
-        table = read_table(first, targets, drop or [], sequences, choice, only, others)
+        table = _known_table(estimator, data, targets, drop)
         found = float(estimator.score(table.X, table.y))
-    measure = "accuracy" if is_classifier(estimator) else "R2"
+    measure, size = "accuracy" if is_classifier(estimator) else "R2", len(table.X)
     if json:
-        print_json({"samples": len(table.X), "measure": measure, "score": found})
+        _report.print_json({"samples": size, "measure": measure, "score": found})
     else:
-        say(f"{measure} on {len(table.X)} samples: {found:.6g}")
+        say(f"{measure} on {size} samples: {found:.6g}")
 
 
 @user_errors
@@ -220,8 +243,6 @@ def report(
 ) -> None:
     """Write what a saved model is and says as one HTML page that needs no network."""
     with opened_model(model, max_bytes) as estimator:
-        sequences, choice = known_columns(estimator)
-        only = known_features(estimator)
-        table = read_table(data, target or [], drop or [], sequences, choice, only)
+        table = _known_table(estimator, [data], target or [], drop)
         page(estimator, table.X, table.y, output)
     say(f"Written to {output}.")
