@@ -1,6 +1,7 @@
 """Stability selection and the bootstrap, against fits made one by one."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from multikernel.estimators import (
 )
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.inspection import Stability, bootstrap, stability_selection
-from multikernel.inspection.resampling import draws_with_replacement, halves
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 
 KERNELS = ParameterGrid([GaussianKernel(1.0), LinearKernel()], range(4))
@@ -31,25 +31,14 @@ def data(n=60, seed=0):
     return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * random.standard_normal(n)
 
 
-class Recorder:
-    """Remembers what a draw has drawn, in the order of the samples of a fit."""
-
-    def __init__(self, draw):
-        self.draw = draw
-
-    def __call__(self, samples):
-        self.counts, self.rows = self.draw(samples), samples.rows
-        return self.counts
-
-
 def drawn(monkeypatch, module, name):
-    """Return where the counts of the next call will be found."""
-    kept = []
-    make = {"halves": halves, "draws_with_replacement": draws_with_replacement}[name]
+    """Return where the counts of the next call will be found, and their samples."""
+    kept, draw = [], getattr(module, name)
 
-    def recorded(*args):
-        kept.append(Recorder(make(*args)))
-        return kept[-1]
+    def recorded(n_resamples, random, samples):
+        counts = draw(n_resamples, random, samples)
+        kept.append(SimpleNamespace(counts=counts, rows=samples.rows))
+        return counts
 
     monkeypatch.setattr(module, name, recorded)
     return kept

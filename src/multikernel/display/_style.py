@@ -14,6 +14,7 @@ from multikernel.inspection.pipelines import output_heads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -167,6 +168,16 @@ def name_rows(ax: "Axes", names: Mapping[int, str], n_rows: int) -> None:
     ax.set_ylim(n_rows - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     tidy(ax, grid="x")
+
+
+def bars(
+    ax: "Axes", widths: ArrayLike, names: Sequence[str], colors: Any, **style: Any
+) -> "BarContainer":
+    """Draw horizontal bars, each with a name beside it, the first on top."""
+    rows = np.arange(len(names))
+    found = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
+    name_rows(ax, dict(enumerate(names)), max(len(names), 1))
+    return found
 
 
 def headline(ax: "Axes", text: str) -> None:

@@ -165,11 +165,8 @@ class ExplanationDisplay:
             names.append(f"{rest.size} other kernels")
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(names)))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
-        style: dict[str, Any] = {"height": 0.72}
-        style["color"] = [_style.color(0 if width > 0 else 1) for width in widths]
-        rows = np.arange(len(widths))
-        self.bars_ = panel.barh(rows, widths, **(style | bar_kwargs))
-        _style.name_rows(panel, dict(enumerate(names)), len(names))
+        colors = [_style.color(0 if width > 0 else 1) for width in widths]
+        self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)
         panel.axvline(0.0, color=_style.INK, linewidth=0.8)
         panel.set_xlabel(self.value_name)
         value = self.base + float(self.terms.sum())

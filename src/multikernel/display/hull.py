@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
-from multikernel.inspection.pipelines import final_estimator
+from multikernel.inspection.pipelines import model_with
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,12 +104,8 @@ class HullDisplay:
         TypeError
             If the model has no hull.
         """
-        model = final_estimator(estimator)
-        if not hasattr(model, "hull_"):
-            raise TypeError(
-                f"{type(model).__name__} has no hull_: expected a fitted HKLClassifier "
-                "or HKLRegressor."
-            )
+        kinds = "a fitted HKLClassifier or HKLRegressor"
+        model = model_with("hull_", estimator, kinds)
         display = cls(model.node_norms_, model.kernel_names_, model.node_degrees_)
         return display.plot(ax=ax, max_nodes=max_nodes)
 
@@ -138,11 +134,8 @@ class HullDisplay:
             ax, 2, figsize=(7.2, height), sharex=False, gridspec_kw=ratios
         )
         self.ax_, self.figure_ = [upper, lower], _style.figure_of(upper)
-        places = np.arange(order.size)
-        style: dict[str, Any] = {"color": _style.color(0), "height": 0.72}
-        self.bars_ = upper.barh(places, self.norms[order], **style)
-        names = {place: self.names[k] for place, k in enumerate(order)}
-        _style.name_rows(upper, names, max(order.size, 1))
+        names = [self.names[k] for k in order]
+        self.bars_ = _style.bars(upper, self.norms[order], names, _style.color(0))
         upper.set_xlim(left=0.0)
         upper.set_xlabel("norm of the node's function")
         n_active = int(np.count_nonzero(self.norms))
@@ -260,12 +253,8 @@ class HullPathDisplay:
         TypeError
             If the model has no path.
         """
-        model = final_estimator(estimator)
-        if not hasattr(model, "hull_path_"):
-            raise TypeError(
-                f"{type(model).__name__} has no hull_path_: expected a fitted "
-                "HKLClassifierCV or HKLRegressorCV."
-            )
+        kinds = "a fitted HKLClassifierCV or HKLRegressorCV"
+        model = model_with("hull_path_", estimator, kinds)
         path = model.hull_path_
         norms = np.sqrt((path.norms**2).sum(axis=0))
         display = cls(path.alphas, norms, path.names, chosen=model.alpha_)

@@ -10,7 +10,7 @@ from multikernel._typing import Array
 from multikernel.diagnostics import cut_off_values
 from multikernel.display import _style
 from multikernel.gram import GramStack, tail_sums
-from multikernel.inspection.pipelines import final_estimator
+from multikernel.inspection.pipelines import model_with
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,12 +115,8 @@ class TailSpectrumDisplay:
         TypeError
             If the model has no tail sums.
         """
-        model = final_estimator(estimator)
-        if not hasattr(model, "tail_sums_"):
-            raise TypeError(
-                f"{type(model).__name__} has no tail_sums_: expected a fitted local "
-                "Rademacher model, or use TailSpectrumDisplay.from_stack."
-            )
+        kinds = "a fitted local Rademacher model, or use TailSpectrumDisplay.from_stack"
+        model = model_with("tail_sums_", estimator, kinds)
         display = cls(model.tail_sums_, model.kernel_names_)
         return display.plot(ax=ax, **line_kwargs)
 

@@ -109,12 +109,10 @@ class StabilityDisplay:
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(order)))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
         passed = (frequencies[order] >= found.threshold) & found.proves
-        style: dict[str, Any] = {"height": 0.72}
-        style["color"] = [_style.color(0) if p else _style.QUIET for p in passed]
-        rows, widths = np.arange(len(order)), frequencies[order]
-        self.bars_ = panel.barh(rows, widths, **(style | bar_kwargs))
+        colors = [_style.color(0) if p else _style.QUIET for p in passed]
         names = [found.kernel_names[kernel] for kernel in order]
-        _style.name_rows(panel, dict(enumerate(names)), len(order))
+        widths = frequencies[order]
+        self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)
         panel.axvline(found.threshold, **_style.DASHED)
         panel.set_xlim(0.0, 1.0)
         panel.set_xlabel(

@@ -85,7 +85,10 @@ class KernelWeightsDisplay:
         self.kernel_weights = np.atleast_2d(np.asarray(kernel_weights, dtype=float))
         self.kernel_names = tuple(kernel_names)
         self.group_names = ("",) if group_names is None else tuple(group_names)
-        self.intervals = None if intervals is None else _pair(intervals)
+        self.intervals = None
+        if intervals is not None:
+            ends = (np.asarray(end, dtype=float) for end in intervals)
+            self.intervals = [np.atleast_2d(end) for end in ends]
         self.value_name, self.counted = value_name, counted
         n_groups, n_kernels = self.kernel_weights.shape
         if n_kernels != len(self.kernel_names):
@@ -242,12 +245,6 @@ class KernelWeightsDisplay:
         if n_shown < n_active:
             title += f", {n_shown} shown"
         _style.headline(self.ax_, title)
-
-
-def _pair(intervals: tuple[ArrayLike, ArrayLike]) -> tuple[Array, Array]:
-    """Return both ends as arrays of two axes."""
-    low, high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in intervals)
-    return low, high
 
 
 def _largest(weights: Array, most: int) -> Indices:

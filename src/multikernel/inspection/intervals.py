@@ -1,6 +1,7 @@
 """How far shares, weights and functions of a model move from sample to sample."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ from multikernel._validation import Number, OneOf, check_parameter
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import MOST_ROWS, view_members
 from multikernel.inspection.pipelines import last_step, refitted_steps
-from multikernel.inspection.resampling import LEVEL, draws_with_replacement, refit
+from multikernel.inspection.resampling import (
+    draws_with_replacement,
+    interval_ends,
+    refit,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +119,7 @@ class Bootstrap:
         """
         names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)
-        ends = self._quantile_ends(level)
+        ends = interval_ends(type(self).__name__, level)
         low, high = np.quantile(self._values(what), ends, axis=0)
         return low, high
 
@@ -143,12 +148,9 @@ class Bootstrap:
             _sum_of(model, active, kernels, X, center)
             for model, active in zip(self.models, self.active_kernels, strict=True)
         ]
-        low, high = np.quantile(np.stack(values), self._quantile_ends(level), axis=0)
+        ends = interval_ends(type(self).__name__, level)
+        low, high = np.quantile(np.stack(values), ends, axis=0)
         return low, high
-
-    def _quantile_ends(self, level: float) -> tuple[float, float]:
-        check_parameter(type(self).__name__, "level", level, LEVEL)
-        return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
 
 def _sum_of(
@@ -232,7 +234,8 @@ def bootstrap(
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
     before, model = last_step(estimator)
     X = refitted_steps(before, X, y)
-    draw = draws_with_replacement(int(n_resamples), check_random_state(random_state))
+    random = check_random_state(random_state)
+    draw = partial(draws_with_replacement, int(n_resamples), random)
     keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
     refits = refit(owner, model, (X, y, sample_weight), draw, keep, n_jobs)
     return Bootstrap(

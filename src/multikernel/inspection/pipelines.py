@@ -123,6 +123,16 @@ def final_estimator(estimator: Any) -> Any:
     )
 
 
+def model_with(attribute: str, estimator: Any, expected: str) -> Any:
+    """Return the fitted model inside an estimator, if it has what only some have."""
+    model = final_estimator(estimator)
+    if not hasattr(model, attribute):
+        raise TypeError(
+            f"{type(model).__name__} has no {attribute}: expected {expected}."
+        )
+    return model
+
+
 def output_names(model: Any) -> list[str]:
     """Return what the outputs of a fitted model are called.
 

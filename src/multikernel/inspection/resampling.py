@@ -19,14 +19,17 @@ from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import watching
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.search import Search
+from multikernel.estimators.search.search import Search, for_each
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.inspection.pipelines import check_model
-from multikernel.linalg.threads import run_blocks
 from multikernel.problem import Solution
 
-LEVEL = Number(0.0, 1.0, above=True)
-"""Shares of the resamples that an interval may hold."""
+
+def interval_ends(owner: str, level: float) -> tuple[float, float]:
+    """Return the quantiles between which a share of the resamples lies."""
+    check_parameter(owner, "level", level, Number(0.0, 1.0, above=True))
+    return 0.5 - 0.5 * level, 0.5 + 0.5 * level
+
 
 Draw = Callable[[Samples], Indices]
 """From all samples to how often each is in every resample, (n_resamples, n_samples)."""
@@ -70,59 +73,35 @@ def refit(
     estimator._check_parameters()
     method = estimator._method()
     source = method.source.for_parts()
+    found: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # One sentence for all of them comes below.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        whole = source.prepare(read(estimator, source, *data))
-        with whole.naming_errors():
-            refits = _refitted(estimator, method, whole, draw, keep, n_jobs)
-    _warn_unsolved(owner, estimator, refits)
-    return refits
+        training = source.prepare(read(estimator, source, *data))
+        with training.naming_errors():
+            resamples = Resamples(estimator, method, training)
+            counts = draw(training.samples)
+            jobs = min(effective_n_jobs(n_jobs), len(counts))
 
+            def work(number: int) -> None:
+                fitted = resamples.fit(counts[number], jobs + 1)
+                kept = (*keep, "duality_gap_")
+                found[number] = {name: fitted[name] for name in kept}
 
-def _refitted(
-    estimator: BaseMKL,
-    method: AnyMethod,
-    whole: Training,
-    draw: Draw,
-    keep: tuple[str, ...],
-    n_jobs: int | None,
-) -> Refits:
-    """Return the fits on all samples and on every resample."""
-    resamples = Resamples(estimator, method, whole, keep)
-    counts = draw(whole.samples)
-    found: list[dict[str, Any]] = [{} for _ in counts]
-    jobs = min(effective_n_jobs(n_jobs), len(found))
-
-    def work(number: int) -> None:
-        found[number] = resamples.fit(counts[number], jobs + 1)
-
-    if jobs > 1:
-        # They share the cores; each gets one for BLAS.
-        run_blocks(work, range(len(found)), jobs, resamples.watch.stop)
-    else:
-        for number in range(len(found)):
-            work(number)
-    names = whole.names
-    return Refits(resamples.attributes, found, names.everything, names.views)
+            for_each(len(counts), jobs, resamples.watch, work)
+    every = [found[number] for number in range(len(counts))]
+    _warn_unsolved(owner, estimator, every)
+    names = training.names
+    return Refits(resamples.attributes, every, names.everything, names.views)
 
 
 class Resamples:
-    """Fits on parts of one stack, each from the model on all samples.
-
-    The matrices of `training` are not normalised; `keep` names the fitted attributes to
-    keep.
-    """
+    """Fits on parts of one stack, which is not normalised, each from that on all."""
 
     def __init__(
-        self,
-        estimator: BaseMKL,
-        method: AnyMethod,
-        training: Training,
-        keep: tuple[str, ...],
+        self, estimator: BaseMKL, method: AnyMethod, training: Training
     ) -> None:
         self.method = method
-        self.keep = (*keep, "duality_gap_")
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
         self._weights = _weights_of(whole.samples)
@@ -159,8 +138,7 @@ class Resamples:
             solution: Any = method.solve(problem, part, self.watch, starts)
         else:
             solution = method.solve(problem, part, self.watch)
-        attributes = method.publish(problem, part, solution)
-        return {name: attributes[name] for name in self.keep}
+        return method.publish(problem, part, solution)
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the model on all samples as one on some of them.
@@ -183,39 +161,29 @@ class Resamples:
         )
 
 
-def halves(n_resamples: int, random: np.random.RandomState) -> Draw:
-    """Return what draws complementary pairs of halves of the samples.
-
-    Of two classes and more every half holds its share.
-    """
-
-    def draw(samples: Samples) -> Indices:
-        counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-        for group in strata(samples, "halves"):
-            size = group.size // 2
-            for pair in range(0, n_resamples, 2):
-                order = random.permutation(group)
-                counts[pair, order[:size]] = 1
-                counts[pair + 1, order[size : 2 * size]] = 1
-        return counts
-
-    return draw
+def halves(
+    n_resamples: int, random: np.random.RandomState, samples: Samples
+) -> Indices:
+    """Draw complementary pairs of halves, with the share of every class in each."""
+    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+    for group in strata(samples, "halves"):
+        size = group.size // 2
+        for pair in range(0, n_resamples, 2):
+            order = random.permutation(group)
+            counts[pair, order[:size]] = 1
+            counts[pair + 1, order[size : 2 * size]] = 1
+    return counts
 
 
-def draws_with_replacement(n_resamples: int, random: np.random.RandomState) -> Draw:
-    """Return what draws as many samples as there are, with replacement.
-
-    Every class keeps its number of samples.
-    """
-
-    def draw(samples: Samples) -> Indices:
-        counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
-        for group in strata(samples, "resamples"):
-            even = np.full(group.size, 1.0 / group.size)
-            counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
-        return counts
-
-    return draw
+def draws_with_replacement(
+    n_resamples: int, random: np.random.RandomState, samples: Samples
+) -> Indices:
+    """Draw as many samples as there are, of every class as many as it has."""
+    counts = np.zeros((n_resamples, samples.rows.size), dtype=np.intp)
+    for group in strata(samples, "resamples"):
+        even = np.full(group.size, 1.0 / group.size)
+        counts[:, group] = random.multinomial(group.size, even, size=n_resamples)
+    return counts
 
 
 def strata(samples: Samples, what: str) -> list[Indices]:
@@ -290,10 +258,10 @@ def _check_estimator(owner: str, estimator: Any) -> None:
         )
 
 
-def _warn_unsolved(owner: str, estimator: Any, refits: Refits) -> None:
+def _warn_unsolved(owner: str, estimator: Any, found: list[dict[str, Any]]) -> None:
     """Say how many fits ended above the tolerance."""
     tol = getattr(estimator, "tol", np.inf)
-    gaps = np.array([np.max(each["duality_gap_"]) for each in refits.found])
+    gaps = np.array([np.max(each["duality_gap_"]) for each in found])
     unsolved = int(np.count_nonzero(gaps > tol))
     if unsolved:
         warnings.warn(

@@ -12,7 +12,7 @@ from multikernel._validation import Number, OneOf, check_parameter, check_weight
 from multikernel.estimators.publish.summary import output_labels, view_members
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
-from multikernel.inspection.resampling import LEVEL
+from multikernel.inspection.resampling import interval_ends
 from multikernel.linalg.tables import row_chunks
 
 
@@ -180,8 +180,7 @@ class VarianceSplit:
         -------
         low, high : ndarray of shape ([n_outputs, ]n_terms)
         """
-        check_parameter(type(self).__name__, "level", level, LEVEL)
-        ends = 0.5 - 0.5 * level, 0.5 + 0.5 * level
+        ends = interval_ends(type(self).__name__, level)
         # Of no terms, where a model uses no kernel, numpy returns nothing.
         found = np.nanquantile(self.resampled, ends, axis=0)
         low, high = found.reshape(2, *self.shares.shape)
@@ -209,16 +208,11 @@ class VarianceSplit:
         )
         low, high = self.interval()
         order = np.argsort(-np.abs(self.shares), kind="stable")[:10]
-        return "\n".join(
-            [
-                head,
-                *(
-                    f"{self.shares[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  "
-                    f"{self.names[m]}"
-                    for m in order
-                ),
-            ]
-        )
+        lines = [
+            f"{self.shares[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {self.names[m]}"
+            for m in order
+        ]
+        return "\n".join([head, *lines])
 
 
 def variance_split(

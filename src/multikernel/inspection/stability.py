@@ -1,6 +1,7 @@
 """Stability selection: how often kernels are chosen on halves of the samples."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,7 +222,7 @@ def stability_selection(
         )
     before, model = last_step(estimator)
     X = refitted_steps(before, X, y)
-    draw = halves(int(n_resamples), check_random_state(random_state))
+    draw = partial(halves, int(n_resamples), check_random_state(random_state))
     data = X, y, sample_weight
     refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)
     selections = np.zeros((n_resamples, len(refits.names)), dtype=bool)

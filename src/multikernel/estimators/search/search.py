@@ -145,7 +145,7 @@ class Search(Generic[D, P, S]):
                 step(number)
             end(number)
 
-        each = partial(_for_each, len(splits), jobs, watch)
+        each = partial(for_each, len(splits), jobs, watch)
         if together:
             each(begin)
             while not all(run.ended for run in runs.values()):
@@ -296,15 +296,15 @@ class FoldRun(Generic[D]):
         return FoldScores(self.score, self.n_active, self.done, gaps)
 
 
-def _for_each(
-    n_folds: int, jobs: int, watch: Watch, work: Callable[[int], None]
+def for_each(
+    n_parts: int, jobs: int, watch: Watch, work: Callable[[int], None]
 ) -> None:
-    """Do some work on every fold, by its number, on so many threads."""
+    """Do some work on every fold or resample, by its number, on so many threads."""
     if jobs > 1:
         # They share the cores; each gets one for BLAS. An interrupt stops all.
-        run_blocks(work, range(n_folds), jobs, watch.stop)
+        run_blocks(work, range(n_parts), jobs, watch.stop)
     else:
-        for number in range(n_folds):
+        for number in range(n_parts):
             work(number)
 
 
