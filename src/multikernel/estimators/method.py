@@ -54,20 +54,9 @@ class Data(Protocol):
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
         """Return some of the samples, as if these had been read alone.
 
-        Only what was prepared for parts has any.
-
-        Parameters
-        ----------
-        chosen : ndarray of int
-            Which samples.
-        n_copies : int, default=1
-            How many parts are held at a time, where each needs a copy.
-
-        Returns
-        -------
-        data : Data
-        chosen : ndarray of int
-            Those that are left, one of each group of copies.
+        Only what was prepared for parts has any, `n_copies` at a time where each needs
+        a copy. With them come those of the `chosen` that are left, one of each group of
+        copies.
         """
         ...
 
@@ -106,17 +95,10 @@ class Fold(Generic[D_co]):
     decision_values: Callable[[Sequence[Any]], Array]
 
     def inputs(self, whole: bool) -> Any:
-        """Return the validation samples as the user gave them.
+        """Return the validation samples as the user gave them, or stand-ins for them.
 
-        Parameters
-        ----------
-        whole : bool
-            Whether somebody may look into precomputed matrices, which are copied for
-            that; otherwise their numbers stand for them.
-
-        Returns
-        -------
-        X : array-like of shape (n_test, ...)
+        Precomputed matrices are copied where somebody may look into the `whole`;
+        otherwise their numbers stand for them.
         """
         table, rows = self.outside.table, self.outside.rows
         if table.X.ndim == 2:
@@ -163,12 +145,7 @@ class Source(Protocol[D_co]):
     ) -> D_co:
         """Return what the method learns from: kernels, and their values on samples.
 
-        Parameters
-        ----------
-        samples : Samples
-            The samples; where copies are merged, in an order of their own.
-        tell : callable, optional
-            Told which share of the kernels has been computed.
+        It may `tell` which share of the kernels has been computed.
         """
         ...
 
@@ -202,14 +179,7 @@ class Method(Protocol[D, P, S]):
     def solve(self, problem: P, data: D, watch: Watch) -> S:
         """Return the solution, and warn where it ended before its time.
 
-        Parameters
-        ----------
-        problem
-            From `problem`.
-        data : Data
-            What it is about; factors of kernels may be refined there.
-        watch : Watch
-            Called once per iteration.
+        Factors of kernels in the data may be refined.
         """
         ...
 
@@ -264,17 +234,10 @@ class Candidates(Protocol[D_contra]):
         ...
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the parameters that candidates differ in, one value for each.
+        """Return the parameters that candidates differ in, (n_candidates,) for each.
 
-        Parameters
-        ----------
-        most : int, optional
-            The largest number of kernels in any fold: a method whose candidates are
-            numbers of kernels leaves out larger ones.
-
-        Returns
-        -------
-        columns : dict of ndarray of shape (n_candidates,)
+        Where candidates are numbers of kernels, those above `most`, the largest in any
+        fold, are left out.
         """
         ...
 
@@ -289,16 +252,9 @@ class Candidates(Protocol[D_contra]):
         ...
 
     def refit(self, data: D_contra, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes of a candidate's model on all samples.
+        """Return the fitted attributes of the best candidate's model on all samples.
 
-        Parameters
-        ----------
-        data : Data
-            All samples.
-        watch : Watch
-            Called once per iteration; where it is stopped already, one is made.
-        best : int
-            The candidate that was chosen.
+        One iteration is made where the `watch` is stopped already.
         """
         ...
 

@@ -89,16 +89,8 @@ def gram_matrices(
 ) -> BuiltStack:
     """Compute the training Gram matrices of an estimator.
 
-    Parameters
-    ----------
-    dictionary : KernelDictionary or None
-        From `choose_dictionary`; None for precomputed kernels.
-    X : ndarray of shape (n_samples, ...)
-        The training samples.
-    options : GramOptions
-        Normalisation, storage and limits.
-    weights : ndarray of shape (n_samples,) or None
-        Weights of the statistics that normalisation learns.
+    The dictionary is that of `choose_dictionary`, and the `weights` are of the
+    statistics that normalisation learns.
     """
     if dictionary is None:
         return precomputed_stack(
@@ -191,19 +183,8 @@ def cross_grams(
 ) -> tuple[CrossGrams, Indices]:
     """Return kernels between new samples and those that a model must keep.
 
-    Parameters
-    ----------
-    training : Training
-        The kernels and samples.
-    active, used : ndarray of int
-        The kernels, and the training samples that have coefficients.
-
-    Returns
-    -------
-    grams : CrossGrams
-        The kernels, in the order of `active`.
-    kept : ndarray of int
-        The training samples that their columns belong to.
+    They are in the order of `active`; with them the training samples that their columns
+    belong to, for the `used` ones have coefficients.
     """
     kept, learnt = used, training.built.normalization
     if any(isinstance(step, CenterStep) for step in learnt.steps):

@@ -82,23 +82,10 @@ def solve_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> list[Solution]:
-    """Return the solutions of all problems.
+    """Return the solutions of all problems, from one warm start each.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        The method.
-    training : Training
-        The data; its matrices are refined where the tolerance asks for it.
-    watch : Watch or None
-        The callback.
-    starts : sequence of Solution or None, default=()
-        Warm starts, one per problem.
-
-    Returns
-    -------
-    solutions : list of Solution
-        All over the same matrices, those that `training` holds in the end.
+    All are over the same matrices, those that `training` holds in the end: they are
+    refined where the tolerance asks for it.
     """
     known: list[Solution] = []
 
@@ -117,20 +104,11 @@ def solve_outputs(
 def solve_strengths(
     recipe: Recipe, training: Training, strengths: Array, watch: Watch | None
 ) -> list[list[Solution]]:
-    """Return the solutions of all problems for strengths in turn.
+    """Return the solutions of all problems for strengths in turn, a path per output.
 
-    Parameters
-    ----------
-    recipe, training, watch
-        As in `solve_outputs`.
-    strengths : ndarray of shape (n_strengths,)
-        Strengths in the summed scale of `Problem`, best in descending order; of shape
-        (n_strengths, n_problems) where problems have their own.
-
-    Returns
-    -------
-    paths : list of list of Solution
-        One per output; a callback may have ended them early.
+    Strengths are in the summed scale of `Problem`, best in descending order; of shape
+    (n_strengths, n_problems) where problems have their own. A callback may end paths
+    early.
     """
 
     def solve() -> list[list[Solution]]:
@@ -152,19 +130,8 @@ def follow_outputs(
 ) -> Iterator[list[Solution]]:
     """Yield the solutions of all problems for recipes in turn, as they are asked for.
 
-    Parameters
-    ----------
-    recipes : sequence of Recipe
-        They differ in their penalties; each solve starts from the one before.
-    training, watch
-        As in `solve_outputs`.
-    starts : sequence of Solution or None, default=()
-        Warm starts for the first.
-
-    Yields
-    ------
-    solutions : list of Solution
-        One per output, over the matrices that `training` holds now.
+    Recipes differ in their penalties, and each solve starts from the one before.
+    Solutions are over the matrices that `training` holds now.
     """
     starts = starts or [None] * len(training.problems(recipes[0]))
     done = 0
@@ -186,21 +153,10 @@ def follow_to(
 ) -> list[list[Solution]]:
     """Return the solutions of all problems along a way, and those of another recipe.
 
-    Parameters
-    ----------
-    way : sequence of Recipe
-        As in `follow_outputs`; the last is that which is asked for, solved for to
-        another tolerance.
-    last : Recipe
-        What is asked for, in place of the end of the way.
-    training, watch
-        As in `solve_outputs`.
-
-    Returns
-    -------
-    solutions : list of list of Solution
-        One per recipe of the way, over the matrices that `training` holds now. Once
-        stopped, no way leads to its end: one iteration is made there, and is all.
+    The way is one of `follow_outputs`, and the `last` recipe what is asked for: the end
+    of the way, solved for to another tolerance. Solutions are over the matrices that
+    `training` holds now. Once stopped, no way leads to its end: one iteration is made
+    there, and is all.
     """
     found: list[list[Solution]] = []
     built = None
@@ -229,12 +185,9 @@ def on_finest(
 def fitted_attributes(
     recipe: Scales, training: Training, solutions: Sequence[Solution]
 ) -> dict[str, Any]:
-    """Return what a fit publishes; attributes of one problem lose their first axis.
+    """Return what a fit publishes, with the model that predicts as ``_model``.
 
-    Returns
-    -------
-    attributes : dict
-        With the model that predicts as ``_model``.
+    Attributes of one problem lose their first axis.
     """
     samples, size = training.samples, len(solutions)
     scales = np.broadcast_to(recipe.objective_scale, size)
@@ -297,11 +250,6 @@ def warn_unfinished(
 
     A kernel that a solver is stuck on is searched for and named. The call is
     `stacklevel` below that of the user: one more in a search.
-
-    Warns
-    -----
-    ConvergenceWarning
-        With the gap and the reason.
     """
     for solution in solutions:
         if solution.status is Status.STALLED:

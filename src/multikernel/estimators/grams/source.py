@@ -106,12 +106,7 @@ class GramSource:
 def gram_source(model: Any, **differs: Any) -> GramSource:
     """Return what an estimator learns from, by its parameters.
 
-    Parameters
-    ----------
-    model : BaseMKL
-        With the parameters that are about Gram matrices.
-    **differs
-        Fields of a `GramSource` that its method wants otherwise.
+    Fields of a `GramSource` that its method wants otherwise are given by name.
     """
     options = GramOptions(
         model.normalize,
@@ -136,19 +131,9 @@ def settle_storage(
     options: GramOptions,
     verbose: bool,
 ) -> tuple[GramOptions, dict[str, str]]:
-    """Choose the storage, and say what is to be expected of it.
+    """Choose a storage other than "auto", and say so where the fit may take minutes.
 
-    Returns
-    -------
-    options : GramOptions
-        With a storage other than "auto".
-    attributes : dict
-        ``storage_`` and ``storage_reason_``.
-
-    Warns
-    -----
-    LongFitWarning
-        If the fit may take minutes.
+    With the options come ``storage_`` and ``storage_reason_``.
     """
     if dictionary is None:
         given = {"storage_": "precomputed", "storage_reason_": "matrices were given"}

@@ -207,17 +207,8 @@ class Training:
     def check_active(self, active: Indices, weights: Array) -> str:
         """Raise if a kernel of a model is no kernel, as the options ask for.
 
-        Parameters
-        ----------
-        active : ndarray of shape (n_active,)
-            The kernels of the model.
-        weights : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-            Of the sums that it uses.
-
-        Returns
-        -------
-        checked : str
-            What they are known to be kernels by, the ``psd_checked_`` of a fit.
+        The `weights`, (n_kernels,) or (n_outputs, n_kernels), are of the sums that it
+        uses. What kernels are known to be some by is the ``psd_checked_`` of a fit.
         """
         how = self.options.check_psd
         return check_definite(self.stack, self.dictionary, active, how, weights)
@@ -230,20 +221,9 @@ class Training:
         """Return some of the samples, as if their Gram matrices were of them alone.
 
         Matrices of all must not be normalised yet. Those in memory are looked at
-        without a copy where kernels are at most scaled; lazy ones are computed anew.
-
-        Parameters
-        ----------
-        chosen : ndarray of int
-            The samples to take.
-        n_copies : int, default=1
-            How many parts are held at a time, where each needs a copy.
-
-        Returns
-        -------
-        training : Training
-        chosen : ndarray of int
-            Those of the samples that are left.
+        without a copy where kernels are at most scaled, otherwise `n_copies` are held
+        at a time; lazy ones are computed anew. Copies of a sample are left out of the
+        `chosen` ones.
         """
         if self.merges_copies:
             chosen, samples = made_one(self.samples, chosen)

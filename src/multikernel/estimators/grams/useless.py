@@ -92,19 +92,9 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
 def warn_dictionary(training: "Training", default: bool) -> None:
     """Name the kernels that are of little use, and why, in one warning.
 
-    Parameters
-    ----------
-    training : Training
-        The training samples and their matrices.
-    default : bool
-        Whether the kernels are the default ones, which are known to be neither close
-        to the identity nor to a constant.
-
-    Warns
-    -----
-    DictionaryWarning
-        If kernels can only memorise (see `kernel_shapes`), if they are nearly
-        constant, or if they stand on columns of which one hides the others.
+    They can only memorise (see `kernel_shapes`), are nearly constant, or stand on
+    columns of which one hides the others. The `default` kernels are known to be neither
+    close to the identity nor to a constant.
     """
     samples = training.samples
     said = [] if default else _useless(training)

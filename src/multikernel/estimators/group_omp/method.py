@@ -173,11 +173,6 @@ def warn_interrupted(owner: str, path: GreedyPath, stacklevel: int = 5) -> None:
     """Say so where a selection ended before its time.
 
     The call is `stacklevel` below that of the user.
-
-    Warns
-    -----
-    ConvergenceWarning
-        With the number of kernels and the reason.
     """
     if path.status not in FINISHED:
         warnings.warn(

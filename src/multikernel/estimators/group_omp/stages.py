@@ -160,14 +160,7 @@ class StagedModel:
 
 
 def staged_model(path: GreedyPath, training: Training) -> tuple[StagedModel, Indices]:
-    """Return the models of a path, with no more training data than they need.
-
-    Returns
-    -------
-    model : StagedModel
-    kept : ndarray of shape (n_kept,)
-        The training samples that the coefficients belong to.
-    """
+    """Return the models of a path, and the training samples that they need."""
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if training.stack.landmarks is None:
@@ -248,13 +241,7 @@ class Stages:
         return self.order.size
 
     def prefix(self, k: int) -> "Stages":
-        """Return the stages up to the model with k kernels.
-
-        Parameters
-        ----------
-        k : int
-            From zero to the number of selected kernels.
-        """
+        """Return the stages up to the model with k kernels."""
         model = replace(
             self.model,
             coefs=self.model.coefs[: k + 1],

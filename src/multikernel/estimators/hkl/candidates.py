@@ -100,12 +100,8 @@ def hull_search(
 ) -> Search[HullData, HullTask, Sequence[HullSolution]]:
     """Return the search of an estimator among strengths.
 
-    Parameters
-    ----------
-    model : SearchCV
-        Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
-    method : HullMethod
-        Its method, with an alpha of one.
+    It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``; an alpha of one in
+    the method.
     """
 
     def candidates(whole: HullData) -> HullCandidates:

@@ -174,13 +174,7 @@ class HullMethod:
     )
 
     def problem(self, data: HullData) -> HullTask:
-        """Return one problem per output.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the search cannot treat the loss.
-        """
+        """Return one problem per output; a loss that cannot be treated is refused."""
         samples = data.samples
         units = target_units(self.source.owner, samples, pooled=False)
         losses, numbers = self.loss.on(units)
@@ -247,12 +241,9 @@ def hull_method(model: Any, alpha: Amount = 1.0) -> HullMethod:
 def hull_attributes(
     task: HullTask, data: HullData, solutions: Sequence[HullSolution]
 ) -> dict[str, Any]:
-    """Return what a fit publishes; attributes of one output lose their first axis.
+    """Return what a fit publishes, with the model that predicts as ``_model``.
 
-    Returns
-    -------
-    attributes : dict
-        With the model that predicts as ``_model``.
+    Attributes of one output lose their first axis.
     """
     samples, model = data.samples, hull_model(data, solutions)
     graph = model.graph
@@ -288,25 +279,18 @@ def hull_attributes(
 
 
 def node_norms(model: HullModel) -> Array:
-    """Return the norms of the functions of all nodes of a model.
+    """Return the norms of the functions of all nodes of a model, (n_hull,).
 
-    Returns
-    -------
-    norms : ndarray of shape (n_hull,)
-        Over several outputs, the root of their sum of squares.
+    Over several outputs they are the root of their sum of squares.
     """
     return np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
 
 
 def kernel_weights(model: HullModel) -> Array:
-    r"""Return the weights of the kernels at the optimal combination.
+    r"""Return the weights of the kernels at the optimum, shape (n_outputs, n_hull).
 
-    With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are
-    :math:`\zeta_w = 1 / \sum_{v \in A(w)} \eta_v^{-1}`.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_outputs, n_hull)
+    With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are :math:`\zeta_w = 1 /
+    \sum_{v \in A(w)} \eta_v^{-1}`.
     """
     graph, place = model.graph, {node: k for k, node in enumerate(model.nodes)}
     size, n_outputs = len(model.nodes), model.intercept.size
@@ -358,14 +342,9 @@ def warn_unproven(
 ) -> None:
     """Say so where a search ended before what was asked of it.
 
-    Without `certify` a search that is limited by noise did what was asked; its gap
-    and its status tell that nothing is proven. The call is `stacklevel` below that of
-    the user.
-
-    Warns
-    -----
-    ConvergenceWarning
-        With the gap and the reason.
+    Without `certify` a search that is limited by noise did what was asked; its gap and
+    its status tell that nothing is proven. The call is `stacklevel` below that of the
+    user.
     """
     status = worst(solutions)
     asked = (HullStatus.CERTIFIED,) if search.certify else SEVERITY[:2]

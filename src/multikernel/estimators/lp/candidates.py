@@ -183,21 +183,10 @@ def margin_search(
 def margin_path(
     Cs: Array, recipes: Sequence[Recipe], paths: Sequence[Sequence[Solution]]
 ) -> RegularizationPath:
-    """Return the solutions for all C as a path over the strengths 1 / C.
+    """Return the solutions for all C, ascending, as a path over the strengths 1 / C.
 
-    Parameters
-    ----------
-    Cs : ndarray of shape (n_Cs,)
-        Ascending.
-    recipes : sequence of Recipe
-        Those of all C.
-    paths : sequence of sequence of Solution
-        One per output, with one solution per C, of the first ones where it was stopped.
-
-    Returns
-    -------
-    path : RegularizationPath
-        With objectives in the scale of C times the losses.
+    Each output has a path with one solution per C, of the first ones where it was
+    stopped. Objectives are in the scale of C times the losses.
     """
     size = len(paths[0])
     scales = np.transpose([recipe.objective_scale for recipe in recipes[:size]])

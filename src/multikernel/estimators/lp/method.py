@@ -176,19 +176,8 @@ def margin_method(
 def lp_method(model: Any, ps: Sequence[float], C: Amount = 1.0) -> MarginMethod:
     """Return the method of an estimator with a choice of solvers.
 
-    Parameters
-    ----------
-    model : BaseMKL
-        The estimator.
-    ps : sequence of float
-        All p that are solved for; the method has the first.
-    C : float or str, default=1.0
-        In front of the losses; that of a search is set by its candidates.
-
-    Raises
-    ------
-    ValueError
-        If the solver does not fit every p.
+    All `ps` are solved for, and the method has the first; a solver that does not fit
+    one is refused. The C of a search is set by its candidates.
     """
     check_solver(type(model).__name__, model.solver, ps)
     solver = lp_solver(model.solver, model.tol, model.max_iter)

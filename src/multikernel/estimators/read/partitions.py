@@ -100,13 +100,7 @@ def read_partitions(owner: str, X: Any) -> tuple[SampledRows, Columns]:
 
 
 def check_collection(X: Any) -> None:
-    """Raise for collections of Dask that are no tables.
-
-    Raises
-    ------
-    ValueError
-        If X has no rows and columns, with what to make of it.
-    """
+    """Raise for collections of Dask that are no tables."""
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):  # one of a delayed object would be delayed, too
         raise ValueError(

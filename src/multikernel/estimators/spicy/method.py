@@ -141,10 +141,7 @@ def sparse_method(model: Any, alpha: Amount, **source: Any) -> SparseMethod:
 def alpha_search(model: Any) -> Search[Training, Recipe, list[Solution]]:
     """Return the search of an estimator among strengths.
 
-    Parameters
-    ----------
-    model : SearchCV
-        Has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
+    It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
     """
     # Beside numbers l1_ratio is one too, and not free of the unit of targets.
     multiples = model.l1_ratio != 1.0 and not is_classifier(model)
