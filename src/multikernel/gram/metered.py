@@ -150,6 +150,11 @@ class MeteredStack(Base):
         self._count_columns(indices)
         return self.stack.columns(indices)
 
+    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
+        """Return some entries of one kernel, shape (n_rows, n_cols)."""
+        self.meter.add(float(rows.size) * self.stack.row_length(cols.size))
+        return self.stack.entries(kernel, rows, cols)
+
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
         self._count_columns(support)

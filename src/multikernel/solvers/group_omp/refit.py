@@ -10,7 +10,6 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.certificates import half_range, relative_gap
 from multikernel.exceptions import ConvergenceWarning
-from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
@@ -226,7 +225,8 @@ class MachineRefit:
         only[kernel] = self.weights[kernel] = 1.0
         new = self.problem.gram.combine(only)
         if self.total.array is not None and new.array is not None:
-            self.total = DenseMatrix(self.total.array + new.array)
+            total = self.total.array
+            total += new.array
         else:
             self.total = self.problem.gram.combine(self.weights)
         return new

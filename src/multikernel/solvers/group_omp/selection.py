@@ -35,10 +35,6 @@ class Settings:
     tie: float = 1e-10
     """Relative difference below which improvements count as equal, besides rounding."""
 
-    coarse: float = 1e-2
-    medium: float = 1e-5
-    """Relative width to which bounds are refined before the contenders are compared."""
-
     lanczos_rounds: int = 2
     """Steps over the number of samples, after which bounds are as good as they get. In
     exact arithmetic they meet after as many steps as there are samples; what is left
@@ -198,14 +194,17 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None]:
     """Return the kernels of low rank, and factors that leave rounding: one pass."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // SETTINGS.narrowest)
+    everyone = np.arange(n_samples)
     found: list[Array | None] = [None] * n_kernels
 
     def look(m: int) -> None:
-        (K,) = stack.take(np.array([m])).columns(np.arange(n_samples))
+        K = stack.entries(m, everyone, everyone)
         tol = SETTINGS.rounded * EPS * float(K.diagonal().max())
-        factor, _ = landmark_factor(K.__getitem__, K.diagonal(), tol, most)
+        factor, pivots = landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
+        if not 0 < pivots.size <= most:
+            return
         # The rest of a matrix that is no kernel may be large beside its diagonal.
-        if factor.size and np.abs(K - factor @ factor.T).max() <= tol:
+        if np.abs(K - factor @ factor.T).max() <= tol:
             found[m] = factor
 
     run_blocks(look, range(n_kernels))
@@ -252,8 +251,7 @@ class BoundSelector:
         if self.exact is not None:
             scores = self.exact.forms(query).T
             race.settle(self.narrow, scores, scores)
-        for level in (SETTINGS.coarse, SETTINGS.medium, 0.0):
-            race.run(self.order[race.contenders()[self.order]], level)
+        race.run(self.order[race.contenders()[self.order]])
         # Bounds order the next race: strong kernels first, so that others fall early.
         least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
         with np.errstate(over="ignore"):  # beside a leader of nothing all are infinite
@@ -334,14 +332,18 @@ class _Race:
         beaten = upper < self.leader[:, None]
         return np.asarray(self.query.candidates[:, kernels] & ~beaten)
 
-    def run(self, kernels: Indices, level: float) -> None:
-        """Refine kernels until they are beaten or known to a relative width."""
+    def run(self, kernels: Indices) -> None:
+        """Refine kernels until they are beaten or known.
+
+        At once: first to 1e-2, then to 1e-5 and then again to the end took 15 to 30 %
+        more of a search among 10 to 60 kernels, and no less among 837.
+        """
         n_samples = self.stack.shape[1]
         size = int(np.clip(SETTINGS.chunk_numbers // n_samples**2, 1, 64))
         chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
-        run_blocks(lambda chunk: self._refine(chunk, level), chunks)
+        run_blocks(self._refine, chunks)
 
-    def _refine(self, kernels: Indices, level: float) -> None:
+    def _refine(self, kernels: Indices) -> None:
         multiply = self.stack.resident_products(kernels)
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
@@ -354,8 +356,8 @@ class _Race:
             chosen = kernels[alive]
             self._update(chosen, bounds)
             lower, upper = self.lower[:, chosen], self.upper[:, chosen]
-            width = np.maximum(level, self.resolution[:, chosen])
-            undecided = self._can_win(chosen) & (upper - lower > width * upper)
+            vague = upper - lower > self.resolution[:, chosen] * upper
+            undecided = self._can_win(chosen) & vague
             keep = np.any(undecided, axis=0)
             if not keep.any():
                 return
