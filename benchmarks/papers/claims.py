@@ -53,9 +53,10 @@ not to be had, the column "same protocol?" says what stands in for them, and the
 is about that.
 
 "Splits" are random splits, draws or seeds: ours, and the paper's in brackets. "Commit"
-is that of the measurement; results that do not say it are "unknown". New results also
-store a hash of the solvers' code, and "solver since changed" is said of those that were
-measured with other code than there is now.
+is that of the measurement, or "before" the one that recorded it, where results of the
+first days do not say it. New results also store a hash of the solvers' code; "solver
+since changed" is said of those that were measured with other code than there is now, or
+store no hash.
 """
 
 
@@ -176,21 +177,16 @@ def measured_at(rows: list[dict[str, Any]], paper: str) -> str:
     """Return the commits of some rows, and whether the solvers have changed since."""
     if not rows:
         return "–"
-    commits = (row.get("commit") or "unknown" for row in rows)
-    found = Counter(commit.removesuffix("-dirty") for commit in commits)
-    unknown = found.pop("unknown", 0)
-    parts = [", ".join(found)] if found else []
-    if unknown:
-        parts.append(f"unknown ({unknown} of {len(rows)} rows)" if found else "unknown")
-    if is_older(rows, paper):
-        parts.append("solver since changed")
-    return "; ".join(parts)
+    commits = dict.fromkeys(row["commit"].removesuffix("-dirty") for row in rows)
+    return ", ".join(commits) + "; solver since changed" * is_older(rows, paper)
 
 
 def is_older(rows: list[dict[str, Any]], paper: str) -> bool:
-    """Return whether results were measured with other code than the solvers' now."""
-    known = {row["sources"] for row in rows if "sources" in row}
-    return bool(known - {sources(paper)})
+    """Return whether results were measured with other code than the solvers' now.
+
+    What stores no hash of the code is older than that hash.
+    """
+    return {row.get("sources") for row in rows} != {sources(paper)}
 
 
 def load(path: Path = HERE / "claims.toml") -> list[Claim]:
