@@ -204,6 +204,13 @@ def mild_in_kernels(results: Results) -> Finding:
     return finding(text, (power < 1.0 for power in powers))
 
 
+def thousands_of_kernels(results: Results) -> Finding:
+    """3000 kernels are trained in less than 10 seconds."""
+    rows = [row for row in results("figure3") if row["M"] == 3000]
+    seconds = [row["seconds"] for row in rows]
+    return finding(f"{span(seconds, '.2f')} s", (each < 10.0 for each in seconds))
+
+
 def _sizes(results: Results, figure: int) -> Rows:
     """Return the rows of all methods over the sizes of a figure."""
     rows = [row for row in results("rival_sizes") if row["figure"] == figure]

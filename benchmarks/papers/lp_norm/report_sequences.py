@@ -24,12 +24,10 @@ def figure2_section(content: dict[str, Any]) -> str:
     seconds = sum(row.get("seconds", 0.0) for row in rows)
     paragraphs = [verdict(rows, name) for name in figure2.measured(rows)]
     fits = [row for row in rows if "auc" in row]
-    trees = sorted({row["commit"] for row in fits if "commit" in row})
-    known = sum("commit" in row for row in fits)
+    trees = dict.fromkeys(row["commit"] for row in fits)
     paragraphs.append(
         f"The chosen fits took {seconds:.0f} s in all, on a machine that others used. "
-        f"{known} of {len(fits)} of them were measured at {', '.join(trees)}; of the "
-        "others the commit is not known. Training sets of a size are as many as its "
+        f"Measured at: {', '.join(trees)}. Training sets of a size are as many as its "
         "samples allow: "
         + ", ".join(draws(rows, name) for name in figure2.measured(rows))
         + "."
