@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multikernel.estimators.publish.attributes import merge, worst_status
+from multikernel.estimators.grams.method import merge, worst_status
 from multikernel.estimators.read.samples import labels_to_signs
 from multikernel.problem import Solution, Status
 

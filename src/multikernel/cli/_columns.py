@@ -119,9 +119,7 @@ def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:
 
 
 def view_kernels(
-    views: Mapping[str, list[str]],
-    categories: Sequence[str],
-    chosen: KernelSet | None,
+    views: Mapping[str, list[str]], categories: Sequence[str], chosen: KernelSet | None
 ) -> dict[str, Any]:
     """Return the ``kernels`` parameter for the columns of views."""
     if chosen is None:

@@ -146,23 +146,14 @@ def read_table(
     if views:
         words += texts
     elif only is None:
-        found, doubts = _kinds_of_text(features[texts])
-        strings += [name for name in texts if found.get(name) == SEQUENCES]
-        words += [name for name in texts if found.get(name) == CATEGORIES]
+        kinds, unsure = default_texts(features[texts])
+        strings += [texts[at] for at, kind in kinds.items() if kind == SEQUENCES]
+        words += [texts[at] for at, kind in kinds.items() if kind == CATEGORIES]
+        doubts = {texts[at]: doubt for at, doubt in unsure.items()}
     X = features_of(path, features, (*strings, *words), doubts)
     # The type by which estimators know categories, numbers among them.
     X = X.astype(dict.fromkeys(words, "category"))
     return Table(X, y, None, tuple(strings), tuple(words), views, groups)
-
-
-def _kinds_of_text(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what estimators take columns of text for, and why not the others."""
-    kinds, doubts = default_texts(frame)
-    names = [str(name) for name in frame]
-    return (
-        {names[place]: kind for place, kind in kinds.items()},
-        {names[place]: doubt for place, doubt in doubts.items()},
-    )
 
 
 def known_part(

@@ -251,15 +251,7 @@ def path(
     first, *others = data
     targets = needed_targets(target or default_target(data), chosen)
     training = Training(
-        chosen,
-        task,
-        loss,
-        kernels,
-        tol,
-        settings or [],
-        strings,
-        storage,
-        max_rank,
+        chosen, task, loss, kernels, tol, settings or [], strings, storage, max_rank
     )
     choice = parse_columns(view, category, None)
     table = read_table(

@@ -66,10 +66,7 @@ class HullDisplay:
     counts_: Any
 
     def __init__(
-        self,
-        norms: ArrayLike,
-        names: Sequence[str],
-        degrees: Sequence[tuple[int, ...]],
+        self, norms: ArrayLike, names: Sequence[str], degrees: Sequence[tuple[int, ...]]
     ) -> None:
         self.norms = np.asarray(norms, dtype=np.float64)
         self.names, self.degrees = tuple(names), tuple(map(tuple, degrees))

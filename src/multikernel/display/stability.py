@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel.display import _style
-from multikernel.inspection import (
-    Stability,
-    stability_selection,
-)
+from multikernel.inspection import Stability, stability_selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,7 +30,7 @@ from multikernel.estimators.lp.estimators import LpMKLClassifier, LpMKLRegressor
 from multikernel.estimators.one_class import OneClassMKL
 from multikernel.estimators.own import MKLClassifier, MKLRegressor
 from multikernel.estimators.progress import ProgressBar
-from multikernel.estimators.publish.attributes import variance_shares
+from multikernel.estimators.publish.fitted import variance_shares
 from multikernel.estimators.read.named_grams import NamedGrams
 from multikernel.estimators.read.precomputed import map_grams, stack_grams
 from multikernel.estimators.search.path import (

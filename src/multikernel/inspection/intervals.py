@@ -154,11 +154,7 @@ class Bootstrap:
 
 
 def _sum_of(
-    model: AdditiveModel,
-    active: Indices,
-    kernels: Any,
-    X: Rows,
-    center: Rows | None,
+    model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
 ) -> Array:
     """Return the sum of some terms of a model, shape (n_samples, n_outputs)."""
     places = np.flatnonzero(np.isin(active, kernels)).tolist()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.publish.attributes import Expansion
+from multikernel.estimators.publish.fitted import Expansion
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
     CrossGrams,

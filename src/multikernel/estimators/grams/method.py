@@ -17,15 +17,15 @@ from multikernel.estimators.grams.training import Recipe, Scales, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import (
+from multikernel.estimators.publish.fitted import (
     FINISHED,
-    described_terms,
+    Expansion,
     history_array,
     iterations,
-    merge,
+    shares_of,
     single,
+    spread_terms,
     told,
-    worst_status,
 )
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.problem import Solution, Status
@@ -205,10 +205,7 @@ def fitted_attributes(
         in_use = dual.any(axis=0) & bool(expansion.active.size)
     kernel_weights = np.array([s.kernel_weights for s in solutions])
     checked = training.check_active(expansion.active, kernel_weights)
-    described = described_terms(
-        training.stack, expansion.active, expansion.coefs, samples.sample_weight
-    )
-    return described | {
+    return described_terms(training, expansion) | {
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(dual)),
@@ -223,6 +220,36 @@ def fitted_attributes(
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         "_model": additive_model(training, expansion),
     }
+
+
+def merge(solutions: Sequence[Solution]) -> Expansion:
+    """Return the expansions of several solutions over the union of their kernels.
+
+    They are on the same stack, one per output, or each with several outputs.
+    """
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
+    intercept = np.concatenate([solution.intercept for solution in solutions])
+    lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
+    length = lengths.pop() if lengths else solutions[0].dual.shape[0]
+    coefs = np.zeros((active.size, length, intercept.size))
+    first = 0
+    for solution in solutions:
+        last = first + solution.intercept.size
+        shape = (solution.active.size, length, last - first)
+        places = np.searchsorted(active, solution.active)
+        coefs[places, :, first:last] = solution.coefs.reshape(shape)
+        first = last
+    return Expansion(active.astype(np.intp), coefs, intercept)
+
+
+def described_terms(training: Training, expansion: Expansion) -> dict[str, Any]:
+    """Return the norms and shares of a model, as `spread_terms` names them."""
+    stack, active = training.stack, expansion.active
+    given = training.samples.sample_weight
+    weights = np.ones(stack.shape[1]) if given is None else given
+    squares, products = stack.term_covariances(active, expansion.coefs, weights)
+    norms = np.sqrt(np.maximum(squares, 0.0))
+    return spread_terms(norms, shares_of(products), active, stack.shape[0])
 
 
 def solved(
@@ -241,10 +268,7 @@ def solved(
 
 
 def warn_unfinished(
-    owner: str,
-    training: Training,
-    solutions: Sequence[Solution],
-    stacklevel: int = 5,
+    owner: str, training: Training, solutions: Sequence[Solution], stacklevel: int = 5
 ) -> None:
     """Say so where a solver stopped above the tolerance.
 
@@ -262,3 +286,12 @@ def warn_unfinished(
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
+
+
+# From best to worst: the worst of several problems is what a fit reports.
+_SEVERITY = (*FINISHED, Status.LIMITED, Status.STOPPED, Status.MAX_ITER, Status.STALLED)
+
+
+def worst_status(solutions: Sequence[Solution]) -> Status:
+    """Return the status of the solution that went worst."""
+    return max((solution.status for solution in solutions), key=_SEVERITY.index)

@@ -18,7 +18,7 @@ from multikernel.estimators.group_omp.stages import make_stages
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import FINISHED, Expansion
+from multikernel.estimators.publish.fitted import FINISHED, Expansion
 from multikernel.estimators.scale import Amount, Grid, target_units
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning

@@ -72,9 +72,7 @@ def prefix(self: Model, n_kernels: int) -> Model:
         )
     attributes = stages.prefix(n_kernels).attributes()
     state = replace(
-        self._state,
-        model=attributes.pop("_model"),
-        stages=attributes.pop("_stages"),
+        self._state, model=attributes.pop("_model"), stages=attributes.pop("_stages")
     )
     view = copy.copy(self)
     for name, value in (attributes | {"_state": state}).items():

@@ -14,7 +14,7 @@ from multikernel.estimators.grams.grams import (
     over_landmarks,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.publish.attributes import (
+from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
     history_array,
     shares_of,

@@ -20,7 +20,7 @@ from multikernel.estimators.hkl.method import (
 )
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import iterations
+from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.search import Search, loosened, no_better
 from multikernel.solvers.hkl import HullSolution, HullStatus

@@ -18,7 +18,7 @@ from multikernel.estimators.hkl.data import (
 )
 from multikernel.estimators.parameters import LossSetting, loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import (
+from multikernel.estimators.publish.fitted import (
     history_array,
     iterations,
     single,
@@ -30,12 +30,7 @@ from multikernel.estimators.scale import Amount, target_units
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.losses import weighted
-from multikernel.solvers.hkl import (
-    HullProblem,
-    HullSearch,
-    HullSolution,
-    HullStatus,
-)
+from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution, HullStatus
 
 
 def graph_choice(value: Any) -> str | None:

@@ -23,7 +23,7 @@ from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import iterations, single
+from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import Amount, Grid
 from multikernel.estimators.search.search import Search
 from multikernel.gram.normalization import check_steps

@@ -18,7 +18,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.lp.method import MarginMethod, margin_unit
 from multikernel.estimators.method import Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import iterations
+from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import Grid, deviations
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search, loosened, no_better

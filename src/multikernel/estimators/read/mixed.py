@@ -156,10 +156,7 @@ def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
 
 
 def read_mixed(
-    estimator: BaseEstimator,
-    owner: str,
-    X: Any,
-    categories: Collection[int] | None,
+    estimator: BaseEstimator, owner: str, X: Any, categories: Collection[int] | None
 ) -> tuple[Array, Layout]:
     """Return text and numbers as a table of numbers, and which columns hold what.
 

@@ -51,11 +51,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     if tags.target_tags.multi_output or labels:
         several = check_array(
-            y,
-            dtype=None,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name="y",
+            y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y"
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)

@@ -229,12 +229,7 @@ class FoldRun(Generic[D]):
     """
 
     def __init__(
-        self,
-        model: Any,
-        data: D,
-        split: Split,
-        candidates: Candidates[D],
-        watch: Watch,
+        self, model: Any, data: D, split: Split, candidates: Candidates[D], watch: Watch
     ) -> None:
         self.model, self.data, self.split = model, data, split
         self.candidates, self.watch = candidates, watch

@@ -22,7 +22,7 @@ from multikernel.estimators.grams.training import Recipe, Training
 from multikernel.estimators.method import Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.attributes import iterations
+from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import (
     Amount,
     Grid,
