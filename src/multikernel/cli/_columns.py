@@ -216,8 +216,10 @@ CLASS = "class"
 
 
 def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the records of FASTA files, with the name of its file as their class."""
-    frames = [read_fasta_frame(path) for path in paths]
+    """Return the records of FASTA files, of several with that of its file as class."""
+    frames = [_read_fasta_frame(path) for path in paths]
+    if len(frames) == 1:
+        return frames[0]
     for path, frame in zip(paths, frames, strict=True):
         if CLASS in frame:
             raise ValueError(
@@ -231,7 +233,7 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
     return pd.concat(frames, join="inner")
 
 
-def read_fasta_frame(path: Path) -> pd.DataFrame:
+def _read_fasta_frame(path: Path) -> pd.DataFrame:
     """Return the records of a FASTA file: a column of sequences, and one a field.
 
     The index holds their names.

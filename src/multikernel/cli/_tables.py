@@ -21,7 +21,6 @@ from multikernel.cli._columns import (
     PLAIN,
     ColumnChoice,
     parted,
-    read_fasta_frame,
     read_fasta_frames,
     say_ignored,
 )
@@ -117,7 +116,7 @@ def read_table(
     if path.suffix == ".npz":
         return _read_npz(path, target, drop)
     if path.suffix in FASTA:
-        frame = read_fasta_frames([path, *others]) if others else read_fasta_frame(path)
+        frame = read_fasta_frames([path, *others])
         sequences = [*sequences, COLUMN] if COLUMN not in sequences else sequences
     else:
         frame = _read_frame(path, source)

@@ -12,21 +12,10 @@ from rich.table import Table as RichTable
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
+from multikernel.cli import _large, _report
 from multikernel.cli import _options as options
-from multikernel.cli import _report
 from multikernel.cli._columns import PLAIN, SequenceChoice, parse_columns
 from multikernel.cli._console import LiveFit, console, say, user_errors
-from multikernel.cli._large import (
-    PartitionedTable,
-    SpooledTable,
-    by_batches,
-    fitted_partitions,
-    fitted_stream,
-    on_cluster,
-    one_target,
-    read_partitions,
-    read_spooled,
-)
 from multikernel.cli._methods import Method, find_method, needed_targets
 from multikernel.cli._tables import Table, default_target, read_table
 from multikernel.cli._training import Training, fit_arguments, prepared, with_scaling
@@ -110,17 +99,17 @@ def fit(
         folder,
     )
     choice = parse_columns(view, category, group)
-    with on_cluster(dask):
+    with _large.on_cluster(dask):
         if dask is not None:
-            only = one_target(targets, "--dask")
-            table: Table = read_partitions(first, only, drop or [])
+            only = _large.one_target(targets, "--dask")
+            table: Table = _large.read_partitions(first, only, drop or [])
         elif (
             _reads_by_batches(first, stream, chosen)
             and not sequence
             and choice == PLAIN
         ):
-            only = one_target(targets, "--stream")
-            table = read_spooled(first, only, drop or [], folder)
+            only = _large.one_target(targets, "--stream")
+            table = _large.read_spooled(first, only, drop or [], folder)
         else:
             table = read_table(
                 first, targets, drop or [], sequence or [], choice, others=others
@@ -148,13 +137,14 @@ def fit_table(
 ) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline, the seconds that it took, and its score."""
     start = time.perf_counter()
-    if impute is not None and isinstance(table, PartitionedTable | SpooledTable):
+    large = _large.PartitionedTable | _large.SpooledTable
+    if impute is not None and isinstance(table, large):
         raise ValueError("--impute is for files that are read as a whole.")
     with LiveFit(title, tol=estimator.tol, n_samples=len(table.X)) as watch:
-        if isinstance(table, PartitionedTable):
-            pipeline, score = fitted_partitions(estimator, table, scale, watch)
-        elif isinstance(table, SpooledTable):
-            pipeline, score = fitted_stream(estimator, table, scale, watch)
+        if isinstance(table, _large.PartitionedTable):
+            pipeline, score = _large.fitted_partitions(estimator, table, scale, watch)
+        elif isinstance(table, _large.SpooledTable):
+            pipeline, score = _large.fitted_stream(estimator, table, scale, watch)
         else:
             pipeline = with_scaling(estimator, table, scale, impute)
             pipeline.fit(table.X, table.y, **fit_arguments(table, watch))
@@ -174,7 +164,7 @@ def _reads_by_batches(data: Path, stream: bool | None, method: Method) -> bool:
     """Return whether the file is read by batches, which takes targets."""
     if stream and not method.tasks:
         raise ValueError("--stream is for methods with targets.")
-    return bool(method.tasks) and by_batches(data, stream)
+    return bool(method.tasks) and _large.by_batches(data, stream)
 
 
 def _strength(

@@ -12,20 +12,12 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel import report as page
 from multikernel.cli import _options as options
-from multikernel.cli import _report
+from multikernel.cli import _report, _tables
 from multikernel.cli._columns import NAME, ColumnChoice
 from multikernel.cli._console import say, user_errors
 from multikernel.cli._large import by_batches, one_target, predict_stream, score_of
-from multikernel.cli._tables import (
-    Table,
-    default_target,
-    features_of,
-    known_part,
-    read_table,
-    write_table,
-)
 from multikernel.estimators.publish.summary import MOST_ROWS
-from multikernel.inspection.pipelines import final_estimator, output_names
+from multikernel.inspection.pipelines import final_estimator
 from multikernel.persistence import load
 
 
@@ -91,7 +83,7 @@ def predict(
         _report.print_json({"score": score, **columns})
         return
     if not streamed:
-        write_table(frame, output)
+        _tables.write_table(frame, output)
     if output is not None:
         say(f"{n_rows} predictions written to {output}", stderr=True)
     if score is not None:
@@ -111,8 +103,8 @@ def _predict_stream(
     only = _known_features(estimator)
 
     def answer(frame: pd.DataFrame, first: bool) -> pd.DataFrame:
-        part = known_part(data, frame, only, tell=first)
-        X = features_of(data, part, (*sequences, *categories))
+        part = _tables.known_part(data, frame, only, tell=first)
+        X = _tables.features_of(data, part, (*sequences, *categories))
         return _answers(estimator, X, proba)
 
     n_rows, y, found = predict_stream(answer, data, target, drop, output)
@@ -121,12 +113,12 @@ def _predict_stream(
 
 def _known_table(
     estimator: Any, data: Sequence[Path], target: list[str], drop: list[str] | None
-) -> Table:
+) -> _tables.Table:
     """Read the columns that a model was fitted on, as what it took them for."""
     sequences, categories = _known_texts(estimator)
     choice, only = ColumnChoice(categories=categories), _known_features(estimator)
-    first, *others = data
-    return read_table(first, target, drop or [], sequences, choice, only, others)
+    (first, *others), drop = data, drop or []
+    return _tables.read_table(first, target, drop, sequences, choice, only, others)
 
 
 def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -163,7 +155,7 @@ def _predictions(estimator: Any, X: Any) -> pd.DataFrame:
         if is_outlier_detector(estimator):
             frame["decision"] = estimator.decision_function(X)  # to rank them by
         return frame
-    names = output_names(final_estimator(estimator))
+    names = final_estimator(estimator).output_names_
     return pd.DataFrame(found, columns=[f"prediction_{name}" for name in names])
 
 
@@ -172,7 +164,7 @@ def _probabilities(estimator: Any, X: Any) -> dict[Any, Any]:
         raise ValueError("This model has no probabilities: leave out --proba.")
     columns = estimator.predict_proba(X).T
     several = np.ndim(estimator.predict(X[:1])) == 2
-    labels = output_names(final_estimator(estimator)) if several else estimator.classes_
+    labels = final_estimator(estimator).output_names_ if several else estimator.classes_
     return dict(zip(labels, columns, strict=True))
 
 
@@ -186,7 +178,7 @@ def score(
     json: options.Json = False,
 ) -> None:
     """Score a saved model on known targets: accuracy, or R2."""
-    targets = target or default_target(data)
+    targets = target or _tables.default_target(data)
     if not targets:
         raise ValueError("Missing option --target: the column of known targets.")
     with opened_model(model, max_bytes) as estimator:

@@ -8,16 +8,7 @@ from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display import _style
-from multikernel.inspection import Bootstrap
-from multikernel.inspection.pipelines import (
-    data_at_model,
-    final_estimator,
-    held_columns,
-    in_given_units,
-    kernel_columns,
-    last_step,
-    output_place,
-)
+from multikernel.inspection import Bootstrap, pipelines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,14 +147,14 @@ class ContributionDisplay:
             If a kernel is unknown or not in use, or they read other columns than one
             another, or more than two.
         """
-        before, _ = last_step(estimator)
-        model = final_estimator(estimator)
+        before, _ = pipelines.last_step(estimator)
+        model = pipelines.final_estimator(estimator)
         kernels = _kernel_numbers(model, kernel)
         columns = _shared_columns(model, kernels)
-        place = output_place(model, output)
-        fitted, data = model._model_and_data(data_at_model(before, X))
+        place = pipelines.output_place(model, output)
+        fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
         # Where the data that the model holds have these columns: text stands last.
-        held = held_columns(model).tolist()
+        held = pipelines.held_columns(model).tolist()
         places = [held.index(column) for column in columns]
         labels = _category_labels(model, columns)
         lines = [
@@ -177,7 +168,7 @@ class ContributionDisplay:
         band = None
         if bootstrap is not None and len(columns) == 1:
             band = [e[:, place] for e in bootstrap.band(rows, kernels, level, data)]
-        given = in_given_units(before, rows)
+        given = pipelines.in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
         axes = [
             np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[0], -1)[:, 0]
@@ -188,7 +179,7 @@ class ContributionDisplay:
             axes,
             values.reshape(shape),
             _column_names(estimator, model, columns),
-            samples=in_given_units(before, data)[:, places],
+            samples=pipelines.in_given_units(before, data)[:, places],
             band=None if band is None else (band[0], band[1]),
             title=" + ".join(_style.shorten(_style.as_printed(n)) for n in names),
             value_name=_style.value_name(model, place),
@@ -289,7 +280,7 @@ def _kernel_numbers(model: Any, kernel: Any) -> list[int]:
 
 def _shared_columns(model: Any, kernels: list[int]) -> list[int]:
     """Return the columns that all of some kernels read, one or two."""
-    found = [kernel_columns(model, kernel).tolist() for kernel in kernels]
+    found = [pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels]
     if any(columns != found[0] for columns in found):
         raise ValueError(
             "The kernels read different columns, so their sum has no picture: draw "

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel.display._style import DASHED, axes_for, color, figure_of, note, tidy
-from multikernel.inspection.pipelines import final_estimator, output_names
+from multikernel.inspection.pipelines import final_estimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ class ConvergenceDisplay:
         """
         model = final_estimator(estimator)
         several = len(np.unique(model.history_["output"])) > 1
-        names = output_names(model) if several else None
+        names = model.output_names_ if several else None
         display = cls(
             model.history_, output_names=names, tol=model.get_params().get("tol")
         )

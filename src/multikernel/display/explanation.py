@@ -7,12 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from multikernel.display import _style
-from multikernel.inspection.pipelines import (
-    data_at_model,
-    final_estimator,
-    last_step,
-    output_place,
-)
+from multikernel.inspection import pipelines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,15 +111,15 @@ class ExplanationDisplay:
         ValueError
             If there is no such sample or output.
         """
-        before, _ = last_step(estimator)
-        model = final_estimator(estimator)
-        terms = np.asarray(model.contributions(data_at_model(before, X)))
+        before, _ = pipelines.last_step(estimator)
+        model = pipelines.final_estimator(estimator)
+        terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))
         if not 0 <= sample < len(terms):
             raise ValueError(
                 f"There is no sample {sample}: they are numbered from 0 to "
                 f"{len(terms) - 1}."
             )
-        place = output_place(model, output) if terms.ndim == 3 else 0
+        place = pipelines.output_place(model, output) if terms.ndim == 3 else 0
         terms = terms[:, place] if terms.ndim == 3 else terms
         means = terms.mean(axis=0)
         names = model.kernel_names_

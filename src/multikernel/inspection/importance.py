@@ -10,12 +10,7 @@ from sklearn.utils import Bunch, check_random_state
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter, check_weights, shown
 from multikernel.estimators.read.targets import known_targets
-from multikernel.inspection.pipelines import (
-    check_model,
-    data_at_model,
-    kernel_columns,
-    last_step,
-)
+from multikernel.inspection import pipelines
 
 Groups = Mapping[str, Sequence[Any]]
 """From the name of a group to its columns, by position or name."""
@@ -89,11 +84,11 @@ def group_permutation_importance(
     """
     owner = "group_permutation_importance"
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
-    before, model = last_step(estimator)
-    check_model(owner, model)
+    before, model = pipelines.last_step(estimator)
+    pipelines.check_model(owner, model)
     y = known_targets(model, y)
     sample_weight = check_weights(sample_weight, len(y))
-    data = data_at_model(before, X)
+    data = pipelines.data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     names, members = _group_columns(owner, model, groups)
@@ -162,7 +157,7 @@ def _kernel_groups(model: Any) -> dict[str, Indices]:
         return {names[m]: np.array([m]) for m in model.active_kernels_}
     shared: dict[tuple[int, ...], list[str]] = {}
     for m in model.active_kernels_.tolist():
-        columns = tuple(kernel_columns(model, m).tolist())
+        columns = tuple(pipelines.kernel_columns(model, m).tolist())
         shared.setdefault(columns, []).append(names[m])
     return {
         alike[0] if len(alike) == 1 else f"{alike[0]} and {len(alike) - 1} more": (
@@ -178,7 +173,9 @@ def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
     found: dict[str, list[Indices]] = {}
     for m in model.active_kernels_.tolist() if any(views) else ():
         columns = (
-            np.array([m]) if model._state.precomputed else kernel_columns(model, m)
+            np.array([m])
+            if model._state.precomputed
+            else pipelines.kernel_columns(model, m)
         )
         found.setdefault(views[m], []).append(columns)
     if not found:

@@ -133,17 +133,9 @@ def model_with(attribute: str, estimator: Any, expected: str) -> Any:
     return model
 
 
-def output_names(model: Any) -> list[str]:
-    """Return what the outputs of a fitted model are called.
-
-    Those of classes in a model of an earlier version, which knows no others.
-    """
-    return list(model.output_names_) or [str(label) for label in model.classes_]
-
-
 def output_heads(model: Any) -> list[str]:
     """Return the names of outputs as pictures write them, where classes say so."""
-    names = output_names(model)
+    names = list(model.output_names_)
     classes = [str(label) for label in getattr(model, "classes_", ())]
     return [f"class {name}" for name in names] if names == classes else names
 
@@ -228,7 +220,7 @@ def output_place(model: Any, output: Any) -> int:
     if n_outputs == 1:
         return 0
     labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
-    names = output_names(model)
+    names = list(model.output_names_)
     for known in (labels, names):
         if output in known:
             return known.index(output)

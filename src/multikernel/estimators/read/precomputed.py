@@ -10,16 +10,8 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import ASYMMETRY, LARGEST_VALUE, shown
+from multikernel.estimators.read import numbers
 from multikernel.estimators.read.named_grams import NamedGrams
-from multikernel.estimators.read.numbers import (
-    LEAVE_OUT,
-    all_finite,
-    first_not_finite,
-    largest_place,
-    read_array,
-    refuse_not_finite,
-    within_reach,
-)
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, DenseStack, GramStack, MemoryMapped
 from multikernel.gram.checks import ROUNDING, take_census
@@ -172,7 +164,7 @@ def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> 
     """
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
-    grams = read_array(estimator, owner, opened(X), **settings)
+    grams = numbers.read_array(estimator, owner, opened(X), **settings)
     if grams.ndim != 3:
         raise ValueError(
             'With kernels="precomputed", X must have three dimensions, (n_samples, '
@@ -199,10 +191,11 @@ def check_finite_grams(X: Array) -> None:
     # In the order in which they are held: the matrices may fill the memory.
     slowest = int(np.argmax(X.strides))
     for number, part in enumerate(np.moveaxis(X, slowest, 0)):
-        if within_reach(part):
+        if numbers.within_reach(part):
             continue
-        finite = all_finite(part)
-        place = largest_place(part) if finite else first_not_finite(part)
+        finite = numbers.all_finite(part)
+        find = numbers.largest_place if finite else numbers.first_not_finite
+        place = find(part)
         i, j, m = np.insert(place, slowest, number).tolist()
         where = f"[{i}, {j}] of Gram matrix {m}"
         if finite:
@@ -211,7 +204,7 @@ def check_finite_grams(X: Array) -> None:
                 f"{where}, and at most {LARGEST_VALUE:g} is possible. Divide this "
                 "matrix by a constant, the same for new samples."
             )
-        refuse_not_finite("Input X", part, place, where, LEAVE_OUT)
+        numbers.refuse_not_finite("Input X", part, place, where, numbers.LEAVE_OUT)
 
 
 def without_others(X: Array, rows: Indices) -> Array:

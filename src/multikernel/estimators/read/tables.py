@@ -9,24 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
+from multikernel.estimators.read import mixed, numbers
 from multikernel.estimators.read.batches import spool
-from multikernel.estimators.read.mixed import (
-    features_of,
-    known,
-    read_mixed,
-    settled_texts,
-    text_columns,
-)
 from multikernel.estimators.read.named_grams import check_same_grams, names_of_grams
-from multikernel.estimators.read.numbers import (
-    Spooled,
-    check_finite_table,
-    check_values,
-    is_frame,
-    is_stream,
-    read_numbers,
-    refuse_frames,
-)
 from multikernel.estimators.read.precomputed import read_grams
 from multikernel.estimators.read.targets import read_targets, target_names
 from multikernel.kernels import KernelDictionary, ListDictionary, Views
@@ -105,10 +90,10 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
     names = gram_names = None
     columns, owner = Columns(), type(estimator).__name__
     kernels = settled_kernels(kernels)
-    if is_stream(X):
+    if numbers.is_stream(X):
         spooled = spool(X, y)
         X, y, names = spooled.X, spooled.y, spooled.names
-    refuse_frames(X, "X")
+    numbers.refuse_frames(X, "X")
     layout: Layout | None = None
     views: tuple[View, ...] = ()
     if is_precomputed(kernels):
@@ -118,16 +103,16 @@ def check_fit_data(estimator: BaseEstimator, kernels: Any, X: Any, y: Any) -> Ta
         if isinstance(kernels, Views):
             views = _find_views(columns, kernels, X, names)
         categories = _category_columns(kernels, views, texts, X)
-        checked, layout = read_mixed(columns, owner, X, categories)
-        check_values(columns, checked, layout)
+        checked, layout = mixed.read_mixed(columns, owner, X, categories)
+        numbers.check_values(columns, checked, layout)
     else:
-        checked = read_numbers(columns, owner, X, reset=True)
+        checked = numbers.read_numbers(columns, owner, X, reset=True)
         if isinstance(kernels, Views):
-            seen = X if is_frame(X) else checked
+            seen = X if numbers.is_frame(X) else checked
             views = _find_views(columns, kernels, seen, names)
         if names is not None:
             columns.feature_names_in_ = np.array(names, dtype=object)
-        check_values(columns, checked)
+        numbers.check_values(columns, checked)
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
@@ -172,14 +157,14 @@ def _read_as_text(kernels: Any, X: Any) -> dict[int, str | None]:
     For each what it is taken for, None where the kernels say that.
     """
     if kernels is None:
-        numbers = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        return {} if numbers else dict(settled_texts(X))
+        plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+        return {} if plain else dict(mixed.settled_texts(X))
     sequences = any_kernel_takes(kernels, SEQUENCES)
     if not (
         sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
     ):
         return {}
-    texts = text_columns(X)
+    texts = mixed.text_columns(X)
     if sequences and not texts:
         raise ValueError(
             "A kernel takes sequences, but X has no strings: give a list of strings, "
@@ -192,7 +177,7 @@ def _find_views(
     columns: "Columns", kernels: Views, X: Any, names: Sequence[str] | None
 ) -> tuple[View, ...]:
     """Return the views of data, and publish their columns."""
-    views = tuple(find_views(kernels, X, features_of(X, names)))
+    views = tuple(find_views(kernels, X, mixed.features_of(X, names)))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = {view.name: view.missing for view in views}
     return views
@@ -210,25 +195,25 @@ def _category_columns(
         return {column for column, kind in texts.items() if kind == CATEGORIES}
     if not any_kernel_takes(kernels, SEQUENCES):
         return set(texts)
-    found = [resolve_kernel(kernel, features_of(X)) for kernel in kernels]
+    found = [resolve_kernel(kernel, mixed.features_of(X)) for kernel in kernels]
     return set(texts) & columns_of(found, CATEGORIES)
 
 
 def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> Array:
     """Return data at prediction, checked against what an estimator was fitted on."""
     owner = type(estimator).__name__
-    if is_stream(X):
-        return _check_spooled(estimator, owner, spool(X))
-    refuse_frames(X, "X")
+    if numbers.is_stream(X):
+        return _check_spooled(estimator, owner, X)
+    numbers.refuse_frames(X, "X")
     if not precomputed:
         layout = None
-        if known(estimator, "sequence_features_") or known(
+        if mixed.known(estimator, "sequence_features_") or mixed.known(
             estimator, "category_features_"
         ):
-            checked, layout = read_mixed(estimator, owner, X, None)
+            checked, layout = mixed.read_mixed(estimator, owner, X, None)
         else:
-            checked = read_numbers(estimator, owner, X, reset=False)
-        check_values(estimator, checked, layout)
+            checked = numbers.read_numbers(estimator, owner, X, reset=False)
+        numbers.check_values(estimator, checked, layout)
         return checked
     checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
@@ -243,9 +228,9 @@ def check_predict_data(estimator: BaseEstimator, X: Any, precomputed: bool) -> A
     return checked
 
 
-def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Array:
-    """Return a table that came in batches, if it has the columns of the fit."""
-    known = vars(estimator).get("feature_names_in_")
+def _check_spooled(estimator: BaseEstimator, owner: str, X: Any) -> Array:
+    """Return a table of batches, if it has the columns of the fit."""
+    table, known = spool(X), vars(estimator).get("feature_names_in_")
     expected = estimator.n_features_in_ if known is None else tuple(known)
     found = table.X.shape[1] if known is None else table.names
     if found != expected:
@@ -253,7 +238,7 @@ def _check_spooled(estimator: BaseEstimator, owner: str, table: Spooled) -> Arra
             f"The batches have other columns than {owner} was fitted on: {found} in "
             f"place of {expected}."
         )
-    check_finite_table(table.X, table.names)
+    numbers.check_finite_table(table.X, table.names)
     return table.X
 
 

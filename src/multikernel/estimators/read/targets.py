@@ -10,14 +10,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed
-from multikernel.estimators.read.numbers import (
-    LEAVE_OUT,
-    all_finite,
-    first_not_finite,
-    refuse_frames,
-    refuse_not_finite,
-    refuse_other_arrays,
-)
+from multikernel.estimators.read import numbers
 
 
 def read_targets(estimator: BaseEstimator, y: Any) -> Array:
@@ -39,8 +32,8 @@ def read_targets(estimator: BaseEstimator, y: Any) -> Array:
 
 def _columns(owner: str, tags: Tags, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
-    refuse_frames(y, "y")
-    refuse_other_arrays(y, "y")
+    numbers.refuse_frames(y, "y")
+    numbers.refuse_other_arrays(y, "y")
     try:
         shape = getattr(y, "shape", None) or np.asarray(y).shape
     except ValueError as error:
@@ -106,11 +99,13 @@ def _check_finite(y: Array) -> None:
     """Raise with the row of the first target that is not finite, or missing."""
     if y.dtype.kind == "O":
         _check_labels(y)
-    if y.dtype.kind not in "fc" or all_finite(y):
+    if y.dtype.kind not in "fc" or numbers.all_finite(y):
         return
-    place = first_not_finite(y)
+    place = numbers.first_not_finite(y)
     column = "" if y.ndim == 1 else f", column {place[1]}"
-    refuse_not_finite("Input y", y, place, f"row {place[0]}{column}", LEAVE_OUT)
+    numbers.refuse_not_finite(
+        "Input y", y, place, f"row {place[0]}{column}", numbers.LEAVE_OUT
+    )
 
 
 def _numbers(y: Array) -> Array:
@@ -148,7 +143,7 @@ def _check_labels(y: Array) -> None:
         if label is None or type(label).__name__ == "NAType" or label != label:
             raise ValueError(
                 f"Input y contains NaN at row {row}, a missing label ({label!r}). "
-                f"{LEAVE_OUT}"
+                f"{numbers.LEAVE_OUT}"
             )
     kinds = [isinstance(label, str) for label in y.ravel()]
     if any(kinds) and not all(kinds):

@@ -19,6 +19,7 @@ from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.parameters import is_likelihood
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
+from multikernel.estimators.scale import Grid
 
 Split = tuple[Indices, Indices]
 
@@ -326,3 +327,33 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     ties = np.flatnonzero(mean == np.nanmax(mean))
     filled = ties[results["mean_n_active"][ties] > 0.0]
     return int(filled[0] if filled.size else ties[0])
+
+
+def said(params: Mapping[str, Any]) -> str:
+    """Return parameters as a message writes them."""
+    texts = {
+        name: repr(value) if isinstance(value, str) else f"{value:.3g}"
+        for name, value in params.items()
+    }
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
+
+
+def grid_end(
+    results: Mapping[str, Any], best: int, name: str, grid: Grid
+) -> str | None:
+    """Return which end of a grid the choice is at, if it beats its neighbor inside."""
+    value, labels = results["params"][best][name], grid.labels()
+    if labels.size < 3 or value not in (labels[0], labels[-1]):
+        return None
+    first = value == labels[0]
+    column = results[f"param_{name}"]
+    alike = column == labels[1 if first else -2]
+    for other, wanted in results["params"][best].items():
+        if other != name:
+            alike &= results[f"param_{other}"] == wanted
+    mean = results["mean_test_score"]
+    # Nothing is known of a neighbor that was left out.
+    if not (mean[best] > mean[alike]).all():
+        return None
+    ascending = grid.values[0] < grid.values[-1]
+    return "smallest" if first == ascending else "largest"

@@ -15,14 +15,15 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import Candidates, D, Method, P, S, Solved, Source
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.scale import Grid
 from multikernel.estimators.search.folds import (
     FoldScorer,
     FoldScores,
     Split,
     best_candidate,
     cv_results,
+    grid_end,
     make_splits,
+    said,
     scoring_choice,
 )
 from multikernel.exceptions import ConvergenceWarning, SearchWarning
@@ -118,12 +119,9 @@ class Search(Generic[D, P, S]):
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
         together = len(splits) * data.n_bytes <= TOGETHER_BYTES
         n_copies = len(splits) if together else jobs
-        watch.expect(
-            size * (len(splits) + bool(model.refit)),
-            n_outputs,
-            self.source.owner,
-            (1 + n_copies) * data.n_bytes,
-        )
+        n_solves = size * (len(splits) + bool(model.refit))
+        n_bytes = (1 + n_copies) * data.n_bytes
+        watch.expect(n_solves, n_outputs, self.source.owner, n_bytes)
         candidates = problem.candidates.with_tol(self.cv_tol)
         runs: dict[int, FoldRun[D]] = {}
         folds: dict[int, FoldScores] = {}
@@ -163,19 +161,18 @@ class Search(Generic[D, P, S]):
         reached = int(max(fold.n_active.max() for fold in folds))
         results = cv_results(candidates.columns(reached), folds)
         best = best_candidate(results)
+        chosen = results["params"][best]
         attributes: dict[str, Any] = {
             "cv_results_": results,
             "best_index_": best,
-            "best_params_": results["params"][best],
+            "best_params_": chosen,
             "best_score_": float(results["mean_test_score"][best]),
             "n_splits_": len(folds),
         }
         if candidates.with_tol(self.cv_tol) is not candidates:
             attributes["cv_tol_"] = self.cv_tol
         gaps = [fold.gaps for fold in folds]
-        attributes |= {
-            f"{name}_": value for name, value in results["params"][best].items()
-        }
+        attributes |= {f"{name}_": value for name, value in chosen.items()}
         if solution.refit is not None:
             # A multiple of "scale" becomes the number that was used.
             attributes |= solution.refit(best)
@@ -205,17 +202,17 @@ class Search(Generic[D, P, S]):
         owner, chosen = self.source.owner, results["params"][best]
         if results["mean_n_active"][best] == 0.0:
             warnings.warn(
-                f"{owner} chose {_said(chosen)}, a model without any kernel: none "
+                f"{owner} chose {said(chosen)}, a model without any kernel: none "
                 "scored better than the constant.",
                 SearchWarning,
                 stacklevel=5,
             )
             return
         for name, grid in candidates.edges(chosen).items():
-            end = _end(results, best, name, grid)
+            end = grid_end(results, best, name, grid)
             if end is not None:
                 warnings.warn(
-                    f"{owner} chose {_said({name: chosen[name]})}, the {end} of those "
+                    f"{owner} chose {said({name: chosen[name]})}, the {end} of those "
                     f"tried: a wider grid may hold a better one.",
                     SearchWarning,
                     stacklevel=5,
@@ -400,31 +397,3 @@ class SearchCV(BaseMKL):
         """
         fit_estimator(self, X, y, sample_weight, callback, groups)
         return self
-
-
-def _said(params: Mapping[str, Any]) -> str:
-    """Return parameters as a message writes them."""
-    texts = {
-        name: repr(value) if isinstance(value, str) else f"{value:.3g}"
-        for name, value in params.items()
-    }
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
-
-
-def _end(results: Mapping[str, Any], best: int, name: str, grid: Grid) -> str | None:
-    """Return which end of a grid the choice is at, if it beats its neighbor inside."""
-    value, labels = results["params"][best][name], grid.labels()
-    if labels.size < 3 or value not in (labels[0], labels[-1]):
-        return None
-    first = value == labels[0]
-    column = results[f"param_{name}"]
-    alike = column == labels[1 if first else -2]
-    for other, wanted in results["params"][best].items():
-        if other != name:
-            alike &= results[f"param_{other}"] == wanted
-    mean = results["mean_test_score"]
-    # Nothing is known of a neighbor that was left out.
-    if not (mean[best] > mean[alike]).all():
-        return None
-    ascending = grid.values[0] < grid.values[-1]
-    return "smallest" if first == ascending else "largest"
