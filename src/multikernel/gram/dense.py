@@ -171,20 +171,24 @@ class DenseStack(GramStack):
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        return self._images(slice(0, self.shape[0]), v)
+        n_kernels, n_rows, n_cols = self.shape
+        shape = n_kernels, n_rows, *v.shape[1:]
+        if not self.in_file:
+            return _products(self.array.reshape(-1, n_cols), v).reshape(shape)
+        images = np.empty(shape)
+
+        def multiply(m: int) -> None:
+            if m + 2 < n_kernels:
+                read_ahead(self.array[m + 2])
+            np.dot(self._matrix(m), v, out=images[m])
+
+        # One after another, so that the file is read in order.
+        run_blocks(multiply, range(n_kernels))
+        return images
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        vectors = coefs[:, :, None] if coefs.ndim == 2 else coefs
-        images = np.zeros((self.shape[0], self.shape[1], vectors.shape[2]))
-
-        def multiply(m: int) -> None:
-            if vectors[m].any():
-                np.dot(self._matrix(m), vectors[m], out=images[m])
-
-        run_blocks(multiply, range(self.shape[0]), threads_for(self.array.size))
-        shape = coefs.shape[:1] + self.shape[1:2] + coefs.shape[2:]
-        return images.reshape(shape)
+        return self._part(np.arange(self.shape[0])).block_matvec(coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -293,30 +297,28 @@ class DenseStack(GramStack):
     def sums_of_rows(self, kernels: Indices, rows: Indices, values: Array) -> Array:
         """Return the sums of values times rows of some kernels, (n_chosen, n_cols)."""
         # Rows stand for columns, as matrices are symmetric: rows are contiguous.
-        sums = np.empty((kernels.size, self.shape[2]))
-        write, array = compiled(LOOPS, "write_sums_of_rows"), read_only(self.array)
-
-        def work(place: int) -> None:
-            part = slice(place, place + 1)
-            write(array, kernels[part], rows, values, sums[part])
-
-        entries = kernels.size * rows.size * self.shape[2]
-        run_blocks(work, range(kernels.size), threads_for(entries))
-        return sums
+        return self._sums(self.shape[1] * kernels, rows, values, 1)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         support = np.flatnonzero(weights)
-        total = np.empty((rows.size, self.shape[2]))
         factors = np.asarray(weights[support], dtype=np.float64)
-        write, array = compiled(LOOPS, "write_sums"), read_only(self.array)
+        return self._sums(rows, self.shape[1] * support, factors, ROWS_PER_TASK)
+
+    def _sums(
+        self, places: Indices, steps: Indices, factors: Array, each: int
+    ) -> Array:
+        """Return weighted sums of rows, so many a task; see `write_sums`."""
+        rows = read_only(self.array).reshape(-1, self.shape[2])
+        total = np.empty((places.size, self.shape[2]))
+        write = compiled(LOOPS, "write_sums")
 
         def add(start: int) -> None:
-            part = slice(start, start + ROWS_PER_TASK)
-            write(array, support, factors, rows[part], total[part])
+            part = slice(start, start + each)
+            write(rows, places[part], steps, factors, total[part])
 
-        entries = support.size * total.size
-        run_blocks(add, range(0, rows.size, ROWS_PER_TASK), threads_for(entries))
+        entries = steps.size * total.size
+        run_blocks(add, range(0, places.size, each), threads_for(entries))
         return total
 
     def resident_products(self, kernels: Indices) -> Products:
@@ -326,24 +328,6 @@ class DenseStack(GramStack):
     def _matrix(self, m: int) -> Array:
         """Return one matrix in float64."""
         return np.asarray(self.array[m], dtype=np.float64)
-
-    def _images(self, chosen: slice, v: Array) -> Array:
-        """Return K_m v for a run of kernels."""
-        n_rows, n_cols = self.shape[1:]
-        part = self.array[chosen]
-        if not self.in_file:
-            images = _products(part.reshape(-1, n_cols), v)
-            return images.reshape(-1, n_rows, *v.shape[1:])
-        images = np.empty((*part.shape[:2], *v.shape[1:]))
-
-        def multiply(m: int) -> None:
-            if m + 2 < len(part):
-                read_ahead(part[m + 2])
-            np.dot(part[m].astype(np.float64, copy=False), v, out=images[m])
-
-        # One after another, so that the file is read in order.
-        run_blocks(multiply, range(len(part)))
-        return images
 
     def __reduce__(self) -> Any:
         """Return how another process finds a file; it does not get its matrices."""

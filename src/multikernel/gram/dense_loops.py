@@ -293,30 +293,17 @@ def write_products(rows: Single, v: Array, out: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def write_sums(
-    array: Stored, kernels: Indices, weights: Array, rows: Indices, out: Array
+    rows: Stored, places: Indices, steps: Indices, factors: Array, out: Array
 ) -> None:
-    """Write some rows of a weighted sum of matrices, which need no symmetry.
+    """Write sums over k of ``factors[k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
-    `out` is of shape (n_rows, n_cols).
+    Of the rows of all matrices, one matrix after another: a sum of some matrices' rows
+    of one number, or of some rows of one matrix.
     """
-    for i in range(rows.size):
+    for i in range(places.size):
         total = out[i]
         total[:] = 0.0
-        for c in range(kernels.size):
-            row, weight = array[kernels[c], rows[i]], weights[c]
+        for k in range(steps.size):
+            row, factor = rows[places[i] + steps[k]], factors[k]
             for j in range(total.size):
-                total[j] += weight * row[j]
-
-
-@njit(cache=True, nogil=True)
-def write_sums_of_rows(
-    array: Stored, kernels: Indices, rows: Indices, values: Array, out: Array
-) -> None:
-    """Write the sums of values times rows of some matrices, (n_chosen, n_cols)."""
-    for c in range(kernels.size):
-        total = out[c]
-        total[:] = 0.0
-        for i in range(rows.size):
-            row, value = array[kernels[c], rows[i]], values[i]
-            for j in range(total.size):
-                total[j] += value * row[j]
+                total[j] += factor * row[j]

@@ -1,6 +1,6 @@
 """Some samples of a stack in memory: without a copy, or normalised by themselves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -35,7 +35,7 @@ from multikernel.gram.normalization import (
     empty_normalization,
 )
 from multikernel.linalg.tables import read_only, write_block
-from multikernel.linalg.threads import compiled, run_blocks
+from multikernel.linalg.threads import Block, compiled, run_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class PartStack(GramStack):
         chosen = self.samples[rows]
         return self.whole.combined_rows(every, chosen)[:, self.samples]
 
-    def _run(self, work: Callable[[slice], None], tasks: Iterator[slice]) -> None:
+    def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
         """Work off tasks over all entries of the part."""
         run_blocks(work, tasks, threads_for(prod(self.shape)))
 
@@ -211,7 +211,7 @@ class PartStack(GramStack):
         def evaluate(k: int) -> None:
             forms[k] = np.vdot(self._matrix(kernels[k]), outer)
 
-        run_blocks(evaluate, range(kernels.size))
+        self._run(evaluate, range(kernels.size))
         return forms
 
     def _joint_images(self, vectors: Array) -> Array:
@@ -227,7 +227,7 @@ class PartStack(GramStack):
             if own.any():
                 np.matmul(self._matrix(kernels[k]), own, out=images[k])
 
-        run_blocks(multiply, range(kernels.size))
+        self._run(multiply, range(kernels.size))
         return images
 
     def _matrix(self, kernel: int) -> Array:

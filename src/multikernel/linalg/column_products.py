@@ -12,7 +12,7 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallMatrix, gathered, weighted_gram
+from multikernel.linalg.tall import TallMatrix, gathered, slices, weighted_gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,11 +170,7 @@ class ProductHessian:
             own = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
             daxpy(own.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
         last = columns[ends[1:] - 1] + 1
-        parts = [
-            slice(*p)
-            for p in zip(columns[ends[:-1]].tolist(), last.tolist(), strict=True)
-        ]
-        low_rank = self.products.Z.images(bends, parts)
+        low_rank = self.products.Z.images(bends, slices(columns[ends[:-1]], last))
         total += low_rank.T @ low_rank
         return total
 

@@ -97,7 +97,17 @@ def runs_of(columns: Indices) -> list[slice]:
     breaks = np.flatnonzero(np.diff(columns) != 1) + 1
     starts = columns[np.concatenate([[0], breaks])]
     ends = columns[np.concatenate([breaks - 1, [columns.size - 1]])] + 1
+    return slices(starts, ends)
+
+
+def slices(starts: Indices, ends: Indices) -> list[slice]:
+    """Return a slice for every pair of a start and an end."""
     return [slice(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+def slices_between(ends: Indices) -> list[slice]:
+    """Return the slices that begin where the one before ends."""
+    return slices(ends[:-1], ends[1:])
 
 
 def covariances_with_sum(values: Array, weights: Array) -> Array:
@@ -141,6 +151,10 @@ class TallMatrix(Protocol):
         """Return the diagonal of Z^T diag(w) Z, shape (n_columns,)."""
         ...
 
+    def row_squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z diag(w) Z^T, shape (n_rows,)."""
+        ...
+
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
@@ -170,9 +184,9 @@ class TallArray:
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
         """Return for every part of the columns their products with its own vector."""
         products = np.zeros((self.Z.shape[1], *vectors.shape[2:]))
-        used = vectors.any(axis=tuple(range(1, vectors.ndim)))
-        for m in np.flatnonzero(used).tolist():
-            products[parts[m]] = (vectors[m].T @ self.Z[:, parts[m]]).T
+        for v, part in zip(vectors, parts, strict=True):
+            if v.any():
+                products[part] = (v.T @ self.Z[:, part]).T
         return products
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
@@ -190,6 +204,10 @@ class TallArray:
         """Return the diagonal of Z^T diag(w) Z."""
         return np.asarray(np.einsum("i,ij,ij->j", weights, self.Z, self.Z))
 
+    def row_squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z diag(w) Z^T."""
+        return np.asarray(np.einsum("ij,ij,j->i", self.Z, self.Z, weights))
+
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
@@ -197,9 +215,10 @@ class TallArray:
         return weighted_gram(self.Z, weights, columns, sides)
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows, a view where they are a run."""
-        runs = runs_of(indices)
-        return np.asarray(self.Z[runs[0] if len(runs) == 1 else indices])
+        """Return some rows, the matrix itself where they are all of them."""
+        n_rows = len(self.Z)
+        every = indices.size == n_rows and np.array_equal(indices, np.arange(n_rows))
+        return self.Z if every else self.Z[indices]
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:

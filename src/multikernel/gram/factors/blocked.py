@@ -7,7 +7,6 @@ kernel of a model, are the caller's: their parts travel to the blocks and back.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +16,15 @@ from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.factors.engine import BlockedColumns, FactorBlock, RowBlocks
-from multikernel.gram.factors.low_rank import FactorStack, LowRankStack, Residual
+from multikernel.gram.factors.low_rank import (
+    FactorMatrix,
+    FactorStack,
+    LowRankStack,
+    Residual,
+)
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, readable_bytes
-from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallMatrix, padded, unpadded
+from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.blocked_build import BlockedLandmarks
@@ -79,9 +82,7 @@ class BlockedStack(FactorStack):
     def parts(self) -> list[slice]:
         """Return the columns of every kernel in the blocks."""
         starts, ends = self.offsets[self.numbers], self.offsets[self.numbers + 1]
-        return [
-            slice(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        return slices(starts, ends)
 
     @cached_property
     def columns_of_all(self) -> Indices:
@@ -117,7 +118,7 @@ class BlockedStack(FactorStack):
         """
         if coefs.shape[1] != self.shape[1]:
             return unpadded(coefs, self.ranks)
-        return self.factors.inner_of_each(coefs, self._own_parts)
+        return super().coordinates(coefs)
 
     @property
     def expansion_length(self) -> int:
@@ -154,31 +155,12 @@ class BlockedStack(FactorStack):
         self._latest[:] = [v.copy(), forms, sums**2]
         return self._latest[1], self._latest[2]
 
-    def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        return self._images(self.factors.inner(v))
-
-    def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        return self._images(self.coordinates(coefs))
-
-    def _images(self, u: Array) -> Array:
-        return self.factors.images(u, self._own_parts)
-
-    @cached_property
-    def _own_parts(self) -> list[slice]:
-        """Return the kernels' columns among those of `factors`."""
-        return [slice(a, b) for a, b in pairwise(self.places.tolist())]
-
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        return BlockedMatrix(self, np.array(weights, dtype=np.float64))
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
-        rows = self.factors.rows(indices)
-        u = [rows[:, a:b].T for a, b in pairwise(self.places.tolist())]
-        return self._images(np.concatenate(u))
+        each = np.repeat(np.asarray(weights, dtype=np.float64), self.ranks)
+        used = np.flatnonzero(each)
+        Z = BlockedColumns(self.blocks, self.columns_of_all[used])
+        return FactorMatrix(Z, each[used])
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
@@ -316,82 +298,3 @@ class BlockedTerms:
         )
         total = both[:, :-1]
         return (total[:, 0] if self.coordinates.ndim == 1 else total), both[:, -1]
-
-
-@dataclass(frozen=True, eq=False)
-class BlockedMatrix(GramMatrix):
-    """A weighted sum of such kernels, never formed.
-
-    Parameters
-    ----------
-    stack : BlockedStack
-        The kernels.
-    weights : ndarray of shape (n_kernels,)
-        Their weights.
-    """
-
-    stack: BlockedStack
-    weights: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_cols)."""
-        return self.stack.shape[1:]
-
-    @cached_property
-    def _used(self) -> tuple[BlockedColumns, Array]:
-        """Return the columns that have a weight, and their weights."""
-        weights = np.repeat(self.weights, self.stack.ranks)
-        used = np.flatnonzero(weights)
-        columns = self.stack.columns_of_all[used]
-        return BlockedColumns(self.stack.blocks, columns), weights[used]
-
-    def matvec(self, v: Array) -> Array:
-        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-        Z, weights = self._used
-        if not weights.size:
-            return np.zeros(v.shape)
-        return Z.times((Z.inner(v).T * weights).T)
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_rows, n_indices)."""
-        Z, weights = self._used
-        if not weights.size:
-            return np.zeros((self.shape[0], indices.size))
-        return Z.times((Z.rows(indices) * weights).T)
-
-    def diagonal(self) -> Array:
-        """Return the diagonal, shape (n_rows,)."""
-        return np.asarray(self.weights @ self.stack.diagonals())
-
-    def solve(
-        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
-    ) -> Array:
-        """Solve (K + diag(shift) + U U^T) x = rhs.
-
-        By the Woodbury identity, as `LowRankMatrix.solve`; a matrix whose rank is not
-        below n is made here.
-        """
-        Z, weights = self._used
-        n, rank = self.shape[0], weights.size
-        U = np.zeros((n, 0)) if low_rank is None else low_rank
-        thin = 0 < rank < n and np.all(weights >= 0.0) and np.all(shift > 0.0)
-        if not thin:
-            return solve_shifted(self.columns(np.arange(n)), rhs, shift, low_rank)
-        inverse, roots = 1.0 / shift, np.sqrt(weights)
-        sides = np.column_stack([U, rhs])
-        G, inner = Z.gram(inverse, np.arange(rank), sides)
-        # With V = [Z w^(1/2), U] it is D + V V^T.
-        scaled = roots[:, None] * inner
-        across = U.T @ (inverse[:, None] * sides)
-        k = U.shape[1]
-        system = np.block(
-            [
-                [roots[:, None] * G * roots, scaled[:, :k]],
-                [scaled[:, :k].T, across[:, :k]],
-            ]
-        )
-        right = np.vstack([scaled[:, k:], across[:, k:]])
-        c = solve_shifted(system, right, np.ones(rank + k), None)
-        x = sides[:, k:] - Z.times(roots[:, None] * c[:rank]) - U @ c[rank:]
-        return np.asarray((inverse[:, None] * x).reshape(rhs.shape))

@@ -8,7 +8,6 @@ is left of all rows together.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -45,6 +44,7 @@ from multikernel.gram.normalization import (
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import row_keys
+from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
 ROUNDS = 5
@@ -262,7 +262,7 @@ class LandmarkSearch:
     ) -> tuple[BlockedStack, Indices]:
         """Return the stack of blocks that are made, and its kernels that are zero."""
         ends = self._ends()
-        parts = [slice(a, b) for a, b in pairwise(ends.tolist())]
+        parts = slices_between(ends)
         row_weights = self.landmarks.row_weights
         traces, roots, any_left = blocks.sum(traces_and_roots, row_weights, parts=parts)
         shifts = tuple(scaling.shift for scaling in scalings)
@@ -416,13 +416,12 @@ def refine_blocked(
         {m: float(np.sqrt(goals[m] / old.scales[m])) / total for m in kernels},
     )
     new = search.computed(kernels)
-    ends = indices_of(stack.ranks)
     scalings = search.scalings(new, kernels, old)
     handles = stack.blocks.made(
         renewed,
         new.handles,
         scalings=scalings,
-        parts=[slice(a, b) for a, b in pairwise(ends.tolist())],
+        parts=slices_between(indices_of(stack.ranks)),
     )
     return search.assembled(handles, scalings)[0]
 

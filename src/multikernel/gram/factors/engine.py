@@ -273,6 +273,11 @@ class FactorBlock:
         own = [np.einsum("i,ij,ij->j", weights, Z, Z) for Z in some]
         return (np.concatenate(own),)
 
+    def row_squares(self, weights: Array, columns: Indices) -> Array:
+        """Return the diagonal of A diag(w) A^T, where A is some columns."""
+        A = gathered(self.Z, columns).astype(np.float64, copy=False)
+        return np.asarray(np.einsum("ij,ij,j->i", A, A, weights))
+
     def gram(self, weights: Array, sides: Array, columns: Indices) -> tuple[Array, ...]:
         """Return A^T diag(w) A and A^T diag(w) B, where A is some columns."""
         return weighted_gram(self.Z, weights, columns, sides)
@@ -369,6 +374,12 @@ class BlockedColumns:
         parts = self.blocks.split(weights)
         (total,) = self.blocks.sum(FactorBlock.squares, parts, columns=self.columns)
         return total
+
+    def row_squares(self, weights: Array) -> Array:
+        """Return the diagonal of Z diag(w) Z^T."""
+        return self.blocks.joined(
+            FactorBlock.row_squares, weights=weights, columns=self.columns
+        )
 
     def gram(
         self, weights: Array, columns: Indices, sides: Array

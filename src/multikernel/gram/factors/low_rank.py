@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +12,72 @@ from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallArray, TallMatrix, gathered
+from multikernel.linalg.tall import TallArray, TallMatrix, gathered, slices_between
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.landmarks import Landmarks
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankMatrix(GramMatrix):
+class FactorMatrix(GramMatrix):
+    r"""A Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
+
+    The factor Z is a tall matrix, wherever its rows are, and w are its weights.
+    """
+
+    Z: TallMatrix
+    weights: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n_rows, n_cols)."""
+        return self.Z.shape[0], self.Z.shape[0]
+
+    def matvec(self, v: Array) -> Array:
+        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
+        return self.Z.times((self.Z.inner(v).T * self.weights).T)
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_rows, n_indices)."""
+        # The weights go to the few rows: SMO asks for eight columns at a time.
+        return self.Z.times((self.Z.rows(indices) * self.weights).T)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (n_rows,)."""
+        return self.Z.row_squares(self.weights)
+
+    def solve(
+        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
+    ) -> Array:
+        """Solve (K + diag(shift) + U U^T) x = rhs.
+
+        By the Woodbury identity, O(n rank^2), where every shift and weight is
+        positive and the rank is below n; by Cholesky's factorisation of the n x n
+        matrix, which is made for it, otherwise.
+        """
+        n, rank = self.Z.shape
+        U = np.zeros((n, 0)) if low_rank is None else low_rank
+        k = U.shape[1]
+        positive = np.all(shift > 0.0) and np.all(self.weights >= 0.0)
+        if rank + k >= n or not positive:
+            return solve_shifted(self.columns(np.arange(n)), rhs, shift, low_rank)
+        inverse, roots = 1.0 / shift, np.sqrt(self.weights)
+        sides = np.column_stack([U, rhs])
+        G, inner = self.Z.gram(inverse, np.arange(rank), sides)
+        # With V = [Z w^(1/2), U] it is D + V V^T.
+        scaled = roots[:, None] * inner
+        across = U.T @ (inverse[:, None] * sides)
+        system = np.empty((rank + k, rank + k))
+        system[:rank, :rank] = roots[:, None] * G * roots
+        system[:rank, rank:], system[rank:, :rank] = scaled[:, :k], scaled[:, :k].T
+        system[rank:, rank:] = across[:, :k]
+        right = np.vstack([scaled[:, k:], across[:, k:]])
+        c = solve_shifted(system, right, np.ones(rank + k), None)
+        x = sides[:, k:] - self.Z.times(roots[:, None] * c[:rank]) - U @ c[rank:]
+        return np.asarray((inverse[:, None] * x).reshape(rhs.shape))
+
+
+class LowRankMatrix(FactorMatrix):
     r"""One Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
 
     Parameters
@@ -31,53 +88,13 @@ class LowRankMatrix(GramMatrix):
         The weights w.
     """
 
-    factor: Array
-    weights: Array
+    def __init__(self, factor: Array, weights: Array) -> None:
+        super().__init__(TallArray(factor), weights)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_cols)."""
-        return int(self.factor.shape[0]), int(self.factor.shape[0])
-
-    def matvec(self, v: Array) -> Array:
-        """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-        inner = (self.factor.T @ v).T * self.weights
-        return np.asarray(self.factor @ inner.T)
-
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_rows, n_indices)."""
-        # The weights go to the few rows: SMO asks for eight columns at a time.
-        return np.asarray(self.factor @ (self.factor[indices] * self.weights).T)
-
-    def diagonal(self) -> Array:
-        """Return the diagonal, shape (n_rows,)."""
-        return np.asarray(
-            np.einsum("ik,ik,k->i", self.factor, self.factor, self.weights)
-        )
-
-    def solve(
-        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
-    ) -> Array:
-        """Solve (K + diag(shift) + U U^T) x = rhs.
-
-        By the Woodbury identity, O(n rank^2), where every shift and weight is
-        positive and the rank is below n; by Cholesky's factorisation of the n x n
-        matrix otherwise.
-        """
-        n, rank = self.factor.shape
-        extra = np.zeros((n, 0)) if low_rank is None else low_rank
-        thin = rank + extra.shape[1] < n
-        if not (thin and np.all(shift > 0.0) and np.all(self.weights >= 0.0)):
-            return solve_shifted(self.columns(np.arange(n)), rhs, shift, low_rank)
-        # Scaled on both sides by shift^(-1/2): then it is I + V V^T.
-        scale = 1.0 / np.sqrt(shift)
-        Z = np.hstack([self.factor * np.sqrt(self.weights), extra])
-        Z *= scale[:, None]
-        scaled = (rhs if rhs.ndim == 2 else rhs[:, None]) * scale[:, None]
-        ones = np.ones(Z.shape[1])
-        scaled -= Z @ solve_shifted(Z.T @ Z, Z.T @ scaled, ones, None)
-        scaled *= scale[:, None]
-        return np.asarray(scaled.reshape(rhs.shape))
+    def factor(self) -> Array:
+        """Return the factor Z, shape (n_samples, rank)."""
+        return self.Z.rows(np.arange(self.shape[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +158,34 @@ class FactorStack(GramStack):
         """Return the numbers of the kernels among those of the landmarks."""
 
     @abstractmethod
+    def tall_form(self) -> tuple[TallMatrix, Indices]:
+        """Return the factors as one tall matrix, and where each begins."""
+
+    @abstractmethod
     def own_coordinates(self, m: int, coefs: Array) -> Array:
         """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
+
+    def coordinates(self, coefs: Array) -> Array:
+        """Return Z_m^T coefs[m] for every m, shape (total_rank[, n_outputs])."""
+        Z, ends = self.tall_form()
+        return Z.inner_of_each(coefs, slices_between(ends))
+
+    def images(self, u: Array) -> Array:
+        """Return Z_m u_m for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        Z, ends = self.tall_form()
+        return Z.images(u, slices_between(ends))
+
+    def matvec(self, v: Array) -> Array:
+        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        return self.images(self.tall_form()[0].inner(v))
+
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        return self.images(self.coordinates(coefs))
+
+    def columns(self, indices: Indices) -> Array:
+        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
+        return self.images(self.tall_form()[0].rows(indices).T)
 
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
@@ -240,20 +283,13 @@ class LowRankStack(FactorStack):
             products = products.sum(axis=0)
         return self._sum_columns(products)
 
-    def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        inner = self.factors.T @ v
-        images = np.empty((self.shape[0], self.shape[1], *v.shape[1:]))
-        for m, part in enumerate(self._parts()):
-            np.matmul(self.factors[:, part], inner[part], out=images[m])
-        return images
-
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        images = np.empty((self.shape[0], self.shape[1], *coefs.shape[2:]))
-        for m, part in enumerate(self._parts()):
-            inner = self.factors[:, part].T @ coefs[m]
-            np.matmul(self.factors[:, part], inner, out=images[m])
+        images = np.empty((*self.shape[:2], *coefs.shape[2:]))
+        # Both products of a kernel while its factor is in the cache.
+        for m, part in enumerate(slices_between(self.offsets)):
+            Z = self.factors[:, part]
+            np.matmul(Z, Z.T @ coefs[m], out=images[m])
         return images
 
     def own_coordinates(self, m: int, coefs: Array) -> Array:
@@ -275,21 +311,13 @@ class LowRankStack(FactorStack):
             return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
         return LowRankMatrix(Z, repeated)
 
-    def columns(self, indices: Indices) -> Array:
-        """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        rows = self.factors[indices]
-        found = np.empty((self.shape[0], self.shape[1], rows.shape[0]))
-        for m, part in enumerate(self._parts()):
-            np.matmul(self.factors[:, part], rows[:, part].T, out=found[m])
-        return found
-
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
         Z = self.factors
         if self.offsets[-1] == self.shape[0]:
             return np.asarray((Z * Z).T)
         diagonals = np.empty(self.shape[:2])
-        for m, part in enumerate(self._parts()):
+        for m, part in enumerate(slices_between(self.offsets)):
             np.einsum("ik,ik->i", Z[:, part], Z[:, part], out=diagonals[m])
         return diagonals
 
@@ -355,11 +383,6 @@ class LowRankStack(FactorStack):
 
         finer = refine(self, refinement.dual, refinement.goals, max_bytes)
         return finer if np.any(finer.ranks > self.ranks) else None
-
-    def _parts(self) -> list[slice]:
-        """Return the columns of every kernel."""
-        ends = self.offsets.tolist()
-        return [slice(a, b) for a, b in pairwise(ends)]
 
     def _columns_of(self, kernels: Indices) -> tuple[Indices, Indices]:
         """Return the kernels and their columns, in order."""
