@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from multikernel._typing import Array
 from multikernel.certificates.forms import largest_dual_norm
@@ -129,31 +128,22 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
         Minus a subgradient of the loss at f + b; it sums to zero.
     """
     reach = 1.0 + float(np.abs(y).max() + np.abs(f).max())
+    found = None
     if is_polyhedral(loss):
         found = _best_intercept_by_kinks(loss, y, f)
-        return _halved_best_intercept(loss, y, f, reach) if found is None else found
-    if is_smooth(loss):
-        close = _about_root(loss, y, f, 2.0 * NEAR_ZERO * reach)
-        if close is not None:
-            return _between(*close)
-
-    def slope(b: float) -> float:
-        return float(loss.gradient(y, f + b).sum())
-
-    left, right = _around_root(slope, *_bracket(slope, reach))
-    ends = left, loss.gradient(y, f + left), right, loss.gradient(y, f + right)
-    return _between(ends[:2], ends[2:])
+    elif is_smooth(loss):
+        found = _best_intercept_by_newton(loss, y, f, 2.0 * NEAR_ZERO * reach)
+    return _halved_best_intercept(loss, y, f, reach) if found is None else found
 
 
 def _halved_best_intercept(
-    loss: PolyhedralLoss, y: Array, f: Array, reach: float
+    loss: Loss, y: Array, f: Array, reach: float
 ) -> tuple[float, Array]:
-    """Return what `best_intercept` does for a piecewise linear loss, by bisection."""
+    """Return what `best_intercept` does, by bisection, which serves every loss."""
 
     def slope(b: float) -> float:
         gradient = loss.gradient(y, f + b)
         total = float(gradient.sum())
-        # Only a piecewise linear loss has slopes that vanish but for rounding.
         flat = abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum())
         return 0.0 if flat else total
 
@@ -165,8 +155,7 @@ def _halved_best_intercept(
         end, _ = _bisect(lambda b: slope(b) > 0.0, right, end)
         middle = 0.5 * (right + end)
         return middle, -loss.gradient(y, f + middle)
-    ends = left, loss.gradient(y, f + left), right, loss.gradient(y, f + right)
-    b, dual = _between(ends[:2], ends[2:])
+    b, dual = _between(*((end, loss.gradient(y, f + end)) for end in (left, right)))
     # The kink itself may be a number, and the loss zero there and nowhere else.
     b = min((b, left, right), key=lambda end: float(loss.value(y, f + end).sum()))
     return b, dual
@@ -185,13 +174,13 @@ def _between(
 
 
 @np.errstate(all="ignore")
-def _about_root(
+def _best_intercept_by_newton(
     loss: SmoothConjugateLoss, y: Array, f: Array, least: float
-) -> tuple[tuple[float, Array], tuple[float, Array]] | None:
-    """Return two intercepts around the best one, rounding apart, with their gradients.
+) -> tuple[float, Array] | None:
+    """Return what `best_intercept` does, between two that are rounding apart.
 
-    By Newton's method from zero, which takes some four gradients where Brent's takes
-    some fifteen; None where that does not lead there.
+    Newton's method from zero takes some four gradients where bisection takes fifty;
+    None where that does not lead there, as decision values are too large.
     """
     b = 0.0
     for _ in range(STEPS):
@@ -206,7 +195,7 @@ def _about_root(
         ends = [(end, loss.gradient(y, f + end)) for end in (b - apart, b + apart)]
         low, high = (float(gradient.sum()) for _, gradient in ends)
         if low <= 0.0 <= high and low < high:
-            return ends[0], ends[1]
+            return _between(*ends)
         apart *= 4.0
     return None
 
@@ -277,29 +266,6 @@ def _bisect(
         left, right = (left, middle) if reached(middle) else (middle, right)
         middle = 0.5 * (left + right)
     return left, right
-
-
-def _around_root(
-    slope: Callable[[float], float], left: float, right: float
-) -> tuple[float, float]:
-    """Return two numbers, rounding apart, between which an increasing slope is zero.
-
-    Brent's method takes some eight slopes where bisection takes fifty.
-    """
-    least = NEAR_ZERO * (right - left)
-    xtol, rtol = EPS * least, 4.0 * EPS
-    root, found = brentq(
-        slope, left, right, xtol=xtol, rtol=rtol, full_output=True, disp=False
-    )
-    if not found.converged:
-        # Slopes of many orders of magnitude: halving does not look at them.
-        return _bisect(lambda b: slope(b) >= 0.0, left, right)
-    apart = 4.0 * EPS * max(abs(root), least)
-    above = slope(root) >= 0.0
-    other = root
-    while left < other < right and (slope(other) >= 0.0) == above:
-        other, apart = (root - apart if above else root + apart), 2.0 * apart
-    return (max(other, left), root) if above else (root, min(other, right))
 
 
 def _widen_end(b: float, reach: float) -> float:

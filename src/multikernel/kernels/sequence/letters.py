@@ -58,6 +58,12 @@ class Sequences:
         origin = np.repeat(self.starts[:-1] + first - starts[:-1], sizes)
         return Sequences(self.letters[origin + np.arange(starts[-1])], starts)
 
+    def padded(self, width: int, fill: int) -> Letters:
+        """Return a row of letters for each, filled up to a width."""
+        rows = np.full((self.number, width), fill, dtype=np.uint8)
+        rows[np.arange(width) < self.lengths[:, None]] = self.letters
+        return rows
+
     def texts(self) -> list[str]:
         """Return the sequences as strings."""
         whole = self.letters.tobytes().decode("latin-1")
@@ -144,14 +150,9 @@ def pack(sequences: Sequences) -> Array:
     Letters are bytes other than zero. Letter t of a number is its digit t in base 256;
     zeros follow the last one.
     """
-    lengths = sequences.lengths
-    width = max(1, -(-int(lengths.max(initial=0)) // PACKED))
-    padded = np.zeros((sequences.number, width * PACKED), dtype=np.uint8)
-    columns = np.arange(sequences.letters.size) - np.repeat(
-        sequences.starts[:-1], lengths
-    )
-    padded[np.repeat(np.arange(sequences.number), lengths), columns] = sequences.letters
+    width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
     wide = np.zeros((sequences.number, width, 8), dtype=np.uint8)
+    padded = sequences.padded(width * PACKED, 0)
     wide[:, :, :PACKED] = padded.reshape(sequences.number, width, PACKED)
     return wide.view("<u8")[:, :, 0].astype(np.float64)
 

@@ -55,39 +55,6 @@ def word_codes(
 
 
 @njit(cache=True, nogil=True)
-def count_equal(
-    words: Indices, ends: Indices, columns: Indices, values: Array
-) -> Indices:
-    """Count equal words next to each other, and return where each sequence's end.
-
-    Parameters
-    ----------
-    words : ndarray of int
-        Words of all sequences, those of each ascending.
-    ends : ndarray of shape (n_sequences + 1,)
-        Where those of each start.
-    columns, values : ndarray of the shape of `words`
-        Overwritten by the different words and how often each is there.
-
-    Returns
-    -------
-    starts : ndarray of shape (n_sequences + 1,)
-        Different words of sequence i are ``columns[starts[i] : starts[i + 1]]``.
-    """
-    starts = np.zeros(ends.size, dtype=np.int64)
-    used = 0
-    for i in range(ends.size - 1):
-        for t in range(ends[i], ends[i + 1]):
-            if t == ends[i] or words[t] != words[t - 1]:
-                columns[used] = words[t]
-                values[used] = 0.0
-                used += 1
-            values[used - 1] += 1.0
-        starts[i + 1] = used
-    return starts
-
-
-@njit(cache=True, nogil=True)
 def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_starts: Indices,
     row_columns: Indices,
@@ -142,33 +109,6 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 else:
                     both = (p + q) * np.log(p + q) - log_p - posting_logs[u]
                     sums[j] += 0.5 * both
-
-
-@njit(cache=True, nogil=True)
-def bit_planes(codes: Letters, starts: Indices, n_planes: int, planes: Bits) -> None:
-    """Write letters as bits: those of a code in planes, and a last one where known.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Letters of all sequences, 255 for those that equal none.
-    starts : ndarray of shape (n_sequences + 1,)
-        Where each starts.
-    n_planes : int
-        Bits of a code.
-    planes : ndarray of uint64 of shape (n_sequences, n_planes + 1, n_words)
-        Zeros; overwritten.
-    """
-    for i in range(starts.size - 1):
-        for place in range(starts[i + 1] - starts[i]):
-            code = codes[starts[i] + place]
-            if code == 255:
-                continue
-            word, bit = place // 64, np.uint64(1) << np.uint64(place % 64)
-            planes[i, n_planes, word] |= bit
-            for plane in range(n_planes):
-                if (code >> plane) & 1:
-                    planes[i, plane, word] |= bit
 
 
 @njit(cache=True, nogil=True)
@@ -287,7 +227,7 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     Parameters
     ----------
     rows : ndarray of uint64 of shape (n_rows, n_planes + 1, n_words)
-        Sequences of the rows, from `bit_planes`.
+        Sequences of the rows, from `weighted_degree.bit_planes`.
     cols : ndarray of uint64 of shape (n_cols, n_planes + 1, n_words)
         Sequences of the columns.
     degrees : ndarray of shape (degree,)

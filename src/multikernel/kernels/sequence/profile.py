@@ -15,6 +15,7 @@ from multikernel.kernels.sequence.base import (
 )
 from multikernel.kernels.sequence.letters import (
     KNOWN,
+    UNKNOWN,
     Alphabet,
     Sequences,
     find_alphabet,
@@ -133,10 +134,9 @@ class ProfileKernel(SequenceKernel):
 
     def represent(self, sequences: Sequences) -> Array:
         """Return the profiles, one row each."""
-        codes, lengths = self.encode(sequences), sequences.lengths
-        places = np.arange(codes.letters.size) - np.repeat(codes.starts[:-1], lengths)
-        padded = np.full((sequences.number, max(2, int(lengths.max(initial=0)))), 255)
-        padded[np.repeat(np.arange(lengths.size), lengths), places] = codes.letters
+        lengths = sequences.lengths
+        longest = max(2, int(lengths.max(initial=0)))
+        padded = self.encode(sequences).padded(longest, UNKNOWN)
         table = np.array(PROPERTIES[self.property])
         # The last value is that of a pair with an unknown letter, or of none.
         table = np.append(table - table.mean(), 0.0)

@@ -86,13 +86,15 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
     ends = compiled(LOOPS, "word_codes")(
         codes.letters, codes.starts, offsets, size, found
     )
-    columns, values = np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1])
-    starts = compiled(LOOPS, "count_equal")(found, ends, columns, values)
-    used = int(starts[-1])
-    # Copies, not views: what is cut off would stay in memory.
-    return Words(
-        starts, columns[:used].copy(), values[:used].copy(), size**offsets.size
-    )
+    words = found[: ends[-1]]
+    # A count ends where a word differs from the next one, and with its sequence.
+    first = np.zeros(words.size + 1, dtype=bool)
+    first[ends] = True
+    first[1:-1] |= words[1:] != words[:-1]
+    places = np.flatnonzero(first)
+    counts = np.diff(places).astype(np.float64)
+    starts = np.searchsorted(places, ends)
+    return Words(starts, words[places[:-1]], counts, size**offsets.size)
 
 
 def compare_words(rows: Words, cols: Words, mode: int) -> Array:

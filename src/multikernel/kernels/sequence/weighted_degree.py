@@ -14,8 +14,10 @@ from multikernel.kernels.sequence.base import (
     fill_rows,
 )
 from multikernel.kernels.sequence.letters import (
+    UNKNOWN,
     Alphabet,
     Bits,
+    Letters,
     Sequences,
     find_alphabet,
 )
@@ -29,7 +31,7 @@ ADVICE = (
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """Letters as bits of words, see `loops.bit_planes`, and the longest sequence's."""
+    """Letters as bits of words, see `bit_planes`, and the longest sequence's length."""
 
     bits: Bits
     longest: int
@@ -38,6 +40,18 @@ class Planes:
         """Return the bits with zeros behind them, up to so many words."""
         missing = n_words - self.bits.shape[2]
         return np.pad(self.bits, ((0, 0), (0, 0), (0, missing)))
+
+
+def bit_planes(rows: Letters, n_planes: int) -> Bits:
+    """Return the bits of codes in planes, and a last plane of those that are known.
+
+    Of codes of shape (n_sequences, 64 n_words), the planes are of shape (n_sequences,
+    n_planes + 1, n_words). What is unknown has no bit, so that it equals nothing.
+    """
+    known = rows != UNKNOWN
+    planes = [*((rows >> plane) & known for plane in range(n_planes)), known]
+    packed = np.packbits(np.stack(planes, axis=1), axis=2, bitorder="little")
+    return packed.view("<u8").astype(np.uint64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -141,16 +155,15 @@ class WeightedDegreeKernel(SequenceKernel):
         self._check_lengths(sequences)
         longest = int(sequences.lengths.max(initial=0))
         codes = self.encode(sequences)
-        letters, starts = codes.letters, codes.starts
         backwards = self.align == "end"
         if backwards:
             # Equal words are equal words read backwards as well.
-            letters, starts = letters[::-1].copy(), starts[-1] - starts[::-1]
+            starts = codes.starts[-1] - codes.starts[::-1]
+            codes = Sequences(codes.letters[::-1], starts)
+        rows = codes.padded(64 * max(1, -(-longest // 64)), UNKNOWN)
         n_planes = max(1, int(find_alphabet(self.alphabet).size - 1).bit_length())
-        n_words = max(1, -(-longest // 64))
-        bits = np.zeros((sequences.number, n_planes + 1, n_words), dtype=np.uint64)
-        compiled(LOOPS, "bit_planes")(letters, starts, n_planes, bits)
-        return Planes(bits[::-1].copy() if backwards else bits, longest)
+        bits = bit_planes(rows[::-1] if backwards else rows, n_planes)
+        return Planes(bits, longest)
 
     def compare(self, rows: "Planes", cols: "Planes") -> Array:
         """Return the weighted number of equal words."""
