@@ -267,7 +267,7 @@ def test_the_curvature_of_the_norm_knows_no_scale():
     X, y = data(0)
     problem = problem_of(GRAPHS["grid"], X, y, "squared_error", 0.1)
     active = ActiveSet(problem)
-    active.add(list(active.frontier))
+    active.add(active.frontier)
     beta = np.random.default_rng(0).standard_normal(active.features.shape[0])
     smoothing = np.full(len(active), 0.1)
     expected = smoothed_norm(active, beta, smoothing).curvature()
@@ -291,21 +291,22 @@ def test_forms_of_the_frontier_are_those_of_the_kernels_however_it_changed(
     for _ in range(6):
         vector = rng.standard_normal(y.size)
         vector -= intercept * vector.mean()
-        inside = {*active.nodes, *active.idle}
-        assert len(inside) == len(active.inside)
-        assert {*active.frontier} == {*frontier(fitted, inside)}
-        known = active.idle | active.frontier
-        expected = [vector @ fitted.kernel(v)(X) @ vector for v in known]
-        np.testing.assert_allclose(active.forms(known, vector), expected, rtol=1e-6)
-        assert all(own.weight == fitted.weight(v) for v, own in known.items())
-        sources = list(active.frontier)
-        active.look_at([sources[k] for k in rng.permutation(len(sources))[:2]])
+        named = active.known.named
+        inside = {*named(active.nodes), *named(active.idle)}
+        assert len(inside) == active.n_inside
+        assert sorted(named(active.frontier)) == sorted(frontier(fitted, inside))
+        asked = np.append(active.idle, active.frontier)
+        kernels = [fitted.kernel(v)(X) for v in named(asked)]
+        expected = [vector @ kernel @ vector for kernel in kernels]
+        np.testing.assert_allclose(active.forms(asked, vector), expected, rtol=1e-6)
+        weights = [fitted.weight(v) for v in named(asked)]
+        assert active.known.weights[asked].tolist() == weights
+        active.look_at(rng.permutation(active.frontier)[:2])
         # What joins brings its ancestors along, whether looked at before or not.
-        known = [*active.idle, *active.frontier]
-        active.add([known[k] for k in rng.permutation(len(known))[:2]])
-        assert {*active.nodes} == hull(fitted, active.nodes)
+        active.add(rng.permutation(np.append(active.idle, active.frontier))[:2])
+        assert {*named(active.nodes)} == hull(fitted, named(active.nodes))
         # Some leave again, and come back with what is held of them.
         if rng.random() < 0.5:
             leaves = active.relation.sum(axis=1) == 1.0
-            roots = np.array([node in fitted.roots() for node in active.nodes])
+            roots = np.array([v in fitted.roots() for v in named(active.nodes)])
             active.keep(~leaves | roots | (rng.random(len(active)) < 0.5))

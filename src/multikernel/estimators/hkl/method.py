@@ -29,6 +29,7 @@ from multikernel.estimators.publish.fitted import (
 from multikernel.estimators.scale import Amount, target_units
 from multikernel.exceptions import ConvergenceWarning, UnsupportedProblemError
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
+from multikernel.kernels.graph.base import KnownNodes
 from multikernel.losses import weighted
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution, HullStatus
 
@@ -177,6 +178,7 @@ class HullMethod:
         power = None if k is None else k - 2
         alphas = units.numbers("alpha", self.alpha, STANDARD_ALPHA, power)
         numbers["alpha"] = units.published(self.alpha, alphas)
+        known = KnownNodes(data.graph.graph)
         problems = [
             HullProblem(
                 data.graph,
@@ -186,6 +188,7 @@ class HullMethod:
                 samples.total_weight,
                 samples.weights,
                 self.fit_intercept,
+                known=known,
             )
             for target, loss, alpha in zip(
                 samples.targets, losses, alphas.tolist(), strict=True

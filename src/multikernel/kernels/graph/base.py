@@ -8,11 +8,13 @@ is a fitted graph on certain samples, what a solver works with.
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.kernels.base import Kernel
 
 Node = Hashable
@@ -224,6 +226,90 @@ def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
             if all(parent in inside for parent in graph.parents(child)):
                 found[child] = None
     return list(found)
+
+
+class KnownNodes:
+    """The nodes that searches on a graph have met, by number, and what they are asked.
+
+    What is outside changes every round by many nodes: numbers make arrays of it. Only
+    of those whose parents are inside more is asked than how many parents there are.
+
+    Parameters
+    ----------
+    graph : FittedGraph
+        The graph.
+    """
+
+    def __init__(self, graph: FittedGraph) -> None:
+        self.graph = graph
+        self.keys: list[Any] = []
+        self.n_parents: Indices = np.zeros(0, dtype=np.intp)
+        self.weights: Array = np.zeros(0)
+        self.widths: Array = np.zeros(0)
+        self.kinds: Indices = np.zeros(0, dtype=np.intp)
+        """Nodes of the same degrees are of one kind; of none as long as not asked."""
+        self._numbers: dict[Any, int] = {}
+        self._kinds: dict[tuple[int, ...], int] = {}
+        self._children: dict[int, Indices] = {}
+
+    def __len__(self) -> int:
+        """Return the number of nodes met."""
+        return len(self.keys)
+
+    def numbers(self, nodes: Iterable[Any]) -> Indices:
+        """Return the numbers of nodes; those that are new get the next ones."""
+        known, found = self._numbers, []
+        for node in nodes:
+            number = known.setdefault(node, len(known))
+            if number == len(self.keys):
+                self.keys.append(node)
+            found.append(number)
+        new = self.keys[self.n_parents.size :]
+        if new:
+            parents = [len(self.graph.parents(node)) for node in new]
+            self.n_parents = np.append(self.n_parents, parents)
+            self.weights = of_more(self.weights, len(self), np.nan)
+            self.widths = of_more(self.widths, len(self), np.nan)
+            self.kinds = of_more(self.kinds, len(self), -1)
+        return np.array(found, dtype=np.intp)
+
+    def ask(self, nodes: Indices) -> Indices:
+        """Return nodes whose weights, widths and kinds are known from now on."""
+        graph, kinds = self.graph, self._kinds
+        for k in nodes[self.kinds[nodes] < 0].tolist():
+            node = self.keys[k]
+            self.weights[k] = graph.weight(node)
+            self.widths[k] = graph.width(node)
+            self.kinds[k] = kinds.setdefault(graph.degrees(node), len(kinds))
+        return nodes
+
+    def children(self, nodes: Indices) -> Indices:
+        """Return the children of nodes, one after the other."""
+        new = [k for k in nodes.tolist() if k not in self._children]
+        if new:
+            found = [self.graph.children(self.keys[k]) for k in new]
+            ends = np.cumsum([len(each) for each in found])[:-1]
+            parts = np.split(self.numbers(chain.from_iterable(found)), ends)
+            self._children.update(zip(new, parts, strict=True))
+        return np.concatenate([nodes[:0], *(self._children[k] for k in nodes.tolist())])
+
+    def named(self, nodes: Indices) -> list[Any]:
+        """Return the nodes themselves."""
+        return [self.keys[k] for k in nodes.tolist()]
+
+    def among(self, nodes: Indices, others: Indices) -> Mask:
+        """Return which nodes are among some others."""
+        found = np.zeros(len(self), dtype=bool)
+        found[others] = True
+        return found[nodes]
+
+
+def of_more(values: NDArray[Any], size: int, fill: Any) -> NDArray[Any]:
+    """Return values by number for as many nodes, of new ones the same."""
+    if len(values) == size:
+        return values
+    more = np.full((size - len(values), *values.shape[1:]), fill, dtype=values.dtype)
+    return np.concatenate([values, more])
 
 
 def input_names(n_features: int, columns: Sequence[str] | None) -> list[str]:

@@ -3,9 +3,8 @@
 Features are centred on the samples, and held for nodes outside the hull.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.graph.base import FittedGraph, GraphSamples, hull
+from multikernel.kernels.graph.base import GraphSamples, KnownNodes, hull, of_more
 from multikernel.solvers.hkl.problem import HullProblem
 
 LARGEST = 1e60
@@ -114,6 +113,11 @@ def _mixer(rows: Array) -> Array | None:
     return None if kept.sum() == rows.shape[0] else np.asarray(directions[:, kept])
 
 
+MANY = 64
+"""Features of a node outside from which on its quadratic form is computed without
+them, and they only if it joins."""
+
+
 class Held:
     """Features of nodes, side by side: a form of all is one product.
 
@@ -121,76 +125,69 @@ class Held:
     ----------
     samples : GraphSamples
         The graph on the samples.
+    known : KnownNodes
+        Its nodes.
     shares : ndarray of shape (n_samples,) or None
         As in `prepare`.
     """
 
-    def __init__(self, samples: GraphSamples, shares: Array | None) -> None:
-        self.samples, self.shares = samples, shares
+    def __init__(
+        self, samples: GraphSamples, known: KnownNodes, shares: Array | None
+    ) -> None:
+        self.samples, self.known, self.shares = samples, known, shares
         self._most = 0
         self._forget()
 
     def _forget(self) -> None:
-        self.known: dict[Any, Prepared] = {}
-        self._places: dict[Any, int] = {}
+        self._prepared: list[Prepared] = []
+        self._places: Indices = np.zeros(0, dtype=np.intp)
+        """Where each node is among these; -1 where it is not held."""
         self._chunks: list[tuple[Array, Indices]] = []
 
-    def _hold(self, nodes: Sequence[Any], found: Sequence[Prepared]) -> None:
+    def _hold(self, nodes: Indices, found: Sequence[Prepared]) -> None:
         """Put features side by side, those of one call in one block."""
-        if not nodes:
+        if not nodes.size:
             return
         rows = np.concatenate([each.rows for each in found])
         sizes = [len(each.rows) for each in found]
-        first = len(self._places)
-        owners = np.repeat(np.arange(first, first + len(nodes)), sizes)
-        self._chunks.append((rows, owners))
-        for place, own in enumerate(_cut(rows, np.cumsum(sizes))):
-            node, one = nodes[place], found[place]
-            self._places[node] = first + place
-            self.known[node] = Prepared(own, one.means, one.mixer, one.basis)
+        places = len(self._prepared) + np.arange(nodes.size)
+        self._chunks.append((rows, np.repeat(places, sizes)))
+        self._places = of_more(self._places, len(self.known), -1)
+        self._places[nodes] = places
+        self._prepared += [
+            replace(one, rows=own)
+            for one, own in zip(found, _cut(rows, np.cumsum(sizes)), strict=True)
+        ]
 
-    def of(self, nodes: Iterable[Any]) -> list[Prepared]:
-        """Return the features of nodes; what is not known is computed, not held."""
-        listed = list(nodes)
-        new = [node for node in listed if node not in self.known]
-        made = dict(zip(new, prepare(self.samples, new, self.shares), strict=True))
-        return [made[node] if node in made else self.known[node] for node in listed]
+    def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
+        """Return which nodes are held, and which are not."""
+        self._places = of_more(self._places, len(self.known), -1)
+        held = self._places[nodes] >= 0
+        return nodes[held], nodes[~held]
 
-    def forms(self, nodes: Sequence[Any], vector: Array) -> Array:
+    def of(self, nodes: Indices) -> list[Prepared]:
+        """Return the features of nodes; what is not held is computed, and stays so."""
+        held, new = self._split(nodes)
+        found = prepare(self.samples, self.known.named(new), self.shares)
+        made = dict(zip(new.tolist(), found, strict=True))
+        made |= {k: self._prepared[self._places[k]] for k in held.tolist()}
+        return [made[k] for k in nodes.tolist()]
+
+    def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return ||Z_v^T a||^2 of nodes, whose features are held from now on."""
-        if not nodes:
+        if not nodes.size:
             return np.zeros(0)
-        self._most = max(self._most, len(nodes))
-        if len(self.known) > HELD * self._most:
-            kept = [node for node in nodes if node in self.known]
-            found = self.of(kept)
+        self._most = max(self._most, nodes.size)
+        held, new = self._split(nodes)
+        if len(self._prepared) > HELD * self._most:
+            found = self.of(held)
             self._forget()
-            self._hold(kept, found)
-        new = [node for node in nodes if node not in self.known]
+            self._hold(held, found)
         self._hold(new, self.of(new))
         products = np.concatenate([rows @ vector for rows, _ in self._chunks])
         owners = np.concatenate([owners for _, owners in self._chunks])
-        forms = np.bincount(owners, products**2, minlength=len(self._places))
-        return np.asarray(forms[[self._places[node] for node in nodes]])
-
-
-MANY = 64
-"""Features of a node outside from which on its quadratic form is computed without
-them, and they only if it joins."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """What a search asks of a node that has no function: weight, width and degrees."""
-
-    weight: float
-    wide: bool
-    degrees: tuple[int, ...]
-
-
-def source_of(graph: FittedGraph, node: Any) -> Source:
-    """Return what is asked of a node."""
-    return Source(graph.weight(node), graph.width(node) > MANY, graph.degrees(node))
+        forms = np.bincount(owners, products**2, minlength=len(self._prepared))
+        return np.asarray(forms[self._places[nodes]])
 
 
 class ActiveSet:
@@ -199,7 +196,7 @@ class ActiveSet:
     Those whose own kernel violates the necessary condition, and all their ancestors,
     have a part in the reduced problem: nodes, features and all that is said of both are
     theirs. The others are idle: zero is a solution for them, so that they cost nothing.
-    The frontier are the sources of what is outside.
+    The frontier are the sources of what is outside. All are numbers of `known`.
 
     Parameters
     ----------
@@ -209,52 +206,59 @@ class ActiveSet:
 
     def __init__(self, problem: HullProblem) -> None:
         self.samples = problem.samples
+        graph, known = self.samples.graph, problem.known
+        self.known = KnownNodes(graph) if known is None else known
         total = problem.total_weight
         n = problem.samples.n_samples
         self._shares = (
             np.full(n, 1.0 / n) if problem.weights is None else problem.weights / total
         )
-        self.nodes: list[Any] = []
-        self.place: dict[Any, int] = {}
+        self.nodes: Indices = np.zeros(0, dtype=np.intp)
         self.means: list[Array] = []
         self.bases: list[Any] = []
         self._mixers: list[Array | None] = []
         self.owner: Indices = np.zeros(0, dtype=np.intp)
-        self.weights: Array = np.zeros(0)
         self.relation: Array = np.zeros((0, 0))
         self._residuals: dict[int, Array] = {}
         self.features: Array = np.empty((0, n))
         self.gram: Array = np.empty((0, 0))
         """Weighted means of the products of all features."""
-        roots = self.samples.graph.roots()
-        # What is pruned comes back at the next strength.
-        self._source = cache(partial(source_of, self.samples.graph))
-        self.inside: set[Any] = set()
-        self.idle: dict[Any, Source] = {}
-        self.frontier = {root: self._source(root) for root in roots}
-        self._held = Held(self.samples, self._shares if problem.fit_intercept else None)
-        self.add(roots)
+        self.idle: Indices = np.zeros(0, dtype=np.intp)
+        self.frontier = self.known.ask(self.known.numbers(graph.roots()))
+        self._met: Indices = np.zeros(0, dtype=np.intp)
+        """How many parents of each node are inside."""
+        shares = self._shares if problem.fit_intercept else None
+        self._held = Held(self.samples, self.known, shares)
+        self.add(self.frontier)
 
     def __len__(self) -> int:
         """Return the number of nodes with a part in the reduced problem."""
-        return len(self.nodes)
+        return self.nodes.size
 
-    def rows(self, nodes: Iterable[Any]) -> list[Array]:
+    @property
+    def n_inside(self) -> int:
+        """Return the number of nodes that were looked at."""
+        return self.nodes.size + self.idle.size
+
+    @property
+    def weights(self) -> Array:
+        """Return the weights of the nodes."""
+        return self.known.weights[self.nodes]
+
+    def rows(self, nodes: Indices) -> list[Array]:
         """Return the centred features of nodes as rows."""
         return [each.rows for each in self._held.of(nodes)]
 
-    def forms(self, sources: Mapping[Any, Source], vector: Array) -> Array:
+    def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return a^T K_v a of nodes, as if the features of all were centred.
 
         Those of many are not, and the sum of a is zero where there is an intercept.
         """
-        wide = np.array([source.wide for source in sources.values()], dtype=bool)
-        narrow = [node for node, own in sources.items() if not own.wide]
-        forms = np.empty(len(wide))
-        forms[~wide] = self._held.forms(narrow, vector)
-        forms[wide] = [
-            self.samples.form(node, vector) for node, own in sources.items() if own.wide
-        ]
+        wide = self.known.widths[nodes] > MANY
+        forms = np.empty(nodes.size)
+        forms[~wide] = self._held.forms(nodes[~wide], vector)
+        many = self.known.named(nodes[wide])
+        forms[wide] = [self.samples.form(node, vector) for node in many]
         return forms
 
     def coefs(self, k: int, beta: Array) -> Array:
@@ -262,61 +266,62 @@ class ActiveSet:
         own, mixer = beta[self.owner == k], self._mixers[k]
         return own if mixer is None else np.asarray(mixer @ own)
 
-    def look_at(self, nodes: Sequence[Any]) -> None:
+    def look_at(self, nodes: Indices) -> None:
         """Move nodes of the frontier into J; those of many features are never idle."""
-        graph = self.samples.graph
-        inside = self.inside
-        for node in nodes:
-            self.idle[node] = self.frontier.pop(node)
-        inside.update(nodes)
-        for node in nodes:
-            for child in graph.children(node):
-                if child in inside or child in self.frontier:
-                    continue
-                if inside.issuperset(graph.parents(child)):
-                    self.frontier[child] = self._source(child)
-        wide = [node for node in nodes if self.idle[node].wide]
-        if wide:
+        self.idle = np.append(self.idle, nodes)
+        children = self._count(nodes, 1)
+        left = self.frontier[~self.known.among(self.frontier, nodes)]
+        self.frontier = np.append(left, self._ready(children))
+        wide = nodes[self.known.widths[nodes] > MANY]
+        if wide.size:
             self.add(wide)
 
-    def add(self, nodes: Sequence[Any]) -> None:
+    def _count(self, nodes: Indices, change: int) -> Indices:
+        """Count nodes as inside, or as outside again, and return their children."""
+        children = self.known.children(nodes)
+        self._met = of_more(self._met, len(self.known), 0)
+        np.add.at(self._met, children, change)
+        return children
+
+    def _ready(self, nodes: Indices) -> Indices:
+        """Return those nodes whose parents are all inside, each once."""
+        ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
+        firsts = np.sort(np.unique(ready, return_index=True)[1])
+        return self.known.ask(ready[firsts])
+
+    def add(self, nodes: Indices) -> None:
         """Give nodes and all their ancestors a part in the reduced problem."""
-        self.look_at([node for node in nodes if node in self.frontier])
-        wanted = hull(self.samples.graph, nodes)
+        self.look_at(nodes[self.known.among(nodes, self.frontier)])
+        wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
         # A node was looked at after its parents.
-        new = [node for node in self.idle if node in wanted]
-        if not new:
+        joins = self.known.among(self.idle, wanted)
+        new, self.idle = self.idle[joins], self.idle[~joins]
+        if not new.size:
             return
-        self.idle = {v: own for v, own in self.idle.items() if v not in wanted}
-        graph = self.samples.graph
-        blocks = []
-        m = len(self.nodes)
-        relation = np.zeros((m + len(new), m + len(new)))
+        graph, m = self.samples.graph, len(self)
+        self.nodes = np.append(self.nodes, new)
+        place = {k: row for row, k in enumerate(self.nodes.tolist())}
+        relation = np.zeros((len(self), len(self)))
         relation[:m, :m] = self.relation
-        owners = [self.owner]
-        prepared = self._held.of(new)
-        for k, (node, found) in enumerate(zip(new, prepared, strict=True), start=m):
+        owners, blocks = [self.owner], [self.features]
+        prepared = zip(self.known.named(new), self._held.of(new), strict=True)
+        for k, (node, found) in enumerate(prepared, start=m):
             self._mixers.append(found.mixer)
             self.bases.append(found.basis)
-            self.nodes.append(node)
-            self.place[node] = k
             self.means.append(found.means)
             blocks.append(found.rows)
             owners.append(np.full(found.rows.shape[0], k, dtype=np.intp))
-            for parent in graph.parents(node):
-                relation[:, k] = np.maximum(
-                    relation[:, k], relation[:, self.place[parent]]
-                )
+            for parent in self.known.numbers(graph.parents(node)).tolist():
+                above = relation[:, place[parent]]
+                relation[:, k] = np.maximum(relation[:, k], above)
             relation[k, k] = 1.0
             residual = self.samples.residual(node, found.basis)
             if residual is not None:
                 self._residuals[k] = np.sqrt(residual)
         self.relation = relation
         self.owner = np.concatenate(owners)
-        own = np.array([graph.weight(node) for node in new])
-        self.weights = np.append(self.weights, own)
         old = self.features.shape[0]
-        self.features = np.concatenate([self.features, *blocks])
+        self.features = np.concatenate(blocks)
         self._grow_gram(old)
 
     def _grow_gram(self, old: int) -> None:
@@ -347,23 +352,16 @@ class ActiveSet:
         self.features = self.features[columns]
         self.gram = self.gram[np.ix_(columns, columns)]
         self.relation = self.relation[np.ix_(kept, kept)]
-        self.weights = self.weights[kept]
-        dropped = [self.nodes[k] for k in np.flatnonzero(~kept)]
+        dropped, self.nodes = self.nodes[~kept], self.nodes[kept]
         chosen = np.flatnonzero(kept)
-        self.nodes = [self.nodes[k] for k in chosen]
         self.means = [self.means[k] for k in chosen]
         self._mixers = [self._mixers[k] for k in chosen]
         self.bases = [self.bases[k] for k in chosen]
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if kept[k]
         }
-        self.place = {node: k for k, node in enumerate(self.nodes)}
         # What has all its parents inside had them inside before.
-        parents = self.samples.graph.parents
-        known = self.frontier | self.idle | {v: self._source(v) for v in dropped}
-        self.idle, self.inside = {}, {*self.nodes}
-        self.frontier = {
-            node: source
-            for node, source in known.items()
-            if self.inside.issuperset(parents(node))
-        }
+        outside = np.append(self.idle, dropped)
+        self._count(outside, -1)
+        self.frontier = self._ready(np.append(self.frontier, outside))
+        self.idle = np.zeros(0, dtype=np.intp)

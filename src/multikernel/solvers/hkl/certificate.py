@@ -277,7 +277,7 @@ def hidden_by_rounding(
     owner = np.append(
         active.owner, len(active) + np.repeat(np.arange(len(idle)), sizes)
     )
-    weights = np.append(active.weights, [own.weight for own in active.idle.values()])
+    weights = np.append(active.weights, active.known.weights[active.idle])
     wide = a.astype(WIDE)
     exact = np.array([row @ wide for row in features], dtype=WIDE)
     errors = np.abs(exact - features @ a).astype(np.float64)

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from multikernel._typing import Array
-from multikernel.kernels.graph.base import GraphSamples
+from multikernel.kernels.graph.base import GraphSamples, KnownNodes
 from multikernel.losses import Loss
 from multikernel.problem import Progress
 
@@ -37,6 +37,9 @@ class HullProblem:
     offset : ndarray of shape (1,) or 0.0, default=0.0
         What was taken from the targets beforehand, and belongs to the intercepts of
         solutions (`multikernel.certificates.centred_targets`).
+    known : KnownNodes or None, default=None
+        What is known of the graph's nodes, shared with other problems on it; None
+        stands for nothing yet.
     """
 
     samples: GraphSamples
@@ -47,6 +50,7 @@ class HullProblem:
     weights: Array | None = None
     fit_intercept: bool = True
     offset: Array | float = 0.0
+    known: KnownNodes | None = None
 
 
 class HullStatus(Enum):

@@ -1,15 +1,13 @@
 """HullSearch: the active set over a graph of kernels too large to be written down."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     centred_targets,
     published_intercept,
@@ -17,6 +15,7 @@ from multikernel.certificates import (
     with_rounding,
 )
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.kernels.graph.base import of_more
 from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import Callback, Progress
 from multikernel.solvers.hkl.active import ActiveSet
@@ -172,7 +171,8 @@ class _Run:
         self.start = perf_counter()
         self.history: list[Progress] = []
         self.steps = 0
-        self.sums: dict[Any, tuple[float, float]] = {}
+        self.sums: Array = np.zeros((0, 2))
+        """Sums over descendants and their noise at the last point, nan if unknown."""
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
@@ -182,12 +182,12 @@ class _Run:
         kernel's diagonal.
         """
         sources = self.active.frontier
-        found = zip(sources.values(), self.active.rows(sources), strict=True)
         scales = [
-            np.einsum("ij,ij->", rows, rows) / rows.shape[1] / own.weight**2
-            for own, rows in found
+            np.einsum("ij,ij->", rows, rows) / rows.shape[1]
+            for rows in self.active.rows(sources)
         ]
-        return float(max(scales, default=0.0))
+        weights = self.active.known.weights[sources]
+        return float(np.max(scales / weights**2, initial=0.0))
 
     def solve(self, problem: HullProblem) -> HullSolution:
         """Search for one strength, from where the last one ended."""
@@ -198,8 +198,8 @@ class _Run:
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
             within, violators = self._necessary(problem, point, ceiling)
-            sources, outside, status, gap = list[Any](), None, None, np.nan
-            if not violators:
+            sources, outside, status, gap = violators[:0], None, None, np.nan
+            if not violators.size:
                 outside, sources = self._sufficient(problem, point, ceiling)
                 dual = point.dual.value(problem, max(within, outside))
                 gap = relative_gap(point.primal, dual)
@@ -221,7 +221,7 @@ class _Run:
     @property
     def _room(self) -> int:
         """Return how many nodes may still be looked at."""
-        return max(self.limit - len(self.active.inside), 0)
+        return max(self.limit - self.active.n_inside, 0)
 
     def _reduced(self, problem: HullProblem) -> ReducedPoint:
         """Solve the problem on the active set, from the last point."""
@@ -231,65 +231,65 @@ class _Run:
         point = solve_reduced(problem, self.active, beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
         self.steps += point.steps
-        self.sums = {}
+        self.sums = np.zeros((0, 2))
         return point
 
     def _necessary(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
-    ) -> tuple[float, list[Any]]:
+    ) -> tuple[float, Indices]:
         """Return the bound for idle nodes, and what violates the condition (Prop. 2).
 
         Sources are asked too, as long as there is room for them.
         """
         active, room = self.active, self._room
-        sources = active.idle | active.frontier if room else active.idle
-        weights = np.array([source.weight for source in sources.values()])
+        sources = np.append(active.idle, active.frontier) if room else active.idle
+        weights = active.known.weights[sources]
         values = active.forms(sources, point.dual.vector(problem)) / weights**2
         over = np.flatnonzero(values > ceiling)
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
-        nodes = list(sources)
-        chosen = [nodes[k] for k in worst[:most]]
-        beyond = {*[node for node in chosen if node in active.frontier][room:]}
-        within = float(values[: len(active.idle)].max(initial=0.0))
-        return within, [node for node in chosen if node not in beyond]
+        chosen = worst[:most]
+        # Places of sources are behind those of idle nodes.
+        beyond = np.flatnonzero(chosen >= active.idle.size)[room:]
+        within = float(values[: active.idle.size].max(initial=0.0))
+        return within, sources[np.delete(chosen, beyond)]
 
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
-    ) -> tuple[float, list[Any]]:
+    ) -> tuple[float, Indices]:
         """Return the bound for all that is outside (Prop. 3), and what to look at."""
-        sources = list(self.active.frontier)
-        if not sources:
-            return 0.0, []
+        active, sources = self.active, self.active.frontier
+        if not sources.size:
+            return 0.0, sources
         # Sums at the last point are known, unless it is another one.
-        new = [node for node in sources if node not in self.sums]
+        self.sums = of_more(self.sums, len(active.known), np.nan)
+        new = sources[np.isnan(self.sums[sources, 0])]
         vector = point.dual.vector(problem)
-        found = self.active.samples.descendant_forms(new, vector)
-        self.sums |= dict(zip(new, zip(*found, strict=True), strict=True))
-        forms, noise = np.array([self.sums[node] for node in sources]).T
+        found = active.samples.descendant_forms(active.known.named(new), vector)
+        self.sums[new] = np.transpose(found)
+        forms, noise = self.sums[sources].T
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
-        degrees = [source.degrees for source in self.active.frontier.values()]
-        z = standing_out(forms, noise, degrees)
+        z = standing_out(forms, noise, active.known.kinds[sources])
         violators = violators[np.argsort(-z[violators], kind="stable")]
         most = SETTINGS.exhaustive
         if not self.settings.certify:
             most = SETTINGS.sufficient
             needed = needed_nodes(problem, self.active, point, self._allowed(point))
-            idle = len(self.active.inside) - int(np.count_nonzero(needed))
+            idle = self.active.n_inside - int(np.count_nonzero(needed))
             if idle + min(violators.size, most) > SETTINGS.inactive:
                 violators = violators[z[violators] > SETTINGS.outstanding]
-        return largest, [sources[k] for k in violators[: min(most, self._room)]]
+        return largest, sources[violators[: min(most, self._room)]]
 
     def _status(
-        self, point: ReducedPoint, gap: float, chosen: list[Any]
+        self, point: ReducedPoint, gap: float, chosen: Indices
     ) -> HullStatus | None:
         """Return why the search ends here, None where it goes on."""
         if gap <= self.settings.tol:
             return HullStatus.CERTIFIED
         if not self._room:
             return HullStatus.MAX_KERNELS
-        if chosen:
+        if chosen.size:
             return None
         if point.gap > 2.0 * SETTINGS.share * self.settings.tol:
             return HullStatus.STALLED
@@ -327,7 +327,7 @@ class _Run:
             status = HullStatus.STALLED
         places = np.flatnonzero(used)
         solution = HullSolution(
-            nodes=tuple(active.nodes[k] for k in places),
+            nodes=tuple(active.known.named(active.nodes[places])),
             coefs=tuple(active.coefs(int(k), beta) for k in places),
             means=tuple(active.means[k] for k in places),
             bases=tuple(active.bases[k] for k in places),
@@ -336,14 +336,13 @@ class _Run:
             objective=primal,
             duality_gap=gap,
             reduced_gap=reduced,
-            n_searched=len(active.inside),
+            n_searched=active.n_inside,
             n_iter=len(self.history),
             status=status,
             history=tuple(self.history),
         )
         if not settings.certify:
-            roots = [not active.samples.graph.parents(v) for v in active.nodes]
-            kept = used | np.array(roots)
+            kept = used | (active.known.n_parents[active.nodes] == 0)
             self.beta = beta[kept[active.owner]]
             active.keep(kept)
         return solution
@@ -355,7 +354,7 @@ class _Run:
             seconds=perf_counter() - self.start,
             objective=point.primal * problem.total_weight,
             duality_gap=gap,
-            n_active=len(self.active.inside),
+            n_active=self.active.n_inside,
             inner_steps=self.steps,
         )
         self.history.append(line)
@@ -363,24 +362,20 @@ class _Run:
             self.stopped = bool(self.callback(line))
 
 
-def standing_out(
-    forms: Array, noise: Array, degrees: Sequence[tuple[int, ...]]
-) -> Array:
+def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
     """Return by how many robust deviations each ratio to noise is above the median.
 
     `forms` are sums over descendants, and `noise` what noise alone gives in
-    expectation. The degrees say what kind of node each is: those of few kinds are
-    compared with all others.
+    expectation. Nodes of few of a kind are compared with all others.
     """
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):
         ratios = np.nan_to_num(forms / np.maximum(noise, tiny), posinf=1e300)
-    kinds: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for k, kind in enumerate(degrees):
-        kinds[kind].append(k)
     z = np.empty(len(ratios))
     of_all = _middle_and_spread(ratios)
-    for members in kinds.values():
+    order = np.argsort(kinds, kind="stable")
+    starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+    for members in np.split(order, starts[1:]):
         own = ratios[members]
         few = own.size < SETTINGS.comparable
         middle, spread = of_all if few else _middle_and_spread(own)
