@@ -1,5 +1,6 @@
 """Checks of arguments shared by every layer; each failure is a sentence."""
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,16 +43,16 @@ class Number:
             except OverflowError:  # of Python's integers, which have no largest
                 number = np.inf
             low = number > self.low if self.above else number >= self.low
-            if np.isfinite(number) and low and number <= self.high:
+            if math.isfinite(number) and low and number <= self.high:
                 return None
         return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
 
     def _range(self) -> str:
-        if np.isfinite(self.high) and not np.isfinite(self.low):
+        if math.isfinite(self.high) and not math.isfinite(self.low):
             return f" of at most {self.high:g}"
-        if np.isfinite(self.high):
+        if math.isfinite(self.high):
             return f" in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
-        if np.isfinite(self.low):
+        if math.isfinite(self.low):
             return f" {'above' if self.above else 'of at least'} {self.low:g}"
         return ""
 
@@ -92,10 +93,13 @@ class AnyOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        expected = [check(value) for check in self.checks]
-        if any(message is None for message in expected):
-            return None
-        return ", or ".join(str(message) for message in expected)
+        expected: list[str] = []
+        for check in self.checks:
+            message = check(value)
+            if message is None:
+                return None
+            expected.append(message)
+        return ", or ".join(expected)
 
 
 @dataclass(frozen=True)

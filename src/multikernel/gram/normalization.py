@@ -227,7 +227,7 @@ def empty_normalization(
     weights = weights / weights.sum()
 
     def empty(step: StepName) -> Step:
-        if isinstance(step, Normalizer):
+        if not isinstance(step, str):
             return step.empty(weights, n_kernels)
         if step == "trace":
             return TraceStep(weights, np.zeros(n_kernels))

@@ -1,7 +1,7 @@
 """The Gaussian kernel, and what many of them on the same columns share: distances."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +192,6 @@ class RadialTable:
     columns: NDArray[np.signedinteger[Any]]
 
 
-@runtime_checkable
 class RadialDictionary(Protocol):
     """A dictionary that tells all of its kernels at once, for it may have millions."""
 
@@ -203,3 +202,8 @@ class RadialDictionary(Protocol):
     def radial_table(self) -> RadialTable:
         """Return every kernel of the dictionary in radial form."""
         ...
+
+
+def is_radial(dictionary: object) -> TypeGuard[RadialDictionary]:
+    """Return whether a dictionary is a `RadialDictionary`, sooner than `isinstance`."""
+    return hasattr(dictionary, "radial_table")

@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from multikernel._typing import Array
 from multikernel._validation import (
@@ -101,12 +102,12 @@ def median_dictionary(
     check_parameter(owner, "column_multiples", column_multiples, _expect_widths)
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
     rows, weights, n_rows = _checked_rows(owner, X, sample_weight)
-    pairs = _pair_weights(weights)
-    together = _distances(rows, pairs)
+    shares = _pair_shares(weights)
+    together = _distances(rows, shares)
     kernels: list[Kernel] = [LinearKernel()]
     if together is not None:
         kernels += together.gaussians(multiples, n_rows)
-    alone = dict(_column_distances(rows, pairs))
+    alone = dict(_column_distances(rows, shares))
     if len(alone) == 1:
         # The only column that varies is all of them together.
         return ListDictionary(kernels)
@@ -174,27 +175,31 @@ def _checked_rows(
 
 def median_between(rows: Array, weights: Array) -> float:
     """Return the median distance between weighted rows, one where all are the same."""
-    distances = _distances(rows, _pair_weights(weights))
+    distances = _distances(rows, _pair_shares(weights))
     return 1.0 if distances is None else distances.median()
 
 
 @dataclass(frozen=True, eq=False)
 class _Distances:
-    """Distances between pairs of samples, and the weights of the pairs."""
+    """Distances between pairs of samples, and the shares of the pairs in all weight."""
 
     values: Array
-    weights: Array
+    shares: Array
+
+    @cached_property
+    def apart(self) -> Array:
+        """Return the distances that are not zero, ascending."""
+        return np.sort(self.values[self.values > 0.0])
 
     def median(self) -> float:
         """Return the weighted median of the distances that are not zero."""
-        apart = self.values > 0.0
-        if np.ptp(self.weights[apart]) == 0.0:
+        values, different = self.apart, self.values > 0.0
+        if np.ptp(self.shares[different]) == 0.0:
             # Of equal weights there is nothing to put in order, nor to sum.
-            values = np.sort(self.values[apart])
             return float(values[[(values.size - 1) // 2, values.size // 2]].mean())
         order = np.argsort(self.values)
-        order = order[apart[order]]
-        total = np.cumsum(self.weights[order])
+        order = order[different[order]]
+        total = np.cumsum(self.shares[order])
         # Where half of the weight ends between two distances, their mean: rounding of
         # the sums would decide for one of them.
         half = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
@@ -204,8 +209,7 @@ class _Distances:
         """Return kernels of some widths, without those that only memorise."""
         if not len(multiples):
             return []
-        apart = self.values[self.values > 0.0]
-        if np.ptp(apart) <= ROUNDING * apart.max():
+        if self.apart[-1] - self.apart[0] <= ROUNDING * self.apart[-1]:
             # Zero or this distance: a kernel of any width has two values.
             multiples = [1.0]
         median = self.median()
@@ -213,41 +217,49 @@ class _Distances:
         kernels = [GaussianKernel(float(f"{median * m:.3g}")) for m in multiples]
         exponents = np.array([kernel.exponent for kernel in kernels])
         values = np.exp(np.outer(exponents, self.values**2))
-        shares = self.weights / self.weights.sum()
-        means = values @ shares
-        spreads = np.sqrt((values - means[:, None]) ** 2 @ shares)
+        means = values @ self.shares
+        spreads = np.sqrt((values - means[:, None]) ** 2 @ self.shares)
         ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
         return [kernels[i] for i in np.flatnonzero(ratios >= MEMORISES)]
 
 
-def _pair_weights(weights: Array) -> Array:
-    """Return the weights of all pairs of rows, and last those of copies of one row."""
-    later = np.tri(len(weights), k=-1, dtype=bool).T
+def _pair_shares(weights: Array) -> Array:
+    """Return the shares of all pairs of rows, and last that of copies of one row."""
     copies = 0.5 * float(weights @ (weights - 1.0))
-    return np.append(np.outer(weights, weights)[later], copies)
+    pairs = np.append(squareform(np.outer(weights, weights), checks=False), copies)
+    # The weights are one at least, and a row alone is no pair.
+    return np.asarray(pairs / max(pairs.sum(), 1.0))
 
 
-def _distances(rows: Array, pairs: Array) -> _Distances | None:
+def _distances(rows: Array, shares: Array) -> _Distances | None:
     """Return the distances between all pairs of samples, None if all are zero."""
     size = float(np.abs(rows).max())
     # Divided first: squares of large numbers might be none.
     values = pdist(rows / size) * size if size > 0.0 else np.zeros(0)
     if not values.any():
         return None
-    return _Distances(np.append(values, 0.0), pairs)
+    return _Distances(np.append(values, 0.0), shares)
 
 
-def _column_distances(rows: Array, pairs: Array) -> Iterator[tuple[int, _Distances]]:
+def _column_distances(rows: Array, shares: Array) -> Iterator[tuple[int, _Distances]]:
     """Yield the columns that need kernels of their own, and the distances there."""
     seen = set()
     for column in range(rows.shape[1]):
-        distances = _distances(rows[:, [column]], pairs)
+        distances = _distances(rows[:, [column]], shares)
         if distances is None:
             continue
-        shape = np.round(distances.values / distances.values.max(), 10).tobytes()
+        shape = _shape(rows[:, column])
         if shape not in seen:
             seen.add(shape)
             yield column, distances
+
+
+def _shape(column: Array) -> bytes:
+    """Return what columns that are equal up to sign, scale and shift have in common."""
+    unit = column / np.abs(column).max()
+    places: Array = np.round((unit - unit.min()) / np.ptp(unit), 10)
+    mirrored: Array = np.round(1.0 - places, 10)
+    return min(places.tobytes(), mirrored.tobytes())
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:

@@ -24,7 +24,7 @@ from multikernel.kernels import (
     PolynomialKernel,
 )
 from multikernel.kernels.base import MEMORISES
-from multikernel.kernels.gaussian import RadialDictionary
+from multikernel.kernels.gaussian import is_radial
 from multikernel.linalg.tables import evenly_spaced
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _useless(training: "Training") -> list[str]:
 
 def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
     """Return the columns that hide others from kernels on both."""
-    if dictionary is None or isinstance(dictionary, RadialDictionary):
+    if dictionary is None or is_radial(dictionary):
         return []
     layout, X = samples.table.layout, samples.seen
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
@@ -156,7 +156,8 @@ def _hiding(dictionary: KernelDictionary | None, samples: Samples) -> list[int]:
             found = np.std(seen, axis=0)
             # A column with gaps, for which NumPy takes seven times as long.
             gaps = np.isnan(found)
-            found[gaps] = np.nanstd(seen[:, gaps], axis=0)
+            if gaps.any():
+                found[gaps] = np.nanstd(seen[:, gaps], axis=0)
         deviations[used] = found
     hiding = set()
     for columns in sets:

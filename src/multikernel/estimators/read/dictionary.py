@@ -39,7 +39,7 @@ from multikernel.kernels.columns import (
 )
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
-from multikernel.kernels.gaussian import MEDIAN, RadialDictionary
+from multikernel.kernels.gaussian import MEDIAN, is_radial
 from multikernel.kernels.median import distinct_rows, median_between
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
@@ -354,7 +354,7 @@ def learnt_dictionary(
     It is the same one where no kernel learns anything. A name that a kernel has given
     itself follows what it has learnt.
     """
-    if isinstance(dictionary, RadialDictionary):
+    if is_radial(dictionary):
         return dictionary
     lesson = Lesson(X, sample_weight)
     if type(dictionary) is ParameterGrid:

@@ -211,7 +211,9 @@ def read_samples(
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     """Return class indices and the classes, ascending; of several labels, these."""
-    check_classification_targets(y)
+    if y.ndim == 2 or y.dtype.kind not in "biuU" or np.unique(y).size > 2:
+        # Of two numbers or words there is nothing to doubt, and it takes 0.1 ms.
+        check_classification_targets(y)
     if y.ndim == 2:
         return _checked_labels(owner, y), np.arange(y.shape[1])
     classes, codes = np.unique(y, return_inverse=True)

@@ -42,7 +42,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
             "different lengths."
         ) from error
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
-    if tags.target_tags.multi_output or labels:
+    if len(shape) > 1 and (tags.target_tags.multi_output or labels):
         several = check_array(
             y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y"
         )

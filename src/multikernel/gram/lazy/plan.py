@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.kernels.base import KernelDictionary, overrides
-from multikernel.kernels.gaussian import RadialDictionary, radial_form
+from multikernel.kernels.gaussian import RadialDictionary, is_radial, radial_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     -------
     plan : Plan
     """
-    if isinstance(dictionary, RadialDictionary) and _tells_all(dictionary):
+    if is_radial(dictionary) and _tells_all(dictionary):
         return _table_plan(dictionary)
     kernels, sets, others = array("q"), array("q"), array("q")
     exponents = array("d")
