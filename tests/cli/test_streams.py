@@ -57,6 +57,7 @@ def test_predictions_are_written_batch_by_batch(
     assert "60 predictions written" in result.stderr
     whole = load(model)
     X = frame[["age", "dose", "width"]]
+    assert out.stat().st_mode == model.stat().st_mode
     found = pd.read_csv(out) if suffix == "csv" else pd.read_parquet(out)
     np.testing.assert_array_equal(found["prediction"], whole.predict(X))
     np.testing.assert_allclose(

@@ -1,8 +1,6 @@
 """Data larger than memory: files read by batches, or in partitions on a cluster."""
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -13,24 +11,24 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
 
 from multikernel.cli._columns import parted
 from multikernel.cli._console import LiveShare
 from multikernel.cli._tables import (
     Table,
-    check_columns,
     features_of,
     naming_damage,
     targets_of,
 )
 from multikernel.cli._training import scaler, with_scaling
 from multikernel.datasets import read_batches
-from multikernel.datasets.files import BATCH_ROWS
+from multikernel.datasets.files import BATCH_ROWS, check_columns
 from multikernel.datasets.files import FORMATS as READABLE
 from multikernel.estimators.read.batches import spool
 from multikernel.gram.files import written
 from multikernel.gram.memory import available_bytes
-from multikernel.persistence import check_place
+from multikernel.persistence import check_place, unfinished
 
 LARGE_SHARE = 8
 """A file is read by batches where the memory is not so many times its size: reading it
@@ -69,24 +67,19 @@ class SpooledTable(Table):
         """Standardize the columns, in the file, and return the scaler."""
         fitted = scaler(self)
         with LiveShare("Scaling") as tell:
-            for rows in chunks(len(self)):
+            for rows in gen_batches(len(self), BATCH_ROWS):
                 fitted.partial_fit(self.X.iloc[rows])
                 tell(0.5 * rows.stop / len(self))
-            for rows in chunks(len(self)):
+            for rows in gen_batches(len(self), BATCH_ROWS):
                 self.values[rows] = fitted.transform(self.X.iloc[rows])
                 tell(0.5 + 0.5 * rows.stop / len(self))
         return fitted
 
     def score(self, model: Any) -> float:
         """Return the score of a model, which takes the columns as they are now."""
-        parts = [model.predict(self.X.iloc[rows]) for rows in chunks(len(self))]
+        batches = gen_batches(len(self), BATCH_ROWS)
+        parts = [model.predict(self.X.iloc[rows]) for rows in batches]
         return score_of(model, self.y, np.concatenate(parts))
-
-
-def chunks(n_rows: int) -> Iterator[slice]:
-    """Yield slices of so many rows as batches have."""
-    for start in range(0, n_rows, BATCH_ROWS):
-        yield slice(start, min(start + BATCH_ROWS, n_rows))
 
 
 def one_target(target: list[str], reader: str) -> str:
@@ -191,18 +184,9 @@ def _writer(path: Path | None) -> Iterator[_Write]:
             f"Cannot write {path} by batches: the name must end in "
             f"{' or '.join(READABLE)}."
         )
-    target = check_place(path)
-    handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", target.parent)
-    os.close(handle)
-    try:
-        with (_csv_writer if path.suffix == ".csv" else _parquet_writer)(
-            name, path
-        ) as write:
-            yield write
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    writer = _csv_writer if path.suffix == ".csv" else _parquet_writer
+    with unfinished(check_place(path)) as (_, name), writer(name, path) as write:
+        yield write
 
 
 @contextmanager

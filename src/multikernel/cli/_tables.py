@@ -26,6 +26,7 @@ from multikernel.cli._columns import (
 )
 from multikernel.cli._console import say
 from multikernel.datasets.files import SUFFIXES as FASTA
+from multikernel.datasets.files import check_columns
 from multikernel.estimators import stack_grams
 from multikernel.estimators.read.mixed import default_texts
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
@@ -38,10 +39,6 @@ SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 NAMED = {"X": ("feature_names", "x", 1), "K": ("kernel_names", "gram ", 0)}
 NUMBERS = "biuf"
 """Kinds of arrays that hold real numbers, as numpy writes them."""
-HEADERS = (
-    " Columns of a FASTA file beside the sequence are what every header has, such as "
-    "class in '>name class=promoter'."
-)
 WORDS = (str, bool, int, float)
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -209,7 +206,9 @@ def _read_frame(path: Path, source: Any) -> pd.DataFrame:
             other = _parsed(
                 source, separator, decimal=",", index_col=False, low_memory=False
             )
-            frame = max(frame, other, key=_count_numbers)
+            frame = max(
+                frame, other, key=lambda f: sum(k.kind in NUMBERS for k in f.dtypes)
+            )
     doubled = _first_repeated(header.iloc[0].dropna())
     if doubled is not None:
         raise ValueError(f"{path} has several columns named {doubled!r}.")
@@ -240,10 +239,6 @@ def _separator(path: Path, source: Any) -> str:
     return found
 
 
-def _count_numbers(frame: pd.DataFrame) -> int:
-    return sum(kind.kind in NUMBERS for kind in frame.dtypes)
-
-
 def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     with naming_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
@@ -255,16 +250,20 @@ def _read_npz(path: Path, target: list[str], drop: list[str]) -> Table:
     check_columns(path, arrays, target)
     key = "K" if "K" in arrays else "X"
     check_columns(path, arrays, [key])
-    _require_axes(path, arrays, key)
+    array, shape = arrays[key], SHAPES[key]
+    if array.ndim != shape.count(",") + 1:
+        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
+    if array.dtype.kind not in NUMBERS:
+        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
     names_key, letter, axis = NAMED[key]
-    names = [f"{letter}{index}" for index in range(arrays[key].shape[axis])]
+    names = [f"{letter}{index}" for index in range(array.shape[axis])]
     if names_key in arrays:
         names = _checked_names(path, names_key, arrays[names_key], len(names))
-    n_rows = arrays[key].shape[1 if key == "K" else 0]
+    n_rows = array.shape[1 if key == "K" else 0]
     y = _read_targets(path, target, arrays, n_rows)
     if key == "K":
-        return Table(stack_grams(arrays["K"]), y, tuple(names))
-    frame = pd.DataFrame(arrays["X"], columns=names)
+        return Table(stack_grams(array), y, tuple(names))
+    frame = pd.DataFrame(array, columns=names)
     drop = parted(drop, names)
     check_columns(path, frame.columns, drop)
     return Table(features_of(path, frame.drop(columns=drop)), y)
@@ -332,26 +331,6 @@ def targets_of(path: Path, y: Any, n_rows: int) -> Any:
             "none may be missing."
         )
     return y
-
-
-def check_columns(path: Path, present: Any, wanted: list[str]) -> None:
-    """Raise if something asked for is not in the file, and say what is."""
-    missing = [name for name in wanted if name not in present]
-    if missing:
-        some = [str(name) for name in list(present)[:12]]
-        more = ", ..." if len(present) > len(some) else ""
-        raise ValueError(
-            f"{path} has no {', '.join(map(repr, missing))}; it has "
-            f"{', '.join(some)}{more}.{HEADERS * (path.suffix in FASTA)}"
-        )
-
-
-def _require_axes(path: Path, arrays: Any, key: str) -> None:
-    array, shape = arrays[key], SHAPES[key]
-    if array.ndim != shape.count(",") + 1:
-        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
-    if array.dtype.kind not in NUMBERS:
-        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
 
 
 def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:

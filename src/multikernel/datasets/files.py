@@ -1,7 +1,7 @@
 """Files of data: tables larger than memory, batch by batch, and sequences (FASTA)."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,14 @@ BATCH_ROWS = 2**16
 """Rows of a batch: 10 MB of 20 columns."""
 
 FORMATS = (".csv", ".parquet")
+
+SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
+"""Endings by which FASTA files are known."""
+
+HEADERS = (
+    " Columns of a FASTA file beside the sequence are what every header has, such as "
+    "class in '>name class=promoter'."
+)
 
 
 def read_batches(
@@ -123,14 +131,20 @@ def _columns_to_read(
     doubled = [name for name in present if present.count(name) > 1]
     if doubled:
         raise ValueError(f"{path} has several columns named {doubled[0]!r}.")
-    missing = [name for name in (*(columns or ()), *drop) if name not in present]
-    if missing:
-        shown = ", ".join(present[:12]) + (", ..." if len(present) > 12 else "")
-        raise ValueError(
-            f"{path} has no {', '.join(map(repr, missing))}; it has {shown}."
-        )
+    check_columns(path, present, [*(columns or ()), *drop])
     wanted = present if columns is None else columns
     return [name for name in wanted if name not in drop]
+
+
+def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
+    """Raise if something asked for is not in a file, and say what is."""
+    known = dict.fromkeys(present)
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        some = ", ".join(map(str, [*known][:12])) + ", ..." * (len(known) > 12)
+        about = HEADERS * (path.suffix in SUFFIXES)
+        names = ", ".join(map(repr, missing))
+        raise ValueError(f"{path} has no {names}; it has {some}.{about}")
 
 
 @contextmanager
@@ -152,9 +166,6 @@ def _naming_damage(path: Path) -> Iterator[None]:
 
 
 PathLike = str | os.PathLike[str]
-
-SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
-"""Endings by which FASTA files are known."""
 
 
 @dataclass(frozen=True)

@@ -122,22 +122,16 @@ class Units:
         multiple = multiple_of_scale(value)
         if multiple is None:
             return self._checked(name, value, np.full(self.deviations.size, value))
-        # What is beyond all numbers is refused.
-        with np.errstate(over="ignore"):
-            unit = standard * self._powers(name, value, power)
-            return self._checked(name, value, multiple * unit)
-
-    def _powers(self, name: str, value: Amount, power: int | None) -> Array:
-        """Return the power of the deviations that a parameter is in units of."""
-        if self.classes:
-            return np.ones(self.deviations.size)
-        if power is None:
+        if power is None and not self.classes:
             raise ValueError(
                 f"{self.owner}: {name} is {value!r}, which takes a loss that declares "
                 "its degree, by which power of the targets it grows (degree = 2 in "
                 "its class, as for squares), and this one does not: give a number."
             )
-        return np.asarray(self.deviations**power)
+        # What is beyond all numbers is refused.
+        with np.errstate(over="ignore"):
+            unit = standard * self.deviations ** (0 if power is None else power)
+            return self._checked(name, value, multiple * unit)
 
     def _checked(self, name: str, value: Amount, numbers: Array) -> Array:
         """Return numbers, or raise for one whose products leave all numbers."""

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, OneOf, check_parameter
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
-from multikernel.estimators.publish.summary import MOST_ROWS, view_members
+from multikernel.estimators.publish.summary import MOST_ROWS, view_members, view_sums
 from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import (
     draws_with_replacement,
@@ -85,11 +85,9 @@ class Bootstrap:
         if what in ("variance_shares", "kernel_weights"):
             found: Array = getattr(self, what)
             return found
-        shares = self.variance_shares
         names = self.view_names
-        members = view_members(self.kernel_views or ())
-        sums = [shares[..., members[view]].sum(axis=-1) for view in names]
-        return np.stack(sums, axis=-1)
+        sums = view_sums(self.kernel_views or (), self.variance_shares)
+        return np.stack([sums[view] for view in names], axis=-1)
 
     def interval(
         self, what: str = "variance_shares", level: float = 0.9

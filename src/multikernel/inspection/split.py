@@ -127,9 +127,7 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
     >>> round(float(shares.sum()), 12)
     1.0
     """
-    targets, terms = _checked(y, contributions)
-    weights = check_weights(sample_weight, len(targets))
-    weights = np.ones(len(targets)) if weights is None else weights
+    targets, terms, weights = _checked(y, contributions, sample_weight)
     shares, _ = _shares(targets, terms, weights[None])
     constant = np.flatnonzero(np.isnan(shares[0]).any(axis=-1))
     if constant.size:
@@ -283,9 +281,7 @@ def variance_split(
     found = contributions(estimator, X, by)
     y = np.asarray(known_targets(model, y), dtype=np.float64)
     shares = r2_score_split(y, found.terms, sample_weight=sample_weight)
-    targets, terms = _checked(y, found.terms)
-    weights = check_weights(sample_weight, len(targets))
-    weights = np.ones(len(targets)) if weights is None else weights
+    targets, terms, weights = _checked(y, found.terms, sample_weight)
     errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)
     _, variances = _shares(targets, terms, weights[None])
     mean_squares = np.average(errors**2, axis=0, weights=weights)
@@ -307,8 +303,10 @@ def variance_split(
     return VarianceSplit(tuple(found.names), shares, r2, drawn, outputs)
 
 
-def _checked(y: Any, contributions: Any) -> tuple[Array, Array]:
-    """Return targets (n_samples, n_outputs) and terms of one axis more, about zero."""
+def _checked(
+    y: Any, contributions: Any, sample_weight: Any
+) -> tuple[Array, Array, Array]:
+    """Return targets (n_samples, n_outputs), terms of one axis more, and weights."""
     targets = np.asarray(y, dtype=np.float64)
     terms = np.asarray(contributions, dtype=np.float64)
     if targets.ndim == terms.ndim == 2 and targets.shape[1] == 1:
@@ -321,7 +319,9 @@ def _checked(y: Any, contributions: Any) -> tuple[Array, Array]:
     if not (np.isfinite(targets).all() and np.isfinite(terms).all()):
         raise ValueError("y and contributions must be finite.")
     targets = targets.reshape(len(targets), -1)
-    return targets, terms.reshape(*targets.shape, terms.shape[-1])
+    weights = check_weights(sample_weight, len(targets))
+    weights = np.ones(len(targets)) if weights is None else weights
+    return targets, terms.reshape(*targets.shape, terms.shape[-1]), weights
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:

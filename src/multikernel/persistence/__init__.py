@@ -168,9 +168,31 @@ def write_whole(path: PathLike, data: bytes) -> None:
     If that fails, the message names the file, and an older one is unharmed.
     """
     target = check_place(path)
+    with written(target), unfinished(target) as (file, _):
+        file.write(data)
+
+
+@contextmanager
+def unfinished(target: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """Lend a file beside a place, with its name, and move it there once it is whole."""
     _remove_strays(target)
-    with written(target):
-        _replace(target, data)
+    descriptor, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+    )
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            with suppress(OSError):  # of file systems that cannot
+                _lock(file)
+            yield file, name
+            file.flush()
+            os.fsync(file.fileno())
+            if fcntl is None:
+                file.close()  # Windows does not move open files
+            os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
+            os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def check_place(path: PathLike) -> Path:
@@ -183,26 +205,6 @@ def check_place(path: PathLike) -> Path:
     if target.is_dir():
         raise IsADirectoryError(f"Cannot save to {target}: it is a folder.")
     return target
-
-
-def _replace(target: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-    )
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            with suppress(OSError):  # of file systems that cannot
-                _lock(file)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            if fcntl is None:
-                file.close()  # Windows does not move open files
-            os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
-            os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _remove_strays(target: Path) -> None:

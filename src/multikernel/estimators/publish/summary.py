@@ -127,11 +127,8 @@ def facts(model: Any) -> dict[str, Any]:
 
 def _named(scoring: Any) -> str:
     """Return what a score is called."""
-    return (
-        scoring
-        if isinstance(scoring, str)
-        else getattr(scoring, "__name__", repr(scoring))
-    )
+    name = getattr(scoring, "__name__", repr(scoring))
+    return scoring if isinstance(scoring, str) else str(name)
 
 
 def data_frame(columns: Mapping[str, list[Any]]) -> Any:
