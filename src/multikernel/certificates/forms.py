@@ -13,7 +13,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates.gap import DualCertificate, certify, scaled_dual_value
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, support_images
 from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import lowest_direction
@@ -217,7 +217,7 @@ def expand(gram: GramStack, rho: Array) -> Expansion:
     IndefiniteKernelError
         If a quadratic form is negative beyond rounding.
     """
-    images = gram.matvec(rho)
+    images = support_images(gram, rho)
     forms = images.reshape(images.shape[0], -1) @ rho.reshape(-1)
     check_forms(gram, forms, rho)
     return Expansion(rho, images, np.maximum(forms, 0.0))

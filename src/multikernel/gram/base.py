@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 HELD_NUMBERS = 2**26
 """Entries of Gram matrices that a thread may hold; above, products recompute them."""
 
+FEW = 0.5
+"""Where no more than this share of a vector is not zero, reading their columns alone is
+quicker than reading all, although there are gaps between them. With 0.3 sixteen
+problems of SpicyMKL took as long."""
+
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
@@ -383,6 +388,26 @@ class GramStack(ABC):
         finer : GramStack or None
         """
         return None
+
+
+def support_images(gram: GramStack, v: Array) -> Array:
+    """Return K_m v for every m, reading only the columns of the support of a small one.
+
+    Parameters
+    ----------
+    gram : GramStack
+        The kernels.
+    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        A vector; of several outputs all columns are read.
+
+    Returns
+    -------
+    images : ndarray of shape (n_kernels, n_samples[, n_outputs])
+    """
+    support = np.flatnonzero(v) if v.ndim == 1 else np.arange(len(v))
+    if support.size > FEW * len(v):
+        return gram.matvec(v)
+    return gram.sparse_matvec(support, v[support])
 
 
 STACK = InstanceOf(GramStack, "a GramStack")

@@ -292,10 +292,13 @@ class DenseStack(GramStack):
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
-        return self.sums_of_rows(np.arange(self.shape[0]), support, values)
+        return self.sums_of_rows(np.arange(self.shape[0]), support, values[None])
 
     def sums_of_rows(self, kernels: Indices, rows: Indices, values: Array) -> Array:
-        """Return the sums of values times rows of some kernels, (n_chosen, n_cols)."""
+        """Return the sums of values times rows of some kernels, (n_chosen, n_cols).
+
+        The values, (n_chosen, n_rows) or (1, n_rows), are each kernel's or the same.
+        """
         # Rows stand for columns, as matrices are symmetric: rows are contiguous.
         return self._sums(self.shape[1] * kernels, rows, values, 1)
 
@@ -312,10 +315,11 @@ class DenseStack(GramStack):
         rows = read_only(self.array).reshape(-1, self.shape[2])
         total = np.empty((places.size, self.shape[2]))
         write = compiled(LOOPS, "write_sums")
+        factors = np.broadcast_to(factors, (places.size, steps.size))
 
         def add(start: int) -> None:
             part = slice(start, start + each)
-            write(rows, places[part], steps, factors, total[part])
+            write(rows, places[part], steps, factors[part], total[part])
 
         entries = steps.size * total.size
         run_blocks(add, range(0, places.size, each), threads_for(entries))

@@ -295,7 +295,7 @@ def write_products(rows: Single, v: Array, out: Array) -> None:
 def write_sums(
     rows: Stored, places: Indices, steps: Indices, factors: Array, out: Array
 ) -> None:
-    """Write sums over k of ``factors[k] * rows[places[i] + steps[k]]``, (n, n_cols).
+    """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
     Of the rows of all matrices, one matrix after another: a sum of some matrices' rows
     of one number, or of some rows of one matrix.
@@ -304,6 +304,6 @@ def write_sums(
         total = out[i]
         total[:] = 0.0
         for k in range(steps.size):
-            row, factor = rows[places[i] + steps[k]], factors[k]
+            row, factor = rows[places[i] + steps[k]], factors[i, k]
             for j in range(total.size):
                 total[j] += factor * row[j]

@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import FEW, GramStack
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
     HELD_BYTES,
@@ -161,8 +161,7 @@ class PartStack(GramStack):
 
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a v with few entries other than zero."""
-        rows = self.samples[support]
-        return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
+        return self._sums_of_rows(support, values[None])
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
@@ -188,6 +187,9 @@ class PartStack(GramStack):
 
     def _images(self, vectors: Array) -> Array:
         """Return products for (1 or n_kernels, n_samples) vectors."""
+        support = np.flatnonzero(vectors.any(axis=0))
+        if support.size <= FEW * self.samples.size:
+            return self._sums_of_rows(support, vectors[:, support])
         write_images = compiled(LOOPS, "write_images")
         array = read_only(self.whole.array)
         padded = self._padded(vectors)
@@ -202,6 +204,11 @@ class PartStack(GramStack):
 
         self._run(work, self._tasks())
         return images
+
+    def _sums_of_rows(self, support: Indices, values: Array) -> Array:
+        """Return products for vectors with some entries other than zero."""
+        rows = self.samples[support]
+        return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
 
     def _joint_forms(self, v: Array) -> Array:
         """Return tr(v^T K_m v) = <K_m, v v^T>, which reads a kernel once."""

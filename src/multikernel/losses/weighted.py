@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from multikernel._typing import Array, Mask
+from multikernel._typing import Array, Indices, Mask
 from multikernel.losses.base import (
     CoupledLoss,
     Loss,
@@ -215,6 +215,13 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
             "weight zero out of the problem."
         )
     return _weighted_class(type(loss))(loss, weights)
+
+
+def part_of(loss: Loss, samples: Indices) -> Loss:
+    """Return a loss for some of the samples that it was for."""
+    if not isinstance(loss, WeightedLoss):
+        return loss
+    return weighted(loss.loss, loss.weights[samples])
 
 
 def is_squared(loss: Loss) -> bool:

@@ -80,7 +80,11 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
     _compare("columns", stack.columns(chosen), K[:, :, chosen], tol)
     values = rng.normal(size=chosen.size)
     sparse = stack.sparse_matvec(chosen, values)
-    _compare("sparse_matvec", sparse, K[:, :, chosen] @ values, tol)
+    expected = K[:, :, chosen] @ values
+    _compare("sparse_matvec", sparse, expected, tol)
+    coefs = np.zeros((n_kernels, n))
+    coefs[:, chosen] = values
+    _compare("block_matvec of few", stack.block_matvec(coefs), expected, tol)
     weights = np.where(np.arange(n_kernels) % 3 == 1, 0.0, rng.random((n_kernels,)))
     rows = np.tensordot(weights, K, axes=1)[chosen]
     _compare("combined_rows", stack.combined_rows(weights, chosen), rows, tol)

@@ -225,12 +225,6 @@ class BlockedStack(FactorStack):
         products = np.add.reduceat(u * chosen.factors.inner(centred), starts)
         return squares.T, products.T
 
-    def sparse_matvec(self, support: Indices, values: Array) -> Array:
-        """Return K_m v for every m and a v with few entries other than zero."""
-        v = np.zeros((self.shape[1], *values.shape[1:]))
-        v[support] = values
-        return self.matvec(v)
-
     def tall_form(self) -> tuple[TallMatrix, Indices]:
         """Return the factors as one tall matrix, and where each begins."""
         return self.factors, self.places

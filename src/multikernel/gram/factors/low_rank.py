@@ -187,6 +187,12 @@ class FactorStack(GramStack):
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
         return self.images(self.tall_form()[0].rows(indices).T)
 
+    def sparse_matvec(self, support: Indices, values: Array) -> Array:
+        """Return K_m v for every m and a v with few entries other than zero."""
+        v = np.zeros((self.shape[1], *values.shape[1:]))
+        v[support] = values
+        return self.matvec(v)
+
     def held_numbers(self) -> Array:
         """Return how many numbers each kernel is once it is held, (n_kernels,)."""
         return np.asarray(float(self.shape[1]) * self.ranks)

@@ -8,7 +8,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import Expansion, expand, model_of_multiples
-from multikernel.gram.matrix import GramMatrix
 from multikernel.machines import SMO, MachineFit
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
@@ -21,6 +20,8 @@ from multikernel.solvers.lp.oracle import (
     feasible,
     fit_machine,
     machine_within,
+    problem_on,
+    samples_in_play,
 )
 from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.lp.weight_solver import LEFT, Step, WeightSolver
@@ -118,7 +119,8 @@ class InterleavedNewton(WeightSolver):
     Notes
     -----
     A step makes one product with every kernel matrix, and one weighted sum of those
-    with a positive weight: at most two passes. Its low-rank term costs
+    with a positive weight: at most two passes. Where most dual variables are zero both
+    read a part of the entries (`samples_in_play`). Its low-rank term costs
     n_samples^2 n_kernels flops.
 
     References
@@ -347,13 +349,8 @@ class _Search:
         # Kernels that all but vanish would cost a pass and change the model by nothing.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
         alpha = self.regularizer.alpha
-        matrix: GramMatrix = problem.gram.combine(weights / alpha)
-        if ball is not None:
-            factor = ball.curvature_factor(point.images, point.forms, weights)
-            matrix = matrix.plus(factor / np.sqrt(alpha))
-        f = point.decision_values(weights / alpha)
         b = tracker.model.intercept
-        start = MachineFit(point.rho, b, f + b, np.nan, 0, False)
+        f = point.decision_values(weights / alpha) + b
         gap = min(tracker.gap, FIRST_GAP)
         objective, cache_bytes = tracker.model.objective, self.settings.cache_bytes
         machine = machine_within(problem, gap, objective, cache_bytes)
@@ -361,10 +358,20 @@ class _Search:
             few, many, fixed = SETTINGS.most_steps
             n = problem.y.size
             machine = replace(machine, max_steps=min(few * n, many * n + fixed))
-        fit = fit_machine(machine, problem, matrix, start)
+        some = samples_in_play(problem, point.rho, f)
+        part = problem_on(problem, some)
+        matrix = part.gram.combine(weights / alpha)
+        if ball is not None:
+            images = point.images[:, some]
+            factor = ball.curvature_factor(images, point.forms, weights)
+            matrix = matrix.plus(factor / np.sqrt(alpha))
+        start = MachineFit(point.rho[some], b, f[some], np.nan, 0, False)
+        fit = fit_machine(machine, part, matrix, start)
         self.solved = fit.converged
         tracker.recorder.inner_steps += fit.n_steps
-        return expand(problem.gram, feasible(problem, matrix, fit)[0])
+        rho = np.zeros_like(point.rho)
+        rho[some] = feasible(part, matrix, fit)[0]
+        return expand(problem.gram, rho)
 
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array

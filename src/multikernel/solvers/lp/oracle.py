@@ -20,7 +20,8 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.spectra import lowest_direction
-from multikernel.losses.base import is_smooth
+from multikernel.losses.base import is_polyhedral, is_smooth
+from multikernel.losses.weighted import part_of
 from multikernel.machines import (
     SMO,
     CrammerSinger,
@@ -163,6 +164,49 @@ def feasible(
     if moved <= 1e-13 * float(np.abs(rho).max()):
         return rho, fit.f - fit.intercept
     return rho, support_product(gram, rho)
+
+
+NEAR = 1.0
+"""So many samples wait to be moved for each one that is."""
+
+
+def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
+    """Return the samples that a short run of a machine is likely to move, ascending.
+
+    A piecewise linear loss leaves most dual variables at zero. Beside those that are
+    not, or will not stay there, as many are in play whose decision values are nearest
+    to where they leave it: a sum of kernels reads its entries for these alone. Who is
+    missed belongs to the next run.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with one output.
+    rho : ndarray of shape (n_samples,)
+        The dual point that the run starts from.
+    f : ndarray of shape (n_samples,)
+        Its decision values, intercept included.
+    """
+    loss, every = problem.loss, np.arange(rho.size)
+    if not (is_polyhedral(loss) and problem.gram.in_memory):
+        return every
+    slopes, costs, sizes = loss.dual_pieces(problem.y)
+    room = np.where(sizes > 0.0, costs - slopes * f, np.inf).min(axis=0)
+    room[rho != 0.0] = -np.inf
+    count = round((1.0 + NEAR) * np.count_nonzero(room <= 0.0))
+    if count >= rho.size:
+        return every
+    return np.sort(np.argpartition(room, count)[:count])
+
+
+def problem_on(problem: Problem, samples: Indices) -> Problem:
+    """Return the problem of some samples, of whose kernels little is to be read."""
+    if samples.size == problem.y.size:
+        return problem
+    every = np.arange(problem.gram.shape[0])
+    gram = problem.gram.once(every).restrict(samples)
+    loss = part_of(problem.loss, samples)
+    return replace(problem, gram=gram, y=problem.y[samples], loss=loss)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, support_images
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.column_products import (
     BlockColumns,
@@ -27,7 +27,6 @@ from multikernel.linalg.column_products import (
 )
 from multikernel.linalg.shifted import ShiftedRoot, shifted_root
 from multikernel.linalg.tall import TallMatrix, padded, unpadded
-from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def per_kernel(factors: Array, values: Array) -> Array:
@@ -142,11 +141,7 @@ class ImageSpaces:
 
         Only some columns are looked at if v has few entries.
         """
-        if v.ndim == 1:
-            entries = np.flatnonzero(v)
-            if entries.size <= SETTINGS.few * v.size:
-                return self.gram.sparse_matvec(entries, v[entries])
-        return self.gram.matvec(v)
+        return support_images(self.gram, v)
 
     def images_of_each(self, coefs: Array) -> Array:
         """Return what every kernel makes of its own row, K_m coefs[m]."""

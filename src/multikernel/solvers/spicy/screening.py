@@ -25,7 +25,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import check_forms
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import FEW, GramStack
 from multikernel.problem import Problem
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -182,7 +182,7 @@ class DualNorms:
         doubtful = float(np.mean(forms > level**2))
         entries = np.flatnonzero(rho != self._last)
         share = entries.size / rho.size
-        few = 0.0 < share <= SETTINGS.few
+        few = 0.0 < share <= FEW
         if few and doubtful > min(SETTINGS.subset, share):
             self._remember_change(span, rho, entries)
             forms = span.bounds(rho)

@@ -97,11 +97,6 @@ class Settings:
     factor of gamma then: a good run takes up to ten steps, and six retreats are seven
     digits."""
 
-    few: float = 0.5
-    """Images of steps, and of changes of a dual point, in fewer than this share of the
-    samples are cheaper than whole ones, although their columns are read with gaps
-    between them. With 0.3 sixteen problems took as long."""
-
     # Machines on weighted sums, where a piecewise linear loss may begin.
 
     far: float = 0.3
