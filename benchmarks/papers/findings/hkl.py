@@ -149,6 +149,31 @@ def table2(results: Results) -> Finding:
     return finding(f"better of two scalings (print): {', '.join(parts)}", holds)
 
 
+def competitive(results: Results) -> Finding:
+    """HKL is always competitive with L2, and often better: classification."""
+    found = means(results("table2"), "error", "set", "kernel", "method", "scaling")
+    ahead, behind, holds = 0, [], []
+    for name, kernel in dict.fromkeys(key[:2] for key in found):
+        errors, chosen = {}, {}
+        for method in ("L2", "HKL"):
+            mine = {k: e for k, e in found.items() if k[:3] == (name, kernel, method)}
+            best = min(mine, key=lambda key: mine[key])
+            errors[method], chosen[method] = mine[best], best[3]
+        facts = {"set": name, "kernel": kernel, "method": "L2", "scaling": chosen["L2"]}
+        draws = [r["error"] for r in results("table2") if facts.items() <= r.items()]
+        spread = float(np.std(draws))
+        ahead += errors["HKL"] < errors["L2"]
+        holds.append(errors["HKL"] <= errors["L2"] + spread)
+        if not holds[-1]:
+            against = f"{errors['L2']:.2f} ± {spread:.2f}"
+            behind.append(f"{name} {kernel} {errors['HKL']:.2f} against {against}")
+    text = (
+        f"with the better of two scalings each, HKL has the smaller error in {ahead} "
+        f"of {len(holds)} rows; more than a deviation above L2: {', '.join(behind)}"
+    )
+    return finding(text, holds)
+
+
 def _figure2(results: Results, rotated: bool) -> dict[int, dict[str, float]]:
     rows = [row for row in results("figure2") if row["rotated"] is rotated]
     found: dict[int, dict[str, float]] = {}
