@@ -21,23 +21,24 @@ from typing import cast
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import CoupledLoss, SoftmaxLoss
 from multikernel.losses.weighted import WeightedLoss
-from multikernel.machines.base import (
-    NOT_A_KERNEL,
-    NOT_FINITE,
-    MachineFit,
-    check_problem,
+from multikernel.machines.base import NOT_FINITE, MachineFit, check_problem
+from multikernel.machines.descent import (
+    SETTINGS,
+    Point,
+    Task,
+    better_start,
+    check_form,
+    stepped_down,
 )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes the method."""
+    """What tunes the method, beside `descent.SETTINGS`."""
 
     forcing: float = 0.3
     """Conjugate gradients may leave this share of the violation: on 1000 samples and 10
@@ -50,17 +51,13 @@ class Settings:
     """The constant kernel that stands for intercepts is so many times the mean of the
     diagonal."""
 
-    halvings: int = 50
-    armijo: float = 1e-4
-
-    stalled: float = 1e-6
-    """A violation below this that does not fall any more is at its rounding level."""
-
     smallest: float = 1e-150
     """A probability whose root still is a number."""
 
 
-SETTINGS = Settings()
+OWN = Settings()
+
+CoupledTask = Task[CoupledLoss]
 
 
 @dataclass(frozen=True)
@@ -121,152 +118,77 @@ class Multinomial:
             If a negative quadratic form is met.
         """
         check_problem(self, gram, y, loss, init)
-        task = _Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
-        point, steps = task.first(init), 0
-        violation = task.violation(point)
+        task = Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
+        nothing, b = np.zeros_like(y), np.zeros(y.shape[1])
+        if fit_intercept:
+            b, _ = task.loss.constant_model(y)
+        point, steps = better_start(task, init, Point(nothing, nothing, b)), 0
+        violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:
-            allowed = SETTINGS.forcing * min(violation, 1.0)
-            point = task.searched(point, task.direction(point, allowed))
+            way = _newton_direction(task, point, OWN.forcing * min(violation, 1.0))
+            point = stepped_down(task, point, way)
             steps += 1
-            previous, violation = violation, task.violation(point)
+            previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= SETTINGS.stalled:
                 break
         # A slope of the loss is in its domain; an expansion is not, but at the end.
-        dual = task.slope(point)
-        form = float(np.sum(point.rho * point.values))
-        objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * form
+        dual = -loss.gradient(y, point.f)
+        objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * point.form
         converged = violation <= self.tol
         return MachineFit(dual, point.b, point.f, objective, steps, converged)
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """An expansion, its image K rho, and intercepts; also a direction."""
-
-    rho: Array
-    values: Array
-    b: Array
-
-    @property
-    def f(self) -> Array:
-        """Return the decision values."""
-        return self.values + self.b
-
-    def moved(self, step: float, way: "_Point") -> "_Point":
-        """Return the point a step further."""
-        return _Point(
-            self.rho + step * way.rho,
-            self.values + step * way.values,
-            self.b + step * way.b,
-        )
+def _violation(task: CoupledTask, point: Point) -> float:
+    """Return how far the expansion is from what the loss asks for."""
+    slope = -task.loss.gradient(task.y, point.f)
+    largest = max(float(np.abs(slope).max()), OWN.smallest)
+    off = float(np.abs(slope - point.rho).max())
+    if not np.isfinite(off):
+        raise ValueError(NOT_FINITE)
+    # What is centred but for rounding counts by its mean.
+    spilt = np.abs(point.rho.sum(axis=0)).max() / len(task.y)
+    return max(off, float(spilt) if task.fit_intercept else 0.0) / largest
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What is minimised."""
+def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
+    """Return Newton's step, but for a share of the gradient, and downhill.
 
-    gram: GramMatrix
-    y: Array
-    loss: CoupledLoss
-    fit_intercept: bool
+    Conjugate gradients run in the space of functions, with its inner product: all on
+    the way lower the quadratic model, and a product with K is made for each.
+    """
+    w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
+    p = task.y - slope / w
+    constant = OWN.constant * float(np.abs(task.gram.diagonal()).mean())
+    constant = constant if task.fit_intercept else 0.0
 
-    def first(self, start: MachineFit | None) -> _Point:
-        """Return the best constant model, or a start where that is better."""
-        zero = np.zeros_like(self.y)
-        b = np.zeros(self.y.shape[1])
-        if self.fit_intercept:
-            b, _ = self.loss.constant_model(self.y)
-        point = _Point(zero, zero, b)
-        if start is None:
-            return point
-        own = _Point(start.dual, start.f - start.intercept, start.intercept)
-        return own if self.objective(own) <= self.objective(point) else point
+    def bent(values: Array, sums: Array) -> Array:
+        """Return W times a change of the decision values."""
+        z = values + constant * sums
+        return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
-    def objective(self, point: _Point) -> float:
-        """Return the objective."""
-        form = float(np.sum(point.rho * point.values))
-        return float(self.loss.value(self.y, point.f).sum()) + 0.5 * form
-
-    def slope(self, point: _Point) -> Array:
-        """Return minus the gradient of the loss."""
-        return -self.loss.gradient(self.y, point.f)
-
-    def violation(self, point: _Point) -> float:
-        """Return how far the expansion is from what the loss asks for."""
-        slope = self.slope(point)
-        largest = max(float(np.abs(slope).max()), SETTINGS.smallest)
-        off = float(np.abs(slope - point.rho).max())
-        if not np.isfinite(off):
-            raise ValueError(NOT_FINITE)
-        # What is centred but for rounding counts by its mean.
-        spilt = np.abs(point.rho.sum(axis=0)).max() / len(self.y)
-        return max(off, float(spilt) if self.fit_intercept else 0.0) / largest
-
-    def direction(self, point: _Point, allowed: float) -> _Point:
-        """Return Newton's step, but for a share of the gradient, and downhill.
-
-        Conjugate gradients run in the space of functions, with its inner product: all
-        on the way lower the quadratic model, and a product with K is made for each.
-        """
-        w, slope = self.loss.masses(self.y)[:, None], self.slope(point)
-        p = self.y - slope / w
-        constant = SETTINGS.constant * float(np.abs(self.gram.diagonal()).mean())
-        constant = constant if self.fit_intercept else 0.0
-
-        def bent(values: Array, sums: Array) -> Array:
-            """Return W times a change of the decision values."""
-            z = values + constant * sums
-            return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
-
-        # Changes of the expansion and its image; sums are the constant kernel's.
-        change, image = np.zeros_like(p), np.zeros_like(p)
-        sums = np.zeros(p.shape[1])
-        residual, rest = slope - point.rho, slope.sum(axis=0)
-        way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
-        for k in range(SETTINGS.most_products):
-            own = self.gram.matvec(residual)
-            new = float(np.sum(residual * own) + constant * (rest @ rest))
-            least = allowed**2 * new if k == 0 else least
-            self.check(new, residual)
-            if new <= least:
-                break
-            share = new / square if k else 0.0
-            way, way_sums = residual + share * way, rest + share * way_sums
-            way_image, square = own + share * way_image, new
-            bend = bent(way_image, way_sums)
-            steep, steep_sums = way + bend, way_sums + bend.sum(axis=0)
-            curvature = float(np.sum(way_image * steep))
-            curvature += constant * float(way_sums @ steep_sums)
-            if not curvature > 0.0:
-                break  # rounding is all that is left
-            length = square / curvature
-            change, image = change + length * way, image + length * way_image
-            sums = sums + length * way_sums
-            residual, rest = residual - length * steep, rest - length * steep_sums
-        return _Point(change, image, constant * sums)
-
-    def check(self, form: float, v: Array) -> None:
-        """Raise if a quadratic form is not finite, or negative beyond rounding."""
-        if not np.isfinite(form):
-            raise ValueError(NOT_FINITE)
-        size = float(np.sum(v**2)) * float(np.abs(self.gram.diagonal()).sum())
-        if form < -ROUNDING * size:
-            raise IndefiniteKernelError(NOT_A_KERNEL)
-
-    def searched(self, point: _Point, way: _Point) -> _Point:
-        """Return the point to which halved steps lead; the objective falls."""
-        form = float(np.sum(way.rho * way.values))
-        self.check(form, way.rho)
-        before = self.objective(point)
-        inner = float(np.sum(way.rho * point.values))
-        own = float(np.sum(point.rho * point.values))
-        slope = inner - float(np.sum(self.slope(point) * way.f))
-        length = 1.0
-        for _ in range(SETTINGS.halvings):
-            new = point.moved(length, way)
-            losses = float(self.loss.value(self.y, new.f).sum())
-            after = losses + 0.5 * own + length * inner + 0.5 * length**2 * form
-            if after <= before + SETTINGS.armijo * length * slope + 1e-14 * abs(before):
-                return new
-            length *= 0.5
-        return point
+    # Changes of the expansion and its image; sums are the constant kernel's.
+    change, image = np.zeros_like(p), np.zeros_like(p)
+    sums = np.zeros(p.shape[1])
+    residual, rest = slope - point.rho, slope.sum(axis=0)
+    way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
+    for k in range(OWN.most_products):
+        own = task.gram.matvec(residual)
+        new = float(np.sum(residual * own) + constant * (rest @ rest))
+        least = allowed**2 * new if k == 0 else least
+        check_form(task.gram, new, residual)
+        if new <= least:
+            break
+        share = new / square if k else 0.0
+        way, way_sums = residual + share * way, rest + share * way_sums
+        way_image, square = own + share * way_image, new
+        bend = bent(way_image, way_sums)
+        steep, steep_sums = way + bend, way_sums + bend.sum(axis=0)
+        curvature = float(np.sum(way_image * steep))
+        curvature += constant * float(way_sums @ steep_sums)
+        if not curvature > 0.0:
+            break  # rounding is all that is left
+        length = square / curvature
+        change, image = change + length * way, image + length * way_image
+        sums = sums + length * way_sums
+        residual, rest = residual - length * steep, rest - length * steep_sums
+    return Point(change, image, constant * sums)

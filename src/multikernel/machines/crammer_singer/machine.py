@@ -36,6 +36,7 @@ from multikernel.machines.base import (
     support_product,
 )
 from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
+from multikernel.machines.descent import Task
 from multikernel.machines.smo.rows import RowSource, row_source
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
@@ -137,7 +138,7 @@ class CrammerSinger:
             If a negative quadratic form is met.
         """
         check_problem(self, gram, y, loss, init)
-        task = _Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
+        task = Task(gram, y, cast(CoupledLoss, loss), fit_intercept)
         search = _Sweeps(task, row_source(gram, self.cache_bytes))
         search.start_from(init)
         best, in_vain = search.proved(), 0
@@ -169,16 +170,6 @@ def _best_share(linear: float, rho: Array, values: Array) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
-    """What is solved."""
-
-    gram: GramMatrix
-    y: Array
-    loss: CoupledLoss
-    fit_intercept: bool
-
-
-@dataclass(frozen=True, eq=False)
 class _Proof:
     """A feasible dual point, the model that belongs to it, and what both are worth."""
 
@@ -202,7 +193,7 @@ class _Proof:
 class _Sweeps:
     """Masses, scores and intercepts on their way to the optimum."""
 
-    task: _Task
+    task: Task[CoupledLoss]
     source: RowSource
     rounds: int = 0
     steps: int = 0

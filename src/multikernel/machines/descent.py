@@ -1,0 +1,116 @@
+"""What Newton's methods on one Gram matrix share: points, and steps that lead down."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
+from multikernel.gram.checks import ROUNDING
+from multikernel.gram.matrix import GramMatrix
+from multikernel.losses.base import Loss
+from multikernel.machines.base import NOT_A_KERNEL, NOT_FINITE, MachineFit
+
+LossKind = TypeVar("LossKind", bound=Loss)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What tunes steps."""
+
+    halvings: int = 50
+
+    armijo: float = 1e-4
+
+    rounded: float = 1e-14
+    """Share of the objective by which it may rise: near the optimum changes drown in
+    rounding, and the full step is right."""
+
+    stalled: float = 1e-6
+    """A violation below this that does not fall any more is at its rounding level."""
+
+
+SETTINGS = Settings()
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Generic[LossKind]):
+    """What is minimised."""
+
+    gram: GramMatrix
+    y: Array
+    loss: LossKind
+    fit_intercept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An expansion, its image K rho, and intercepts, (n_outputs,); also a direction."""
+
+    rho: Array
+    image: Array
+    b: Array
+
+    @property
+    def f(self) -> Array:
+        """Return the decision values."""
+        return self.image + self.b
+
+    @property
+    def form(self) -> float:
+        """Return tr(rho^T K rho)."""
+        return float(np.vdot(self.rho, self.image))
+
+    def moved(self, step: float, way: "Point") -> "Point":
+        """Return the point a step further."""
+        return Point(
+            self.rho + step * way.rho,
+            self.image + step * way.image,
+            self.b + step * way.b,
+        )
+
+
+def objective(task: Task[LossKind], point: Point) -> float:
+    """Return what is minimised, at a point."""
+    return float(task.loss.value(task.y, point.f).sum()) + 0.5 * point.form
+
+
+def better_start(
+    task: Task[LossKind], start: MachineFit | None, default: Point
+) -> Point:
+    """Return a start, or what else there is where that is better.
+
+    Far away from the optimum all losses may be saturated: no slope leads back.
+    """
+    if start is None:
+        return default
+    own = Point(start.dual, start.f - start.intercept, start.intercept)
+    return own if objective(task, own) <= objective(task, default) else default
+
+
+def check_form(gram: GramMatrix, form: float, v: Array) -> None:
+    """Raise if the form of a vector is not finite, or negative beyond rounding."""
+    if not np.isfinite(form):
+        raise ValueError(NOT_FINITE)
+    size = float(np.vdot(v, v)) * float(np.abs(gram.diagonal()).sum())
+    if form < -ROUNDING * size:
+        raise IndefiniteKernelError(NOT_A_KERNEL)
+
+
+def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
+    """Return the first point along halved steps at which the objective has fallen."""
+    form = way.form
+    check_form(task.gram, form, way.rho)
+    inner, before = float(np.vdot(way.rho, point.image)), objective(task, point)
+    losses = before - 0.5 * point.form
+    slope = inner + float(np.vdot(task.loss.gradient(task.y, point.f), way.f))
+    length = 1.0
+    for _ in range(SETTINGS.halvings):
+        new = point.moved(length, way)
+        change = float(task.loss.value(task.y, new.f).sum()) - losses
+        change += length * inner + 0.5 * length**2 * form
+        if change <= SETTINGS.armijo * length * slope + SETTINGS.rounded * abs(before):
+            return new
+        length *= 0.5
+    return point
