@@ -114,24 +114,26 @@ class LazyStack(GramStack):
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
-        images = np.empty((*self.shape[:2], *v.shape[1:]))
-
-        def visit(kernels: Indices, rows: slice, block: Array) -> None:
-            images[kernels, rows] = block @ v
-
-        self.visit_blocks(visit)
-        return images
+        return self._images(v.shape[1:], lambda kernels, block: block @ v)
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_rows[, n_outputs])."""
-        vectors = coefs[:, :, None] if coefs.ndim == 2 else coefs
-        images = np.empty((*self.shape[:2], vectors.shape[2]))
+        vectors = coefs.reshape(*coefs.shape[:2], -1)
+        shape = vectors.shape[2:]
+        images = self._images(shape, lambda kernels, block: block @ vectors[kernels])
+        return images.reshape(*self.shape[:2], *coefs.shape[2:])
+
+    def _images(
+        self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
+    ) -> Array:
+        """Return what a function makes of the rows of every kernel, each of a shape."""
+        images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
-            images[kernels, rows] = np.matmul(block, vectors[kernels])
+            images[kernels, rows] = multiply(kernels, block)
 
         self.visit_blocks(visit)
-        return images.reshape((*self.shape[:2], *coefs.shape[2:]))
+        return images
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, held if it is small enough."""
@@ -203,15 +205,10 @@ class LazyStack(GramStack):
 
     def compute(self) -> Array:
         """Return all matrices in one array, shape (n_kernels, n_rows, n_cols)."""
+        if self.cols is not None:
+            return self._images(self.shape[2:], lambda _, block: block)
         array = np.empty(self.shape)
-        if self.cols is None:
-            write_matrices(array, self.plan, self.samples, Normalization())
-            return array
-
-        def visit(kernels: Indices, rows: slice, block: Array) -> None:
-            array[kernels, rows] = block
-
-        self.visit_blocks(visit)
+        write_matrices(array, self.plan, self.samples, Normalization())
         return array
 
     def visit_blocks(self, visit: Visit) -> None:
