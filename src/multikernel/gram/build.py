@@ -222,28 +222,10 @@ def map_kernels(
 ) -> tuple[GramStack, Normalization]:
     """Write every Gram matrix to a file, or open the file that holds them.
 
-    Matrices that are only scaled are written as they are, and scaled as they are used.
-
-    Parameters
-    ----------
-    dictionary, X, normalize, sample_weight
-        As in `build_stack`.
-    options : MemoryMapped
-        Where the file is.
-
-    Returns
-    -------
-    stack : GramStack
-        The normalised matrices, mapped from the file.
-    normalization : Normalization
-        What was learnt.
-
-    Raises
-    ------
-    ValueError
-        If the folder holds another stack, or one that is not whole.
-    OSError
-        If the disk has no room.
+    Matrices that are only scaled are written as they are, and scaled as they are used;
+    returned are those that are normalised, and what was learnt. A folder that holds
+    another stack, or one that is not whole, raises a ValueError, a full disk an
+    OSError.
     """
     n_kernels, n_samples = len(dictionary), X.shape[0]
     steps = check_steps(normalize)

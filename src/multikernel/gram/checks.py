@@ -174,18 +174,7 @@ def take_census(
 ) -> Census:
     """Read every matrix once, on all threads; the stack knows its diagonals then.
 
-    Parameters
-    ----------
-    stack : DenseStack
-        Square matrices.
-    weights : ndarray of shape (n_samples,)
-        The vector of `Census.forms`.
-    random : RandomState
-        Draws the vectors.
-
-    Returns
-    -------
-    census : Census
+    The weights are the vector of `Census.forms`.
     """
     # No signs: for half of all pairs of samples, those would hide what differs there.
     directions = random.uniform(-1.0, 1.0, size=(2, stack.shape[1]))

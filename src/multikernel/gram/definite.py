@@ -61,18 +61,10 @@ SMALL_ENTRIES = 2**25
 
 
 def lowest_eigenvalue(K: GramMatrix) -> float:
-    """Return about the lowest eigenvalue of a matrix, never one below it.
+    """Return about the lowest eigenvalue of a symmetric matrix, never one below it.
 
-    Parameters
-    ----------
-    K : GramMatrix
-        Square and symmetric.
-
-    Returns
-    -------
-    eigenvalue : float
-        The Rayleigh quotient of the direction that `lowest_direction` finds, which is
-        a proof that an eigenvalue is at or below it.
+    It is the Rayleigh quotient of the direction that `lowest_direction` finds, which is
+    a proof that an eigenvalue is at or below it.
     """
     size = float(np.abs(K.diagonal()).sum())
     direction = lowest_direction(K.matvec, K.shape[0], size)

@@ -109,28 +109,13 @@ def write_stack(
     header: Header,
     fill: Callable[[Array], Normalization | None],
 ) -> Array:
-    """Write a stack into a folder, its header last.
+    """Write a stack into a folder, its header, with checksums, last; return it mapped.
 
-    Parameters
-    ----------
-    folder : str or path-like or None
-        Where to; made if it does not exist. None takes a temporary one, which is
-        removed with the last array that is mapped from it.
-    header : Header
-        What is written; checksums are added.
-    fill : callable
-        Writes the matrices into an array, and returns what its steps have learnt.
-
-    Returns
-    -------
-    array : ndarray of shape (n_kernels, n_rows, n_cols)
-        The matrices, mapped from the file.
-
-    Raises
-    ------
-    OSError
-        If the folder holds a stack already, or the disk has no room. What was begun
-        is removed.
+    The folder is made if it does not exist; None takes a temporary one, which is
+    removed with the last array that is mapped from it. What is to `fill` writes the
+    matrices into an array, and returns what their steps have learnt. A folder that
+    holds a stack already, or a full disk, raises an OSError, and what was begun is
+    removed.
     """
     place = Path(tempfile.mkdtemp("", "multikernel-") if folder is None else folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -182,28 +167,12 @@ def written(path: Path) -> Iterator[None]:
 
 
 def open_stack(path: PathLike) -> tuple[Array, Header | None]:
-    """Open Gram matrices in a file.
+    """Open Gram matrices in a file: mapped, with what is known of them.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A folder that `write_stack` has written, or a file of NumPy's format (.npy)
-        that holds one matrix, (n_rows, n_cols), or several, (n_kernels, n_rows,
-        n_cols).
-
-    Returns
-    -------
-    array : ndarray of shape (n_kernels, n_rows, n_cols)
-        The matrices, mapped from the file.
-    header : Header or None
-        What is known of them; None for a file that has no header.
-
-    Raises
-    ------
-    OSError
-        If there is no such file.
-    ValueError
-        If it was not written to its end, was damaged, or holds something else.
+    It is a folder that `write_stack` has written, or a file of NumPy's format (.npy)
+    that holds one matrix or several, and has no header. A missing file raises an
+    OSError; one that was not written to its end, was damaged or holds something else, a
+    ValueError.
     """
     file = Path(path)
     if file.name == MATRICES:
@@ -256,15 +225,7 @@ def read_header(folder: Path) -> Header:
 
 
 def learnt_steps(folder: PathLike, empty: Normalization) -> Normalization:
-    """Return what the steps of a folder's stack have learnt.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        The folder.
-    empty : Normalization
-        The steps, which have learnt nothing yet.
-    """
+    """Return what the steps of a folder's stack have learnt, from empty ones."""
     with np.load(Path(folder) / LEARNT, allow_pickle=False) as arrays:
         steps = [
             replace(
@@ -293,21 +254,10 @@ def _arrays(learnt: Normalization) -> dict[str, Any]:
 def joined(
     matrices: Sequence[Array], folder: PathLike | None = None, name: str = "grams"
 ) -> Array:
-    """Copy matrices into one file, one after another.
+    """Copy matrices, in memory or in files of their own, into one file, and map it.
 
-    Parameters
-    ----------
-    matrices : sequence of ndarray of shape (n_rows, n_cols)
-        In memory or mapped from files of their own; float32 where all are.
-    folder : str or path-like, optional
-        Where to; a temporary one when left out.
-    name : str, default="grams"
-        What the header calls them.
-
-    Returns
-    -------
-    array : ndarray of shape (n_kernels, n_rows, n_cols)
-        Mapped from the file.
+    Numbers are float32 where those of all are; without a folder a temporary one is
+    taken.
     """
     single = all(matrix.dtype == np.float32 for matrix in matrices)
     shape = (len(matrices), *matrices[0].shape)

@@ -219,21 +219,9 @@ class TermProducts(Protocol):
         ...
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the kernels in use, of their images and of multiples.
+        """Return sums over the kernels in use, of images and of roots of diagonals.
 
-        The multiples are those of the roots of their diagonals.
-
-        Parameters
-        ----------
-        used : ndarray of bool of shape (n_kernels,)
-            The kernels in use.
-        units : ndarray of shape (n_kernels,)
-            What the roots are multiplied by.
-
-        Returns
-        -------
-        total : ndarray of shape (n_samples[, n_outputs])
-        roots : ndarray of shape (n_samples,)
+        The roots, (n_samples,), are multiplied by the units of their kernels.
         """
         ...
 

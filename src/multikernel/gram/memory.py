@@ -34,12 +34,7 @@ def available_bytes(root: Path = Path("/")) -> int:
 
     ``MemAvailable`` of Linux, else the physical memory, else 4 GiB; no more than what
     the control groups of the process leave, which is how containers and batch systems
-    limit it.
-
-    Parameters
-    ----------
-    root : Path, default=Path("/")
-        Where ``proc`` and ``sys`` are found.
+    limit it. The root is where ``proc`` and ``sys`` are found.
     """
     return min([_machine_bytes(root), *_group_bytes(root)])
 
@@ -141,23 +136,10 @@ def check_size(
     max_bytes: int | None,
     alternatives: str | None = None,
 ) -> None:
-    """Raise if a dense stack would pass a limit.
+    """Raise a StackTooLargeError if a dense stack of a shape would pass a limit.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        (n_kernels, n_rows, n_cols).
-    item_bytes : int
-        Bytes of a number.
-    max_bytes : int or None
-        The limit; half of the memory that is available now where it is None.
-    alternatives : str, optional
-        What else to use; other storage when left out.
-
-    Raises
-    ------
-    StackTooLargeError
-        With the bytes and what can be done.
+    The limit is half of the memory that is available now where it is None. Without
+    `alternatives` the sentence names other storage.
     """
     needed = stack_bytes(shape, item_bytes)
     if max_bytes is None and needed <= MODEST_BYTES:
@@ -180,20 +162,8 @@ def check_size(
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
     """Return an array in a new file, the room of which is taken at once.
 
-    Parameters
-    ----------
-    path : Path
-        A file that does not exist.
-    shape : sequence of int
-        Its shape.
-    dtype : str
-        Its type.
-
-    Raises
-    ------
-    OSError
-        If it exists, or if the disk has no room. A process that went on to write by
-        way of its memory on a full disk would be ended by the system.
+    A file that exists, or a full disk, raises an OSError. A process that went on to
+    write by way of its memory on a full disk would be ended by the system.
     """
     n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     header = {"descr": np.dtype(dtype).str, "fortran_order": False}
@@ -234,14 +204,7 @@ def scratch(
 ) -> Array:
     """Return an array to write to, in a temporary file that goes with it.
 
-    Parameters
-    ----------
-    folder : str or path-like or None
-        Where the file is; among the system's temporary ones where it is None.
-    shape : sequence of int
-        Its shape.
-    dtype : str
-        Its type.
+    The file is in a folder, or among the system's temporary ones.
     """
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -171,22 +171,7 @@ class BuiltStack:
 
 
 def check_steps(normalize: Steps) -> tuple[StepName, ...]:
-    """Return normalisation steps as a tuple.
-
-    Parameters
-    ----------
-    normalize : str, Normalizer, sequence of these, or None
-        One step, several in order, or none.
-
-    Returns
-    -------
-    steps : tuple of str or Normalizer
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown.
-    """
+    """Return one step, several or none as a tuple; refuse unknown names."""
     if normalize is None:
         return ()
     several = isinstance(normalize, Sequence) and not isinstance(normalize, str)
@@ -208,20 +193,9 @@ def empty_normalization(
     n_samples: int,
     sample_weight: Array | None = None,
 ) -> Normalization:
-    """Return steps with room for what they will learn.
+    """Return steps with room for what they will learn of so many kernels and samples.
 
-    Parameters
-    ----------
-    normalize : str, Normalizer, sequence of these, or None
-        The steps.
-    n_kernels, n_samples : int
-        Shape of the training stack.
-    sample_weight : ndarray of shape (n_samples,), optional
-        Sample weights; equal ones when left out.
-
-    Returns
-    -------
-    normalization : Normalization
+    Sample weights are equal ones where they are left out.
     """
     weights = np.ones(n_samples) if sample_weight is None else sample_weight
     weights = weights / weights.sum()

@@ -359,15 +359,7 @@ def _check_copies(
 
 
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn a normalisation from Gram matrices, and apply it to them.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_samples, n_samples)
-        The matrices; overwritten.
-    normalization : Normalization
-        Empty steps; they are filled.
-    """
+    """Learn empty steps of a normalisation from Gram matrices, and overwrite these."""
 
     def treat(m: int) -> None:
         K = array[m].astype(np.float64, copy=False)

@@ -113,29 +113,13 @@ def leading_spectrum(
     start: Array | None = None,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    r"""Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
+    """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
 
-    With equal shares these are the eigenvalues of K over n. With others they are
-    what repeated samples would give.
-
-    Parameters
-    ----------
-    matrix : GramMatrix
-        K, positive semidefinite.
-    theta : int
-        How many; fewer than theta samples have no more.
-    shares : ndarray of shape (n_samples,)
-        Sample weights that sum to one.
-    start : ndarray of shape (n_samples, n_start), optional
-        Directions near the eigenvectors.
-    tol : float, default=1e-6
-        Error of their sum, over the trace.
-
-    Returns
-    -------
-    pairs : LeadingPairs
-        Exact where the matrix is held in factors of rank r below n, at a cost of
-        O(n r^2).
+    With equal shares, which sum to one, these are the eigenvalues of K, positive
+    semidefinite, over n; with others they are what repeated samples would give. Fewer
+    than theta samples have no more. The sum is exact to `tol` of the trace, and where
+    the matrix is held in factors of rank r below n it is exact, at a cost of O(n r^2).
+    Directions near the eigenvectors may be given as a start, (n_samples, n_start).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
@@ -267,26 +251,13 @@ def _alone(stack: GramStack, m: int) -> GramMatrix:
 
 
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
-    r"""Return what every kernel has outside the span of some directions.
+    r"""Return what every kernel has outside the span of some orthonormal directions u.
 
-    .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
+    .. math:: v_m = \\operatorname{tr} D K_m D - \\sum_j u_j^\\top D K_m D u_j
 
-    With the leading eigenvectors of a combination these are the derivatives of its
-    tail sum by the kernel weights.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Square matrices.
-    vectors : ndarray of shape (n_samples, theta)
-        Orthonormal directions u.
-    shares : ndarray of shape (n_samples,)
-        Sample weights that sum to one, D their roots.
-
-    Returns
-    -------
-    tails : ndarray of shape (n_kernels,)
-        Upper bounds for kernels that have a residual beside their factors.
+    With the leading eigenvectors of a combination these are the derivatives of its tail
+    sum by the kernel weights; D are the roots of the shares. They are upper bounds for
+    kernels that have a residual beside their factors.
     """
     totals = stack.diagonals() @ shares + stack.residual_traces(shares)
     if vectors.shape[1] == 0:

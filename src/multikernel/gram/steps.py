@@ -71,15 +71,7 @@ class Step:
         raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
-        """Learn from what a kernel's factor says, and normalise that.
-
-        Parameters
-        ----------
-        m : int
-            The kernel.
-        moments : Moments
-            The factor, as the steps before left it; changed.
-        """
+        """Learn from what a kernel's factor says, and normalise that in place."""
 
 
 @dataclass(eq=False)

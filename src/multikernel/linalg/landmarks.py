@@ -13,25 +13,11 @@ def landmark_factor(
     tol: float,
     most: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return a factor of a kernel matrix by pivoted Cholesky.
+    """Return a factor of a kernel matrix by pivoted Cholesky, and the samples taken.
 
-    Parameters
-    ----------
-    columns : callable
-        From the index of a sample to its column of the matrix.
-    diagonal : ndarray of shape (n_samples,)
-        The diagonal.
-    tol : float
-        Stop where no entry of the diagonal of the rest exceeds this.
-    most : int, default=None
-        Landmarks at most; as many as there are samples when None.
-
-    Returns
-    -------
-    factor : ndarray of shape (n_samples, rank)
-        K = factor factor^T + rest.
-    pivots : ndarray of shape (rank,)
-        The samples taken.
+    The matrix is known by its columns, from their index, and its diagonal. It stops
+    where no entry of the diagonal of the rest exceeds `tol`, or at `most` landmarks;
+    the matrix is factor factor^T + rest.
     """
     n_samples = diagonal.shape[0]
     rest = np.array(diagonal, dtype=np.float64)

@@ -65,16 +65,6 @@ CHUNK_BYTES = 2**26
 
 
 def row_chunks(n_rows: int, n_cols: int) -> list[slice]:
-    """Return slices of rows whose kernel matrix stays below `CHUNK_BYTES`.
-
-    Parameters
-    ----------
-    n_rows, n_cols : int
-        Shape of the whole matrix.
-
-    Returns
-    -------
-    chunks : list of slice
-    """
+    """Return slices of rows of a matrix that stay below `CHUNK_BYTES` each."""
     size = max(1, CHUNK_BYTES // (8 * max(1, n_cols)))
     return [slice(start, start + size) for start in range(0, n_rows, size)]

@@ -222,16 +222,10 @@ class TallArray:
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:
-    """Return coordinates, one kernel's after another's, as an array of such a length.
+    """Return coordinates, one kernel's after another's, filled up to a length.
 
-    Parameters
-    ----------
-    u : ndarray of shape (total_rank[, n_outputs])
-        The coordinates.
-    ranks : ndarray of shape (n_kernels,)
-        How many are a kernel's.
-    length : int
-        At least the largest rank.
+    They become (n_kernels, length[, n_outputs]). The ranks say how many are a kernel's;
+    the length is at least the largest.
     """
     filled = np.zeros((ranks.size, length, *u.shape[1:]))
     filled[np.arange(length) < ranks[:, None]] = u
@@ -239,16 +233,10 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
-    """Return coordinates one kernel's after another's.
+    """Return coordinates one kernel's after another's, from what `padded` returned.
 
-    Columns that a factor has gained since are not used.
-
-    Parameters
-    ----------
-    coefs : ndarray of shape (n_kernels, length[, n_outputs])
-        As `padded` returns them, for these or for smaller ranks.
-    ranks : ndarray of shape (n_kernels,)
-        How many coordinates are a kernel's.
+    That was for these ranks or for smaller ones: columns that a factor has gained since
+    are not used.
     """
     length = int(ranks.max(initial=0))
     wider = np.zeros((ranks.size, length, *coefs.shape[2:]))

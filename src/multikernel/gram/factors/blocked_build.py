@@ -383,22 +383,9 @@ def refine_blocked(
 ) -> BlockedStack:
     """Give some kernels more landmarks; scales stay as they are.
 
-    Parameters
-    ----------
-    stack : BlockedStack
-        From `build_blocked`.
-    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point.
-    goals : mapping of int to float
-        The kernels, and what their bounds on ``v^T E_m v`` may be.
-    max_bytes : int or None
-        As in `build_blocked`.
-
-    Returns
-    -------
-    finer : BlockedStack
-        Kernels have half as many landmarks more at least, or `max_rank`; they may
-        still be above their goals.
+    The goals are what the bounds on ``v^T E_m v`` of these kernels may be. They have
+    half as many landmarks more at least, or `max_rank`, and may still be above their
+    goals.
     """
     old = stack.landmarks
     assert old is not None

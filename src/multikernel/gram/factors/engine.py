@@ -94,14 +94,7 @@ class RowBlocks:
     def map(self, task: Task, *each: Sequence[Any], **common: Any) -> list[Any]:
         """Return what a function of a block and of its items returns, block by block.
 
-        Parameters
-        ----------
-        task : callable
-            The function.
-        *each : sequence
-            One item for each block.
-        **common : object
-            Further arguments, the same for all.
+        Of every sequence a block has one item; further arguments are the same for all.
         """
         handles = self.engine.map(partial(task, **common), self.handles, *each)
         return self.engine.gather(handles)
@@ -122,14 +115,7 @@ class RowBlocks:
     def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
         """Return what a function makes of some rows, one entry for each of them.
 
-        Parameters
-        ----------
-        task : callable
-            Takes a block, and numbers of rows within it.
-        indices : ndarray of shape (n_indices,)
-            Numbers of rows, in any order.
-        **common : object
-            Further arguments.
+        It takes a block, and numbers of rows within it; the indices are in any order.
         """
         owners = np.searchsorted(self.ends, indices, side="right") - 1
         # One block is asked even for no rows: it knows what shape they would have.

@@ -136,21 +136,8 @@ def cut_low_rank(
 ) -> BuiltStack:
     """Return the factors of a stack on some samples, normalised by what these say.
 
-    Landmarks stay those of all samples: they are chosen without labels.
-
-    Parameters
-    ----------
-    whole : LowRankStack
-        The factors of all samples, from `build_low_rank` with no step but "cosine",
-        which is not repeated.
-    samples : ndarray of shape (n_chosen,)
-        The samples.
-    normalize, sample_weight, max_bytes
-        As in `build_low_rank`.
-
-    Returns
-    -------
-    built : BuiltStack
+    Landmarks stay those of all samples: they are chosen without labels. The stack is
+    from `build_low_rank` with no step but "cosine", which is not repeated.
     """
     old = whole.landmarks
     assert old is not None
@@ -323,19 +310,9 @@ class FactorCollector:
     ) -> None:
         """Normalise a factor, in place, and keep it.
 
-        Parameters
-        ----------
-        m : int
-            The kernel.
-        factor : Factor
-            Its factor, not normalised.
-        triangle : ndarray, optional
-            What is known of its values at the landmarks, which need not be among the
-            samples.
-        scale : float, optional
-            Its scale, where that is not to be learnt.
-        centred : bool, default=False
-            Whether it is centred then.
+        The triangle is what is known of its values at the landmarks, which need not be
+        among the samples. A scale is given where it is not to be learnt, with whether
+        the kernel is centred then.
         """
         rows, weights = factor.rows, self.landmarks.weights
         self._count(rows.size)

@@ -134,19 +134,8 @@ def rows_for_files(
 ) -> SampledRows:
     """Return the rows of a table, whose factors are to be held in files.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The table, in memory or mapped from a file.
-    options : LowRank
-        With a folder.
-    tell : callable, optional
-        Called with the share of building that is done.
-
-    Returns
-    -------
-    rows : SampledRows
-        Blocks are views of the table.
+    Blocks are views of the table, in memory or mapped from a file; the options have a
+    folder. What is to `tell` is called with the share of building that is done.
     """
     assert options.folder is not None
     starts = np.arange(0, X.shape[0], BLOCK_ROWS)

@@ -127,22 +127,10 @@ class KernelColumns:
 
 
 def kernel_columns(kernel: Kernel, X: Array, owner: str, cosine: bool) -> KernelColumns:
-    """Return the columns of a kernel.
+    """Return the columns of a kernel, its columns of the samples given by indices.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its columns given by indices.
-    X : ndarray of shape (n_samples, n_features)
-        All columns of the samples.
-    owner : str
-        What to call the kernel in a message.
-    cosine : bool
-        Whether values are divided by the roots of the diagonal.
-
-    Returns
-    -------
-    columns : KernelColumns
+    The owner is what messages call it; where cosines are asked for, values are divided
+    by the roots of the diagonal.
     """
     inner, own = on_its_columns(kernel, X)
     columns = KernelColumns(inner, np.ascontiguousarray(own), owner)
@@ -175,20 +163,8 @@ def without_landmarks(columns: KernelColumns) -> Factor:
 def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:
     """Add landmarks until the residual is small, or there are as many as allowed.
 
-    Parameters
-    ----------
-    columns : KernelColumns
-        The kernel.
-    factor : Factor
-        Where to start; not changed.
-    weights : ndarray of shape (n_samples,)
-        Sample weights that sum to one, of the traces.
-    goal : Goal
-        When to stop.
-
-    Returns
-    -------
-    factor : Factor
+    It starts from a factor, which is not changed. The sample weights, of the traces,
+    sum to one.
     """
     n_samples, rank = factor.residual.size, factor.landmarks.size
     most = min(goal.most, n_samples)

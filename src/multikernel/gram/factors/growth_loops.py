@@ -18,21 +18,7 @@ FAST = {"reassoc", "contract", "nsz"}
 def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
     """Return the sample with the largest residual, that residual, and a weighted sum.
 
-    Parameters
-    ----------
-    residual : ndarray of shape (n_samples,)
-        The diagonal that is left, not negative.
-    weights : ndarray of shape (n_samples,)
-        Of the sum, not negative.
-
-    Returns
-    -------
-    pivot : int
-        The first of equal ones.
-    largest : float
-        Its residual.
-    total : float
-        The sum of weights times residuals.
+    Residuals and weights are not negative; of equal ones the first is returned.
     """
     pivot, largest, total = 0, -1.0, 0.0
     for i in range(residual.size):
@@ -58,19 +44,9 @@ def add_landmark(
 ) -> None:
     """Turn the column of a new landmark into the next row of the factor.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (capacity, n_samples)
-        The transposed factor: `rank` rows, and the landmark's column of the matrix in
-        the next one, which is overwritten.
-    rank : int
-        Rows before.
-    pivot : int
-        The landmark, a sample whose residual is positive.
-    residual : ndarray of shape (n_samples,)
-        The diagonal that is left; lowered.
-    landmarks : ndarray of shape (capacity,)
-        The landmarks, -1 for what is none of the samples; the new one is appended.
+    The factor, transposed, (capacity, n_samples), has `rank` rows, and in the next one
+    the column of the pivot, whose residual is positive. Residuals are lowered, and the
+    pivot is appended to the landmarks, (capacity,), -1 for what is none of the samples.
     """
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
@@ -109,16 +85,7 @@ def add_landmark(
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
     """Write the values of a Gaussian kernel between samples and one of them.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_used, n_samples)
-        The samples, one feature after the other.
-    sample : ndarray of shape (n_used,)
-        The one.
-    exponent : float
-        Factor of the squared distance, negative.
-    out : ndarray of shape (n_samples,)
-        Overwritten.
+    Samples are given one feature after the other, (n_used, n_samples).
     """
     for low in range(0, out.size, CHUNK):
         target = out[low : min(low + CHUNK, out.size)]
@@ -150,23 +117,11 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     sizes: Array,
     goal: float,
 ) -> bool:
-    """Return whether a residual is small.
+    """Return whether a residual is small: it is rounding, or meets a goal.
 
-    Parameters
-    ----------
-    largest, floor : float
-        Its largest entry, and what is rounding.
-    total : float
-        Its weighted mean.
-    centred : float
-        The weighted mean of the kernel's diagonal, less the square of its mean.
-    residual : ndarray of shape (n_samples,)
-        The residual.
-    sizes : ndarray of shape (n_samples,) or (0,)
-        Absolute values of a dual point.
-    goal : float
-        With a dual point, what the sum of its sizes times the residual's roots may be;
-        without, what the mean may be as a share of `centred`.
+    The goal is for its weighted mean, `total`, as a share of the centred kernel's; or
+    with `sizes`, the absolute values of a dual point, for the sum of these times its
+    roots.
     """
     if largest <= floor:
         return True
@@ -190,33 +145,10 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> tuple[int, bool]:
     """Add landmarks to the factor of a Gaussian kernel until its residual is small.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_used, n_samples)
-        The samples, one feature after the other.
-    exponent : float
-        Factor of the squared distance, negative.
-    factor : ndarray of shape (capacity, n_samples)
-        The transposed factor; its rows from `rank` on are overwritten.
-    rank : int
-        Rows at the start.
-    residual : ndarray of shape (n_samples,)
-        The diagonal that is left; lowered.
-    landmarks : ndarray of shape (capacity,)
-        The landmarks; extended.
-    weights : ndarray of shape (n_samples,)
-        Sample weights that sum to one.
-    floor, goal : float
-        What the residual may be, see `small_enough`.
-    sizes : ndarray of shape (n_samples,) or (0,)
-        Absolute values of a dual point, where it is the bound that is to be small.
-
-    Returns
-    -------
-    rank : int
-        Rows at the end.
-    done : bool
-        Whether the residual is small; otherwise there is no room for another row.
+    Samples are given one feature after the other, (n_used, n_samples); the factor and
+    the rest are as `add_landmark` and `small_enough` take them, and changed in place.
+    Returns the rows at the end, and whether the residual is small: otherwise there is
+    no room for another row.
     """
     centred = 1.0
     for j in range(rank):

@@ -215,23 +215,10 @@ class Landmarks:
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return the coefficients over landmarks, or features, of a kernel's function.
+        """Return coefficients over landmarks, or features, of the function K_m coefs.
 
-        Parameters
-        ----------
-        stack : GramStack
-            The factors.
-        m : int
-            The kernel.
-        coefs : ndarray of shape (n_samples, n_outputs)
-            The function is K_m times these.
-
-        Returns
-        -------
-        values : ndarray of shape (rank, n_outputs)
-            What the kernel between a sample and the landmarks is multiplied by.
-        constant : ndarray of shape (n_outputs,)
-            What is added.
+        They are (rank, n_outputs), by which the kernel between a sample and the
+        landmarks is multiplied, and what is added then, (n_outputs,).
         """
         assert isinstance(stack, FactorStack)
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
@@ -285,21 +272,9 @@ class Landmarks:
 
 
 def feature_rows(kernel: Kernel, X: Array, cosine: bool) -> tuple[Array, Array] | None:
-    """Return known features of a kernel, transposed, and its diagonal, or None.
+    """Return known features of a kernel, (rank, n_samples), and its diagonal, or None.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-    cosine : bool
-        Whether the kernel is divided by the roots of its diagonal.
-
-    Returns
-    -------
-    rows : ndarray of shape (rank, n_samples)
-    diagonal : ndarray of shape (n_samples,)
+    Where cosines are asked for, they are divided by the roots of the diagonal.
     """
     features = kernel_features(kernel, X)
     if features is None:

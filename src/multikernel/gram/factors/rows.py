@@ -84,15 +84,7 @@ class KernelPlan:
     cosine: bool
 
     def __call__(self, X: Array, weights: Array) -> KernelRows:
-        """Return the factor at some rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            All columns of the rows.
-        weights : ndarray of shape (n_rows,)
-            Their weights.
-        """
+        """Return the factor at some rows, which have all columns, and their weights."""
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
         found = feature_rows(self.kernel, X, self.cosine)
@@ -145,17 +137,7 @@ def _weighed(
 
 
 def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
-    """Return how to compute at any rows what a factor is on its own samples.
-
-    Parameters
-    ----------
-    landmarks : Landmarks
-        The samples, and the kernels.
-    m : int
-        The kernel.
-    factor : Factor
-        Its factor, not normalised.
-    """
+    """Return how to compute at any rows what a factor is on its own samples."""
     kernel = landmarks.dictionary[m]
     _, own = on_its_columns(kernel, landmarks.samples[factor.landmarks])
     exact = factor.landmarks.size < factor.rows.shape[0]
@@ -210,24 +192,8 @@ def worst_rows(
 ) -> tuple[Array, Array]:
     """Return the rows that kernels leave most of, and how much that is.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        The rows.
-    block : RawBlock
-        Their factors.
-    sizes : ndarray of shape (n_rows,)
-        What residuals are multiplied by.
-    kernels : list of int
-        The kernels.
-    most : int
-        Rows of each at most.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_found, n_features)
-    left : ndarray of shape (n_found, 2)
-        The kernel, and what is left.
+    What is left is multiplied by `sizes`. The rows, at most so many of each kernel,
+    come with pairs of the kernel and of what is left, (n_found, 2).
     """
     found, left = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
@@ -265,16 +231,7 @@ def renewed(
 ) -> FactorBlock:
     """Return a block in which some kernels have new factors, which are normalised.
 
-    Parameters
-    ----------
-    old : FactorBlock
-        The block.
-    block : RawBlock
-        The factors that are new.
-    scalings : sequence of Scaling
-        Of all kernels.
-    parts : sequence of slice
-        Their columns in the old block.
+    The scalings are those of all kernels, the parts their columns in the old block.
     """
     new, n_rows = block.own, old.Z.shape[0]
     ranks = [

@@ -61,19 +61,9 @@ def active_client() -> Any:
 
 
 def started(parts: Sequence[Any]) -> tuple[Engine, list[Any]]:
-    """Return an engine, and handles on what delayed objects stand for.
+    """Return an engine, and handles on what delayed objects stand for, one for each.
 
-    Parameters
-    ----------
-    parts : sequence of dask.delayed.Delayed
-        The partitions of a collection.
-
-    Returns
-    -------
-    engine : Engine
-        The workers of the active client, or this process where there is none.
-    handles : list
-        One for each part.
+    It is the workers of the active client, or this process where there is none.
     """
     import dask
 
@@ -85,20 +75,10 @@ def started(parts: Sequence[Any]) -> tuple[Engine, list[Any]]:
 
 
 def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
-    """Return a lazy array of what a function makes of the rows of a collection.
+    """Return a lazy Dask array of what a function makes of the rows of a collection.
 
-    Parameters
-    ----------
-    X : dask array or data frame
-        The rows.
-    function : callable
-        Takes a partition, and returns an array with one entry per row.
-    like : ndarray
-        What it returns, for some row.
-
-    Returns
-    -------
-    values : dask.array.Array
+    The function takes a partition, and returns an array with one entry per row; `like`
+    is what it returns for some row.
     """
     import dask
     import dask.array as da

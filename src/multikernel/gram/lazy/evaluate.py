@@ -97,22 +97,9 @@ def write_exponents(
 ) -> None:
     """Write the exponents of some rows of a few Gaussian kernels.
 
-    The caller takes their exponential, in as few calls as its layout allows.
-
-    Parameters
-    ----------
-    plan : RadialPlan
-        The kernels, at least one.
-    samples : Samples
-        The samples.
-    rows : slice
-        Which rows.
-    stops : ndarray of shape (n_chosen_rows,)
-        How many columns, from the first, each row gets.
-    offsets : ndarray of shape (n_batch,)
-        Where each kernel's values start in `out`; they lie row after row.
-    out : ndarray of shape (n_values,)
-        Overwritten there.
+    The caller takes their exponential, in as few calls as its layout allows. Each row
+    gets as many columns, from the first, as `stops` says; the values of each kernel lie
+    row after row in `out`, (n_values,), from its offset on.
     """
     layout = plan.layout
     compiled("multikernel.gram.lazy.loops", "fill_exponents")(
@@ -142,24 +129,10 @@ def write_matrices(
 ) -> None:
     """Write every normalised Gram matrix into an array, on several threads.
 
-    Nothing but a few matrices per thread is held besides the array.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_rows, n_cols)
-        C-contiguous, float64 or float32; overwritten.
-    plan : Plan
-        The kernels.
-    samples : Samples
-        The samples of rows and columns; where there is something to learn, the same.
-    normalization : Normalization
-        Learns from each matrix, and is applied to it, before it is stored.
-
-    Raises
-    ------
-    ValueError
-        If a kernel returns an array of a wrong shape or values that are not finite,
-        or that single precision does not hold where the array has that.
+    Nothing but a few matrices per thread is held besides the array, C-contiguous, of
+    float64 or float32. The normalization learns from each matrix, where rows and
+    columns are the same samples. Values that are not finite, or that single precision
+    does not hold, raise a ValueError.
     """
     n_rows, n_cols = array.shape[1:]
     double, size = array.dtype == np.float64, BATCH
@@ -205,19 +178,7 @@ def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
 def write_radial(
     batch: RadialPlan, samples: Samples, array: Array, places: Indices
 ) -> None:
-    """Compute the Gaussian kernels of a batch into an array.
-
-    Parameters
-    ----------
-    batch : RadialPlan
-        The kernels.
-    samples : Samples
-        The samples.
-    array : ndarray of shape (n_matrices, n_rows, n_cols)
-        C-contiguous; overwritten at `places`.
-    places : ndarray of shape (n_batch,)
-        Where each kernel goes.
-    """
+    """Compute the Gaussian kernels of a batch into a C-contiguous array, at places."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)

@@ -41,18 +41,10 @@ nothing that matters beyond the range of single precision."""
 
 
 def radial_forms(plan: RadialPlan, samples: Samples, v: Array, forms: Array) -> None:
-    """Add the quadratic forms of Gaussian kernels to a vector.
+    """Add the quadratic forms of Gaussian kernels to a vector, at their positions.
 
-    Parameters
-    ----------
-    plan : RadialPlan
-        The kernels.
-    samples : Samples
-        The samples, the same for rows and columns.
-    v : ndarray of shape (n_samples, n_outputs)
-        The vectors; forms are summed over them.
-    forms : ndarray of shape (n_kernels,)
-        Added to, at the kernels' positions.
+    Rows and columns are the same samples; forms are summed over the vectors v,
+    (n_samples, n_outputs).
     """
     if plan.kernels.size:
         batches = _Batches(plan, BATCH, _batch_forms)

@@ -32,22 +32,8 @@ def square_differences(
 ) -> Array:
     """Return the squared differences of one sample to a span of others, per feature.
 
-    Parameters
-    ----------
-    row_features : ndarray of shape (n_features, n_rows)
-        Features of the samples that `row` counts.
-    features : ndarray of shape (n_features, n_cols)
-        Features of the others.
-    used : ndarray of shape (n_used,)
-        The features wanted.
-    row : int
-        Which sample.
-    span : ndarray of shape (2,)
-        First of the others, and past the last.
-
-    Returns
-    -------
-    squares : ndarray of shape (n_used, n_span)
+    Features are given one after the other, (n_features, n_samples), and the span as the
+    first of the others and past the last; the result is (n_used, n_span).
     """
     squares = np.empty((used.size, span[1] - span[0]))
     for u in range(used.size):
@@ -65,15 +51,6 @@ def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
     """Write the sum of chosen rows of a table.
 
     Four rows at a time: the running sum is then read and written a fourth as often.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_cols)
-        The table.
-    chosen : ndarray of int
-        Which rows.
-    out : ndarray of shape (n_cols,)
-        Overwritten.
     """
     out[:] = 0.0
     whole = chosen.size - chosen.size % 4
@@ -106,30 +83,8 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
     Row ``first_row + r`` is paired with the first ``stops[r]`` samples, so that a
     quadratic form needs the lower triangle only. A row's squared differences are
-    computed once for all kernels of the batch.
-
-    Parameters
-    ----------
-    row_features : ndarray of shape (n_features, n_rows)
-        Features of the rows.
-    features : ndarray of shape (n_features, n_cols)
-        Features of the samples they are paired with.
-    used : ndarray of shape (n_used,)
-        The features that the batch uses.
-    set_starts, members : ndarray of int
-        Set s of columns is ``used[members[set_starts[s] : set_starts[s + 1]]]``.
-    kernel_starts : ndarray of int
-        The kernels ``kernel_starts[s]`` to ``kernel_starts[s + 1]`` share set s.
-    exponents : ndarray of shape (n_kernels,)
-        Negative factors.
-    first_row : int
-        Where the rows start.
-    stops : ndarray of shape (n_chosen_rows,)
-        Number of pairs of each row.
-    offsets : ndarray of shape (n_kernels,)
-        Where each kernel's values start in `out`.
-    out : ndarray of shape (n_values,)
-        Overwritten by the values of one row after the other.
+    computed once for all kernels of the batch, whose columns are as in `BatchLayout`.
+    The values of each kernel, of one row after the other, start in `out` at its offset.
     """
     distances = np.empty(CHUNK)
     span = np.empty(2, dtype=np.intp)
@@ -171,15 +126,7 @@ def power_of_two(x: np.float32) -> np.float32:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) -> float:
-    """Return the sum of weights times 2^(factor times distance) of one chunk.
-
-    Parameters
-    ----------
-    distances, weights : ndarray of shape (PAIRS,)
-        Squared distances and their weights.
-    factor : float
-        Negative.
-    """
+    """Return the sum of weights times 2^(factor times distance) of a chunk of PAIRS."""
     total = 0.0
     for start in range(0, PAIRS, TERMS):
         part = np.float32(0.0)
@@ -201,25 +148,11 @@ def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
     products: Array,
     forms: Array,
 ) -> None:
-    """Add what some rows give to quadratic forms, in single precision.
+    """Add quadratic forms of a batch of Gaussian kernels, in single precision.
 
-    Differences are squared in double precision, then rounded; sums of chunks are added
-    in double precision.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_samples)
-        Features of the samples.
-    used, set_starts, members, kernel_starts : ndarray of int
-        The column sets, see `fill_exponents`.
-    factors : ndarray of shape (n_kernels,)
-        Exponents over log 2.
-    first_row : int
-        Where the rows start.
-    products : ndarray of shape (n_pairs,)
-        Weights of the pairs of these rows' lower triangle, row after row.
-    forms : ndarray of shape (n_kernels,)
-        Added to.
+    Columns of kernels are as in `BatchLayout`, and factors are those of the squared
+    distance, for powers of two. The products v_i v_j of pairs in the lower triangle,
+    row after row from `first_row` on, are in double precision.
     """
     table = np.empty((used.size, PAIRS), dtype=np.float32)
     distances = np.empty(PAIRS, dtype=np.float32)

@@ -140,20 +140,9 @@ class Plan:
 
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
-    """Return the plan of a dictionary.
+    """Return the plan of a dictionary on data of so many columns.
 
     Every kernel is built once, unless the dictionary is a `RadialDictionary`.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices.
-    n_features : int
-        Number of columns of the data.
-
-    Returns
-    -------
-    plan : Plan
     """
     if is_radial(dictionary) and _tells_all(dictionary):
         return _table_plan(dictionary)

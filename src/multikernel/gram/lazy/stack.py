@@ -326,21 +326,10 @@ def _add_forms(visit_blocks: Callable[[Visit], None], v: Array, out: Array) -> N
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
-    """Learn every step of a normalisation from a lazy stack, and return the result.
+    """Learn every step of a normalisation from a square lazy stack; return the result.
 
-    Each step but "trace" and "cosine" computes every kernel once.
-
-    Parameters
-    ----------
-    stack : LazyStack
-        The kernels as they are, square.
-    normalization : Normalization
-        Steps that have learnt nothing yet.
-
-    Returns
-    -------
-    stack : GramStack
-        `stack` itself without steps; a `ScaledStack` where steps only scale.
+    Each step but "trace" and "cosine" computes every kernel once. Where steps only
+    scale it is a `ScaledStack`, and without steps the stack itself.
     """
     if normalization.only_scales:
         return normalization.learn_scales(stack)

@@ -16,23 +16,9 @@ def word_codes(
 ) -> Indices:
     """Write the number of every word of every sequence, and return where they end.
 
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Letters of all sequences, 255 for those that are in no word.
-    starts : ndarray of shape (n_sequences + 1,)
-        Where each starts.
-    offsets : ndarray of shape (n_letters,)
-        Places of a word's letters, the first at 0, ascending.
-    size : int
-        Letters of the alphabet.
-    out : ndarray of shape (n_codes,)
-        Overwritten; words of a sequence are ascending.
-
-    Returns
-    -------
-    ends : ndarray of shape (n_sequences + 1,)
-        Words of sequence i are ``out[ends[i] : ends[i + 1]]``.
+    Sequence i of the codes of letters, 255 for those that are in no word, begins at
+    ``starts[i]``; its words, ascending, become ``out[ends[i] : ends[i + 1]]``. The
+    places of a word's letters ascend from 0, and `size` is that of the alphabet.
     """
     n = starts.size - 1
     ends = np.zeros(n + 1, dtype=np.int64)
@@ -70,26 +56,11 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> None:
     """Sum over the words that two sequences share, for some rows and all columns.
 
-    Parameters
-    ----------
-    row_starts : ndarray of shape (n_rows + 1,)
-        Where the words of each row's sequence start.
-    row_columns, row_values : ndarray of the shape of the words
-        The words, and their values.
-    posting_starts : ndarray of shape (n_words + 1,)
-        Where the sequences that hold a word start.
-    postings, posting_values : ndarray
-        Sequences of the columns with a word, ascending, and their values.
-    posting_logs : ndarray of shape (n_postings,)
-        x log x of these values; any numbers where `mode` is another.
-    first : int
-        The number of the first row of `out`.
-    symmetric : bool
-        Whether entries left of the diagonal are left out.
-    mode : int
-        `LINEAR`, `INTERSECTION` or `JENSEN_SHANNON`.
-    out : ndarray of shape (n_chosen_rows, n_cols)
-        Zeros; the sums are added.
+    The words of row i, with their values, begin at ``row_starts[i]``; the sequences of
+    the columns that hold word u, ascending, at ``posting_starts[u]``, with their values
+    and x log x of these, any numbers unless the mode is `JENSEN_SHANNON`. Sums are
+    added to `out`, (n_chosen_rows, n_cols), whose first row is number `first`; where
+    the matrix is symmetric entries left of the diagonal are left out.
     """
     for place in range(out.shape[0]):
         i = first + place
@@ -147,18 +118,11 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
 
 @njit(cache=True, nogil=True)
 def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
-    """Write a bit for every place where shifts of one sequence agree with another.
+    """Write a bit for every place where shifts of one sequence agree with another, j.
 
-    Parameters
-    ----------
-    moved : ndarray of uint64 of shape (n_planes + 1, n_words, n_moves)
-        The sequence in all shifts.
-    cols : ndarray of uint64 of shape (n_cols, n_planes + 1, n_words)
-        The others.
-    j : int
-        Which of them.
-    equal : ndarray of uint64 of shape (n_words + 1, n_moves)
-        Overwritten but for its last row.
+    The sequence is given in all shifts, (n_planes + 1, n_words, n_moves), the others as
+    (n_cols, n_planes + 1, n_words); of `equal`, (n_words + 1, n_moves), all but the
+    last row is overwritten.
     """
     n_planes = moved.shape[0] - 1
     for w in range(moved.shape[1]):
@@ -175,16 +139,9 @@ def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
 def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
     """Return the weighted number of runs of one set bit, of two and so on.
 
-    Parameters
-    ----------
-    equal : ndarray of uint64 of shape (n_words + 1, n_moves)
-        A row of bits for every shift, zeros in the last words; overwritten.
-    degrees : ndarray of shape (degree,)
-        Weights of runs of one bit, two and so on.
-    weights : ndarray of shape (n_moves,)
-        Weights of shifts.
-    numbers : ndarray of shape (n_moves,)
-        Overwritten.
+    There is a column of bits for every shift, (n_words + 1, n_moves), zeros in the last
+    words; they are overwritten, and so are the numbers, (n_moves,). The weights of runs
+    by their length are `degrees`, those of shifts `weights`.
     """
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0
@@ -220,26 +177,14 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> None:
     """Write the weighted number of equal words in equal or shifted places.
 
-    Places where two sequences agree are the bits of a few machine words: those where
-    a word of d letters starts that both have are the bits b with the next d - 1 set as
+    Places where two sequences agree are the bits of a few machine words: those where a
+    word of d letters starts that both have are the bits b with the next d - 1 set as
     well. So 64 places cost what one would.
 
-    Parameters
-    ----------
-    rows : ndarray of uint64 of shape (n_rows, n_planes + 1, n_words)
-        Sequences of the rows, from `weighted_degree.bit_planes`.
-    cols : ndarray of uint64 of shape (n_cols, n_planes + 1, n_words)
-        Sequences of the columns.
-    degrees : ndarray of shape (degree,)
-        Weights of words of one letter, two and so on.
-    shifts : ndarray of shape (n_shifts + 1,)
-        Weights of words at the same place, at places one apart and so on.
-    first : int
-        The number of the first row of `out`.
-    symmetric : bool
-        Whether entries left of the diagonal are left out.
-    out : ndarray of shape (n_chosen_rows, n_cols)
-        Overwritten.
+    Sequences are given as `weighted_degree.bit_planes` returns them, and the weights of
+    words by their length and by how far they are apart. The first row of `out`,
+    (n_chosen_rows, n_cols), is number `first`; where the matrix is symmetric entries
+    left of the diagonal are left out.
     """
     n_shifts, n_words = shifts.size - 1, rows.shape[2]
     n_moves = 2 * n_shifts + 1

@@ -76,31 +76,13 @@ def improved_intercept(
 ) -> tuple[Array, Array, bool]:
     r"""Minimise a weighted sum of maxima over constants of the classes, near some.
 
-    .. math:: \min_b \sum_i w_i \Bigl( \max_c (s_{ic} + b_c)
-        - (s_{i y_i} + b_{y_i}) \Bigr)
+    .. math:: \\min_b \\sum_i w_i \\Bigl( \\max_c (s_{ic} + b_c)
+        - (s_{i y_i} + b_{y_i}) \\Bigr)
 
     Constants move by half of a window at most, so that only classes within it of the
-    largest can become the largest: the linear program has few of them.
-
-    Parameters
-    ----------
-    y, scores : ndarray of shape (n_samples, n_classes)
-        Targets, and the values s.
-    weights : ndarray of shape (n_samples,)
-        The weights w.
-    b : ndarray of shape (n_classes,)
-        Where to start.
-    window : float
-        The window.
-
-    Returns
-    -------
-    b : ndarray of shape (n_classes,)
-        No worse than at the start.
-    mass : ndarray of shape (n_samples, n_classes)
-        w p, a slope of the maxima there.
-    inside : bool
-        Whether the minimum was not at an end of the window.
+    largest can become the largest: the linear program has few of them. Returns b, no
+    worse than at the start, w p with p a slope of the maxima there, (n_samples,
+    n_classes), and whether the minimum was not at an end of the window.
     """
     rows = scores + b
     below = rows - rows.max(axis=1, keepdims=True)

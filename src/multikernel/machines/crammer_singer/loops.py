@@ -25,31 +25,15 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> tuple[int, int, float]:
     """Give samples, one after another, their best masses; change all in place.
 
-    Parameters
-    ----------
-    masses, scores : ndarray of shape (n_classes, n_samples)
-        The masses w p, and 1[c != y] + K rho without intercepts.
-    shift, excess : ndarray of shape (n_classes,)
-        Intercepts, and the sums of rho; with the penalty on these.
-    weights, diagonal : ndarray of shape (n_samples,)
-        What masses of a sample sum to, and the diagonal of K.
-    data, slot, stamp : ndarray
-        The rows of K at hand, see `Rows`.
-    order : ndarray of shape (n_visits,)
-        The samples to visit.
-    first : int
-        The first place in the order.
-    least : float
-        A sample whose gap is no more is left alone.
+    Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
+    n_samples); `shift` and `excess`, (n_classes,), are intercepts and the sums of rho,
+    with a penalty on these. The rows of K at hand are as in `Rows`. Samples are visited
+    in their order from place `first` on, and one whose gap is at most `least` is left
+    alone.
 
-    Returns
-    -------
-    place : int
-        Where it ended: at a sample whose row is missing, or behind the last one.
-    steps : int
-        Samples that moved.
-    gap : float
-        Sum of the gaps of the samples as they were met.
+    Returns the place where it ended, at a sample whose row is missing or behind the
+    last one, how many samples moved, and the sum of the gaps of samples as they were
+    met.
     """
     n_classes, n = masses.shape
     own, target, workspace = (

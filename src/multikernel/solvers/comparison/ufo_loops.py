@@ -12,22 +12,11 @@ def slopes(
 ) -> Array:
     r"""Return by what the images of a sum of slopes are multiplied: the best model.
 
-    With norms :math:`s_m` of the mean slope and :math:`v = (s - a)_+` that is
+    With norms :math:`s_m` of the mean slope, times the samples, which `scale` makes of
+    the sum's, and :math:`v = (s - a)_+` that is, with a the threshold, lambda the
+    strength and q the exponent,
 
-    .. math:: v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
-
-    Parameters
-    ----------
-    squares : ndarray of shape (n_kernels,)
-        Squared norms of the sum of slopes.
-    scale : float
-        What makes the mean slope, times the samples, of the sum.
-    threshold, strength, exponent : float
-        a, lambda and q.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_kernels,)
+    .. math:: v_m^{q - 1} / (\\lambda \\|v\\|_q^{q - 2} s_m) .
     """
     norms = scale * np.sqrt(np.maximum(squares, 0.0))
     weights = np.zeros(norms.size)
@@ -63,31 +52,12 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> int:
     """Add a slope of the hinge for one sample after another; change all in place.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_columns, n_kernels, n_samples)
-        Columns of all Gram matrices.
-    places, samples : ndarray of shape (n_visits,)
-        Whose columns these are, and the samples to visit.
-    labels : ndarray of shape (n_samples,)
-        Classes, or -1 and 1 for one output.
-    sizes : ndarray of shape (n_samples,)
-        Weights of the samples.
-    visited : int
-        Samples visited so far.
-    threshold, strength, exponent : float
-        Of the penalty, see `slopes`.
-    coefs : ndarray of shape (n_outputs, n_samples)
-        Minus the sum of slopes.
-    images : ndarray of shape (n_kernels, n_outputs, n_samples)
-        Their products with all Gram matrices.
-    squares : ndarray of shape (n_kernels,)
-        Their squared norms.
-
-    Returns
-    -------
-    n_steps : int
-        Samples inside the margin.
+    Columns of all Gram matrices are (n_columns, n_kernels, n_samples), of which
+    `places` says those of the samples; labels are classes, or -1 and 1 for one output.
+    `coefs`, (n_outputs, n_samples), is minus the sum of slopes over the samples
+    `visited` so far, with its images, (n_kernels, n_outputs, n_samples), and their
+    squared norms. The rest is as in `slopes`. Returns how many samples were inside the
+    margin.
     """
     n_kernels, n_outputs, n = images.shape
     scores = np.empty(n_outputs)
