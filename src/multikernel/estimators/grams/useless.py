@@ -60,8 +60,7 @@ def warn_degenerate(training: "Training", stacklevel: int = 5) -> None:
         warnings.warn(
             f"{training.owner} leaves out {degenerate.size} of "
             f"{training.stack.shape[0]} kernels, which are zero or constant on the "
-            "training data: "
-            f"{listed(names, degenerate.size)}.",
+            f"training data: {listed(names, degenerate.size)}.",
             DegenerateKernelWarning,
             stacklevel=stacklevel,
         )
@@ -117,27 +116,22 @@ def _useless(training: "Training") -> list[str]:
     spans, ratios = kernel_shapes(training.stack)
     steps = check_steps(training.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
-    limit = ROUNDED if scaled else NEARLY_CONSTANT
-    constant = spans < limit
+    constant = spans < (ROUNDED if scaled else NEARLY_CONSTANT)
     # Named already.
     constant[training.built.degenerate] = False
-    of = f"of {spans.size} kernels"
+    cases = {
+        "can only memorise, as no training sample is close to another for them: {}; "
+        "leave them out, or make them wider": ratios < MEMORISES,
+        "are nearly constant on the training data: {}; make them narrower, or use "
+        "normalize='variance'": constant,
+    }
     said = []
-    for found, sentence in (
-        (
-            np.flatnonzero(ratios < MEMORISES),
-            "can only memorise, as no training sample is close to another for them: "
-            "{}; leave them out, or make them wider",
-        ),
-        (
-            np.flatnonzero(constant),
-            "are nearly constant on the training data: {}; make them narrower, or use "
-            "normalize='variance'",
-        ),
-    ):
+    for sentence, which in cases.items():
+        found = np.flatnonzero(which)
         if found.size:
             names = listed(training.names(found[:5].tolist()), found.size)
-            said.append(f"{found.size} {of} {sentence.format(names)}")
+            of = f"{found.size} of {spans.size} kernels"
+            said.append(f"{of} {sentence.format(names)}")
     return said
 
 

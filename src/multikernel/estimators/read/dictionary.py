@@ -1,9 +1,9 @@
 """The dictionary that ``kernels`` stands for: its names, and what kernels learn."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, singledispatch
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -229,13 +229,16 @@ def _view_kernels(
     return ListDictionary(kernels, own), [view for _, view in pairs]
 
 
+Learnt = TypeVar("Learnt")
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """Samples to learn from, their weights, and what was asked for on some columns."""
 
     X: Array
     sample_weight: Array | None
-    known: dict[Hashable, object] = field(default_factory=dict)
+    known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     @cached_property
     def distinct(self) -> tuple[Array, Array]:
@@ -249,101 +252,74 @@ class Lesson:
 
     def median(self, columns: Columns | None) -> float:
         """Return the median distance there, learnt once for all kernels."""
-        key = ("median", repr(columns))
-        if key not in self.known:
+
+        def learn() -> float:
             rows, weights = self.distinct
             chosen = rows if columns is None else select_columns(rows, columns)
-            self.known[key] = median_between(chosen, weights)
-        found = self.known[key]
-        assert isinstance(found, float)
-        return found
+            return median_between(chosen, weights)
+
+        return self._once("median", columns, learn)
 
     def present(self, columns: Columns | None) -> "Lesson":
         """Return the samples that have these columns, without all others."""
-        key = ("present", repr(columns))
-        if key not in self.known:
+
+        def cut() -> Lesson:
             X = self.seen(columns)
             rows = present_rows(X)
             own = None if self.sample_weight is None else self.sample_weight[rows]
-            self.known[key] = Lesson(X[rows], own)
-        found = self.known[key]
-        assert isinstance(found, Lesson)
-        return found
+            return Lesson(X[rows], own)
+
+        return self._once("present", columns, cut)
 
     def filled(self, columns: Columns | None) -> "Lesson":
         """Return the samples on these columns, without gaps."""
-        key = ("filled", repr(columns))
+
+        def fill() -> Lesson:
+            return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
+
+        return self._once("filled", columns, fill)
+
+    def _once(
+        self, what: str, columns: Columns | None, learn: Callable[[], Learnt]
+    ) -> Learnt:
+        key = (what, repr(columns))
         if key not in self.known:
-            self.known[key] = Lesson(
-                filled_gaps(self.seen(columns)), self.sample_weight
-            )
-        found = self.known[key]
-        assert isinstance(found, Lesson)
+            self.known[key] = learn()
+        found: Learnt = self.known[key]
         return found
 
 
-@singledispatch
 def learnt_kernel(
     kernel: Kernel, lesson: Lesson, columns: Columns | None = None
 ) -> Kernel:
     """Return a kernel with what it learns from samples on its columns, all for None."""
-    return kernel
-
-
-@learnt_kernel.register
-def _gaussian_of_median(
-    kernel: GaussianKernel, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    if kernel.sigma != MEDIAN:
+    if isinstance(kernel, GaussianKernel):
+        if kernel.sigma != MEDIAN:
+            return kernel
+        # The number in the kernel's name is then its width, not a rounded one.
+        sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
+        return replace(kernel, sigma=sigma, multiple=1.0)
+    if isinstance(kernel, RandomFourierFeatures):
+        gaussian = learnt_kernel(kernel.gaussian, lesson, columns)
+        assert isinstance(gaussian, GaussianKernel)
+        same = gaussian is kernel.gaussian
+        return kernel if same else replace(kernel, gaussian=gaussian)
+    if isinstance(kernel, ColumnKernel):
+        inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
+    elif isinstance(kernel, OptionalKernel):
+        inner = learnt_kernel(kernel.kernel, lesson.present(columns))
+    elif isinstance(kernel, ExpectedKernel):
+        inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
+    elif isinstance(kernel, NystroemKernel):
+        inner = learnt_kernel(kernel.kernel, lesson, columns)
+    else:
         return kernel
-    # The number in the kernel's name is then its width, not a rounded one.
-    sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
-    return replace(kernel, sigma=sigma, multiple=1.0)
-
-
-@learnt_kernel.register
-def _nystroem_with_landmarks(
-    kernel: NystroemKernel, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    inner = learnt_kernel(kernel.kernel, lesson, columns)
     known = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
-    return known.learnt(lesson.seen(columns))
-
-
-@learnt_kernel.register
-def _fourier_of_median(
-    kernel: RandomFourierFeatures, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    inner = learnt_kernel(kernel.gaussian, lesson, columns)
-    assert isinstance(inner, GaussianKernel)
-    return kernel if inner is kernel.gaussian else replace(kernel, gaussian=inner)
-
-
-@learnt_kernel.register
-def _optional_kernel(
-    kernel: OptionalKernel, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    inner = learnt_kernel(kernel.kernel, lesson.present(columns))
-    return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
-
-
-@learnt_kernel.register
-def _expected_kernel(
-    kernel: ExpectedKernel, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
-    known = ExpectedKernel(inner, kernel.learnt)
-    if known.learnt is not None:
-        return known
-    return known.learnt_from(lesson.seen(columns), lesson.sample_weight)
-
-
-@learnt_kernel.register
-def _kernel_on_columns(
-    kernel: ColumnKernel, lesson: Lesson, columns: Columns | None = None
-) -> Kernel:
-    inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
-    return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
+    if isinstance(known, NystroemKernel):
+        return known.learnt(lesson.seen(columns))
+    if isinstance(known, ExpectedKernel) and known.learnt is None:
+        return known.learnt_from(lesson.seen(columns), lesson.sample_weight)
+    return known
 
 
 def learnt_dictionary(
