@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
+from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
     SELECTION_CLASSIFIER_TEXTS,
@@ -11,14 +12,6 @@ from multikernel.estimators.group_omp.method import (
     SELECTION_TEXTS,
     greedy_method,
     prefix_search,
-)
-from multikernel.estimators.group_omp.prefixes import (
-    prefix,
-    staged_classes,
-    staged_decision_function,
-    staged_predict_proba,
-    staged_targets,
-    tags_of_several,
 )
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
@@ -140,10 +133,10 @@ class GroupOMPClassifierCV(SearchCV, ClassifierMKL):
     def _method(self) -> AnyMethod:
         return prefix_search(self, greedy_method(self))
 
-    prefix = prefix
-    staged_decision_function = staged_decision_function
-    staged_predict = staged_classes
-    staged_predict_proba = staged_predict_proba
+    prefix = prefixes.prefix
+    staged_decision_function = prefixes.staged_decision_function
+    staged_predict = prefixes.staged_classes
+    staged_predict_proba = prefixes.staged_predict_proba
 
 
 @documented(
@@ -267,6 +260,6 @@ class GroupOMPRegressorCV(SearchCV, RegressorMKL):
     def _method(self) -> AnyMethod:
         return prefix_search(self, greedy_method(self))
 
-    prefix = prefix
-    staged_predict = staged_targets
-    __sklearn_tags__ = tags_of_several
+    prefix = prefixes.prefix
+    staged_predict = prefixes.staged_targets
+    __sklearn_tags__ = prefixes.tags_of_several

@@ -3,6 +3,7 @@
 from typing import Any
 
 from multikernel.estimators.descriptions import MEAN_LOSS_REGRESSOR_TEXTS, documented
+from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
     SELECTION_CLASSIFIER_TEXTS,
@@ -10,14 +11,6 @@ from multikernel.estimators.group_omp.method import (
     SELECTION_TEXTS,
     GreedyMethod,
     greedy_method,
-)
-from multikernel.estimators.group_omp.prefixes import (
-    prefix,
-    staged_classes,
-    staged_decision_function,
-    staged_predict_proba,
-    staged_targets,
-    tags_of_several,
 )
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
@@ -136,10 +129,10 @@ class GroupOMPClassifier(ClassifierMKL):
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)
 
-    prefix = prefix
-    staged_decision_function = staged_decision_function
-    staged_predict = staged_classes
-    staged_predict_proba = staged_predict_proba
+    prefix = prefixes.prefix
+    staged_decision_function = prefixes.staged_decision_function
+    staged_predict = prefixes.staged_classes
+    staged_predict_proba = prefixes.staged_predict_proba
 
 
 @documented(SELECTION_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SELECTION_REGRESSOR_TEXTS)
@@ -253,6 +246,6 @@ class GroupOMPRegressor(RegressorMKL):
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)
 
-    prefix = prefix
-    staged_predict = staged_targets
-    __sklearn_tags__ = tags_of_several
+    prefix = prefixes.prefix
+    staged_predict = prefixes.staged_targets
+    __sklearn_tags__ = prefixes.tags_of_several

@@ -3,18 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
-    documented,
-)
 from multikernel.estimators.hkl.candidates import hull_search
 from multikernel.estimators.hkl.method import (
     HULL_CHECKS,
-    HULL_CLASSIFIER_TEXTS,
-    HULL_REGRESSOR_TEXTS,
-    HULL_TEXTS,
-    OF_MATRICES,
+    documented_classifier,
+    documented_regressor,
     hull_method,
 )
 from multikernel.estimators.method import AnyMethod
@@ -25,9 +18,7 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
-@documented(
-    HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, lacks=OF_MATRICES
-)
+@documented_classifier
 class HKLClassifierCV(SearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation [1]_.
 
@@ -152,9 +143,7 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         return hull_search(self, hull_method(self))
 
 
-@documented(
-    HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, lacks=OF_MATRICES
-)
+@documented_regressor
 class HKLRegressorCV(SearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation [1]_.
 

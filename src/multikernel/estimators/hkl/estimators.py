@@ -2,18 +2,11 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
-    documented,
-)
 from multikernel.estimators.hkl.method import (
     HULL_CHECKS,
-    HULL_CLASSIFIER_TEXTS,
-    HULL_REGRESSOR_TEXTS,
-    HULL_TEXTS,
-    OF_MATRICES,
     HullMethod,
+    documented_classifier,
+    documented_regressor,
     hull_method,
 )
 from multikernel.estimators.scale import Amount
@@ -22,9 +15,7 @@ from multikernel.kernels.graph import KernelGraph
 from multikernel.losses import Loss
 
 
-@documented(
-    HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, lacks=OF_MATRICES
-)
+@documented_classifier
 class HKLClassifier(ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
@@ -131,9 +122,7 @@ class HKLClassifier(ClassifierMKL):
         return hull_method(self, self.alpha)
 
 
-@documented(
-    HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, lacks=OF_MATRICES
-)
+@documented_regressor
 class HKLRegressor(RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 

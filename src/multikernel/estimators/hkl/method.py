@@ -9,6 +9,11 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    documented,
+)
 from multikernel.estimators.hkl.data import (
     HullData,
     HullModel,
@@ -112,6 +117,13 @@ history_ : structured ndarray of shape (n_lines,)
     duality_gap (nan where it was not computed), n_active (nodes looked at),
     passes (0), inner_steps.
 """
+
+documented_classifier = documented(
+    HULL_TEXTS, HULL_CLASSIFIER_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, lacks=OF_MATRICES
+)
+documented_regressor = documented(
+    HULL_TEXTS, HULL_REGRESSOR_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, lacks=OF_MATRICES
+)
 
 HULL_CHECKS: Mapping[str, Check] = {
     "kernels": graph_choice,

@@ -3,22 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
-    SEVERAL_TARGETS_TEXTS,
-    documented,
-)
 from multikernel.estimators.method import AnyMethod
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.search.search import SearchCV
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
-    SPICY_CLASSIFIER_TEXTS,
-    SPICY_REGRESSOR_TEXTS,
-    SPICY_TEXTS,
     alpha_search,
+    documented_classifier,
+    documented_regressor,
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
@@ -26,7 +19,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(SPICY_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, SPICY_CLASSIFIER_TEXTS)
+@documented_classifier
 class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
@@ -130,9 +123,7 @@ class SpicyMKLClassifierCV(SearchCV, ClassifierMKL):
         return alpha_search(self)
 
 
-@documented(
-    SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
-)
+@documented_regressor
 class SpicyMKLRegressorCV(SearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 

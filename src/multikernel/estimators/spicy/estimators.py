@@ -2,20 +2,13 @@
 
 from typing import Any
 
-from multikernel.estimators.descriptions import (
-    MEAN_LOSS_CLASSIFIER_TEXTS,
-    MEAN_LOSS_REGRESSOR_TEXTS,
-    SEVERAL_TARGETS_TEXTS,
-    documented,
-)
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import Amount
 from multikernel.estimators.spicy.method import (
     SPARSE_CHECKS,
-    SPICY_CLASSIFIER_TEXTS,
-    SPICY_REGRESSOR_TEXTS,
-    SPICY_TEXTS,
     SparseMethod,
+    documented_classifier,
+    documented_regressor,
     sparse_method,
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -24,7 +17,7 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@documented(SPICY_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, SPICY_CLASSIFIER_TEXTS)
+@documented_classifier
 class SpicyMKLClassifier(ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
@@ -119,9 +112,7 @@ class SpicyMKLClassifier(ClassifierMKL):
         return sparse_method(self, self.alpha, partitions=True)
 
 
-@documented(
-    SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
-)
+@documented_regressor
 class SpicyMKLRegressor(RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 

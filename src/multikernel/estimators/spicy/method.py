@@ -9,6 +9,12 @@ from sklearn.base import is_classifier
 
 from multikernel._typing import Array
 from multikernel._validation import UNIT_INTERVAL, Check
+from multikernel.estimators.descriptions import (
+    MEAN_LOSS_CLASSIFIER_TEXTS,
+    MEAN_LOSS_REGRESSOR_TEXTS,
+    SEVERAL_TARGETS_TEXTS,
+    documented,
+)
 from multikernel.estimators.grams.method import (
     GramMethod,
     fitted_attributes,
@@ -60,6 +66,13 @@ kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
     of several targets with separate selections one row each, as objective, gap
     and number of iterations.
 """
+
+documented_classifier = documented(
+    SPICY_TEXTS, MEAN_LOSS_CLASSIFIER_TEXTS, SPICY_CLASSIFIER_TEXTS
+)
+documented_regressor = documented(
+    SEVERAL_TARGETS_TEXTS, SPICY_TEXTS, MEAN_LOSS_REGRESSOR_TEXTS, SPICY_REGRESSOR_TEXTS
+)
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 
