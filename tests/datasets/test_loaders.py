@@ -139,7 +139,7 @@ def test_openml_unreachable_says_so(nothing_local, monkeypatch):
     def unreachable(**_):
         raise URLError("no route")
 
-    monkeypatch.setattr(loaders, "fetch_openml", unreachable)
+    monkeypatch.setattr(loaders.datasets, "fetch_openml", unreachable)
     with pytest.raises(FileNotFoundError, match=r"OpenML could not be reached.*npz"):
         load("sonar")
 
@@ -155,14 +155,14 @@ def fake_openml(n_positive):
 
 
 def test_openml_counterpart(nothing_local, monkeypatch):
-    monkeypatch.setattr(loaders, "fetch_openml", fake_openml(97))
+    monkeypatch.setattr(loaders.datasets, "fetch_openml", fake_openml(97))
     data = load("sonar")
     assert data.X.shape == (208, 60)
     assert (data.y == 1).sum() == 97
 
 
 def test_openml_set_that_is_another_one_is_refused(nothing_local, monkeypatch):
-    monkeypatch.setattr(loaders, "fetch_openml", fake_openml(50))
+    monkeypatch.setattr(loaders.datasets, "fetch_openml", fake_openml(50))
     with pytest.raises(ValueError, match="is not 'sonar' as expected"):
         load("sonar")
 

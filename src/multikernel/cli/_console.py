@@ -9,16 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import ParamSpec, Self
 
 import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 from multikernel.estimators.progress import QUIET_SECONDS
@@ -105,15 +97,15 @@ class LiveShare:
         quiet: float = QUIET_SECONDS,
     ) -> None:
         self._console = console or Console(stderr=True)
-        self._bar = RichProgress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+        self._bar = progress.Progress(
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(bar_width=24),
+            progress.TaskProgressColumn(),
+            progress.TextColumn("{task.fields[state]}"),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("left"),
+            progress.TimeRemainingColumn(),
             console=self._console,
             disable=not self._console.is_terminal,
             transient=True,

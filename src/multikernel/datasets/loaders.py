@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import (
-    fetch_openml,
-    load_breast_cancer,
-    load_diabetes,
-    load_digits,
-    load_iris,
-    load_wine,
-)
+from sklearn import datasets
 from sklearn.utils import Bunch
 
 DATA_VARIABLE = "MULTIKERNEL_DATA"
@@ -37,11 +30,11 @@ _FILES: Mapping[str, str] = {
 }
 
 _BUNDLED = {
-    "breast_cancer": load_breast_cancer,
-    "diabetes": load_diabetes,
-    "digits": load_digits,
-    "iris": load_iris,
-    "wine": load_wine,
+    "breast_cancer": datasets.load_breast_cancer,
+    "diabetes": datasets.load_diabetes,
+    "digits": datasets.load_digits,
+    "iris": datasets.load_iris,
+    "wine": datasets.load_wine,
 }
 
 
@@ -239,7 +232,7 @@ def _bundled(name: str) -> Bunch:
 def _from_openml(name: str) -> Bunch:
     spec = _OPENML[name]
     try:
-        source = fetch_openml(
+        source = datasets.fetch_openml(
             data_id=spec.data_id, as_frame=False, parser="liac-arff", n_retries=1
         )
     except OSError as error:

@@ -110,8 +110,8 @@ def named(
 ) -> dict[str, Any]:
     """Return what a method publishes, with what every estimator does.
 
-    That are the classes, the columns, and the `FittedModel` as ``_state``. An X and its
-    decision values may be `known`, and need not be computed again.
+    That is the classes, the columns, and the `FittedModel` as ``_state``. An X whose
+    decision values are `known` need not be computed again.
     """
     samples, loss = data.samples, getattr(estimator, "loss", None)
     own = dict(attributes)

@@ -103,9 +103,9 @@ class Watch:
     ) -> None:
         """Say how many solves a search makes; lines of progress then have shares.
 
-        There are so many candidates, on all folds and on all samples, each of so many
-        problems. A sentence that says how long it takes calls it `search`, none without
-        a name, and `n_bytes` are what its kernels take at most.
+        It solves for `n_solves` candidates, on all folds and on all samples,
+        `n_outputs` problems each. A sentence that says how long it takes calls it
+        `search`, and there is none without; its kernels take `n_bytes` at most.
         """
         self._total, self._step = n_solves, 1.0 / n_outputs
         self._search, self._n_bytes = search, n_bytes

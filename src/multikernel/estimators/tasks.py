@@ -172,10 +172,10 @@ def class_codes(f: Array) -> Indices:
 def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
     """Return the logarithms of class probabilities, (n_samples, n_classes).
 
-    Decision values, (n_samples, n_outputs), are those of the log loss. Those of more
-    than two classes are of one against the rest each ("one_vs_rest"), and the
-    probabilities are scaled to sum to one; or of all classes together ("joint"), or of
-    labels.
+    They come from decision values of the log loss, (n_samples, n_outputs). For more
+    than two classes these are of one against the rest each, and probabilities are
+    scaled to sum to one; the `link` "joint" says that they are of all classes together,
+    "labels" that each is a label's.
     """
     if f.shape[1] == 1:
         return np.asarray(log_expit(np.hstack([-f, f])))

@@ -54,10 +54,10 @@ def checked_archive(path: Path, max_bytes: int) -> tuple[bytes, set[str], set[st
     """Return the content of a model file in a form that holds no surprises.
 
     That is an uncompressed archive of the same content, with the full names of all
-    classes and functions in it, and those of the classes that building it would call.
-    It may take so much memory at most to read it and to build the model. A
-    `RefusedError` says that it takes more, or comes from another version; what is
-    damaged leads to errors of many kinds.
+    classes and functions in it, and those of the classes that building it would call. A
+    `RefusedError` says that reading it and building the model would take more than
+    `max_bytes`, or that another version wrote it; what is damaged leads to errors of
+    many kinds.
     """
     needed = path.stat().st_size
     _check_memory(needed, max_bytes)

@@ -183,8 +183,8 @@ def cross_grams(
 ) -> tuple[CrossGrams, Indices]:
     """Return kernels between new samples and those that a model must keep.
 
-    They are in the order of `active`; with them the training samples that their columns
-    belong to, for the `used` ones have coefficients.
+    They are in the order of `active`. With them come the training samples that their
+    columns belong to: the `used` ones, which have coefficients, or all.
     """
     kept, learnt = used, training.built.normalization
     if any(isinstance(step, CenterStep) for step in learnt.steps):

@@ -100,8 +100,8 @@ def hull_search(
 ) -> Search[HullData, HullTask, Sequence[HullSolution]]:
     """Return the search of an estimator among strengths.
 
-    It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``; an alpha of one in
-    the method.
+    It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``; the method's alpha
+    is one.
     """
 
     def candidates(whole: HullData) -> HullCandidates:

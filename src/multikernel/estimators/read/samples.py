@@ -300,8 +300,8 @@ def in_order(samples: Samples) -> Samples:
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     """Return samples of which every one stands for all its copies.
 
-    Of the `chosen` ones these are the positions of those that are left, one for each
-    group of copies, and the same with the weights of their copies; without X.
+    First come the positions of those of the `chosen` that are left, one for each group
+    of copies, and then these with the weights of their copies, without X.
     """
     part, keys = samples.subset(chosen), _keys(samples)
     if keys is None:

@@ -63,7 +63,8 @@ def strength_grid(
     """Return strengths downwards from the smallest one at which no kernel enters.
 
     They are in units of the strengths that the problems have, evenly spaced in the
-    logarithm. Where no kernel ever enters, or every kernel always does, there are none.
+    logarithm. There are none where no kernel ever enters, or every kernel always does:
+    that is refused.
     """
     largest = max(alpha_max(each) / each.regularizer.alpha for each in problems)
     if not np.isfinite(largest):
