@@ -19,8 +19,6 @@ from findings.finding import (
 LOSSES = ("hinge", "log_loss")
 UPPER_M, UPPER_N = 1000, 500
 """Where the upper half of the sizes of figures 3 and 4 begins."""
-GAP = 0.01
-"""The relative gap of figure 1: what ended before it is no solution."""
 
 
 def _rivals(results: Results, method: str) -> list[dict]:
@@ -87,16 +85,13 @@ def accuracies(results: Results) -> Finding:
         each = (np.std([row["accuracy"] for row in part]) for part in found)
         deviations[cell] = float(max(each))
     within, parts = [], []
-    for name, key, kind in (
-        ("figure1", "loss", "the two losses"),
-        ("rivals", "method", "the solvers that reached the gap"),
+    for name, key, ours, kind in (
+        ("figure1", "loss", "hinge", "the two losses"),
+        ("rivals", "method", "SpicyMKL", "SpicyMKL and another solver"),
     ):
         apart = {}
-        rows = [row for row in results(name) if "accuracy" in row]
-        rows = [row for row in rows if row["gap"] <= GAP]
-        for cell, part in groups(rows, "data", "C").items():
-            values = means(part, "accuracy", key).values()
-            apart[cell] = max(values) - min(values)
+        for cell, part in groups(results(name), "data", "C").items():
+            apart[cell] = _most_apart(part, key, ours)
             within.append(apart[cell] <= deviations[cell])
         (data, C), most = max(apart.items(), key=lambda item: item[1])
         parts.append(f"{kind} are at most {most:.3f} apart (on {data} at C = {C:g})")
@@ -105,6 +100,18 @@ def accuracies(results: Results) -> Finding:
         f"{len(within)} cases"
     )
     return finding(text, within)
+
+
+def _most_apart(rows: Rows, key: str, ours: str) -> float:
+    """Return by what mean accuracies differ from ours at most, on the same splits."""
+    scores: dict[Hashable, dict[int, float]] = {}
+    for (kind,), part in groups(rows, key).items():
+        scores[kind] = {row["split"]: row["accuracy"] for row in part}
+    mine = scores.pop(ours)
+    return max(
+        abs(float(np.mean([found[k] - mine[k] for k in found])))
+        for found in scores.values()
+    )
 
 
 def logistic_is_faster(results: Results) -> Finding:

@@ -62,10 +62,12 @@ def rivals(rows: Rows) -> str:
         "## Other methods on the same problems, hinge, gap 0.01\n\n"
         "All methods are this library's own, on the same stack, one thread; the "
         "strength of the squared penalty is C over the sum of norms, so that the "
-        "minimisers agree. Seconds of the processor, beside other work; a row without "
-        f"an accuracy is of before. {ended}. Means over the "
-        "random splits that the table counts (the paper: 10); the ratio is the "
-        "median.\n\n" + markdown(cells, columns) + "\n" + statements(ranges)
+        "minimisers agree. Seconds of the processor, beside other work. "
+        f"{ended}. Means over the random splits that the table counts (the paper: 10); "
+        "the ratio is the median.\n\n"
+        + markdown(cells, columns)
+        + "\n"
+        + statements(ranges)
     )
 
 
@@ -91,9 +93,8 @@ def figure2_rivals(rows: Rows) -> str:
     return (
         "### All methods on the same split, to a gap of 0.01\n\n"
         f"No method begins an iteration after {LONGEST:.0f} s; one of SimpleMKL solves "
-        "as many machines as its line search takes. What ends sooner above the gap was "
-        "ended by the library's rule for solvers without progress. The lower panels "
-        f"have the curves at one C.\n\n{markdown(ends, columns)}"
+        "as many machines as its line search takes. The lower panels have the curves "
+        f"at one C.\n\n{markdown(ends, columns)}"
     )
 
 
