@@ -320,7 +320,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _fitted(self) -> FittedModel:
         """Return what a fit left, or say that there is no model."""
-        check_is_fitted(self)
+        if "_state" not in vars(self):
+            check_is_fitted(self)  # It looks at every attribute, and raises.
         if self._state.model is None:
             raise NotFittedError(
                 f"{type(self).__name__} was fitted with refit=False: it chose "

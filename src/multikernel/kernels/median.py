@@ -196,7 +196,8 @@ class _Distances:
         values, different = self.apart, self.values > 0.0
         if np.ptp(self.shares[different]) == 0.0:
             # Of equal weights there is nothing to put in order, nor to sum.
-            return float(values[[(values.size - 1) // 2, values.size // 2]].mean())
+            n = values.size
+            return 0.5 * float(values[(n - 1) // 2] + values[n // 2])
         order = np.argsort(self.values)
         order = order[different[order]]
         total = np.cumsum(self.shares[order])

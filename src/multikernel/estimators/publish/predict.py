@@ -353,7 +353,7 @@ class AdditiveModel:
         A sample with a value that is too large for a number is refused.
         """
         n_active, n_kept, _ = self.coefs.shape
-        f = np.tile(self.intercept, (X.shape[0], 1))
+        f = np.repeat(self.intercept[None], X.shape[0], axis=0)
 
         @np.errstate(over="ignore", invalid="ignore")
         def add(rows: slice) -> None:

@@ -36,6 +36,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 
 from multikernel._typing import Array, Indices, Mask
@@ -169,7 +170,6 @@ class ManyTargets:
                 f = self.loss.conjugate_gradient(self.y[:, t], -dual)
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
-    @np.errstate(all="ignore")  # What is no number has no certificate.
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Solve for the dual points of some targets, with what kernels make of them."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
@@ -185,7 +185,7 @@ class ManyTargets:
             ]
             rho = self.rho[:, chosen]
             if self.centres:
-                rho -= rho.mean(axis=0)
+                rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
             self.rho[:, chosen] = rho
             if not self.quadratic:
@@ -211,7 +211,7 @@ class ManyTargets:
         if root is None:
             self.failed[t] = True
             return None
-        half, one = root.half(np.stack([sides, np.ones(len(sides))], axis=1)).T
+        half, one = root.half(np.array([sides, np.ones(len(sides))]).T).T
         length = np.sqrt(one @ one)
         one = one / length
         if self.centres:
@@ -228,16 +228,15 @@ class ManyTargets:
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         halves = root.half(images[kernels].T)
         if self.centres:
-            halves = halves - np.outer(one, one @ halves)
+            halves = halves - one[:, None] * (one @ halves)
         kept = None if self.quadratic else root
         self.tangents[t] = Tangent(kept, kernels, halves)
 
-    @np.errstate(all="ignore")
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Certify some targets, with all that rounding may hide; see `evaluation`."""
         rho, eta, f = self.rho[:, targets], self.eta[:, targets], self.f[:, targets]
         y, loss, alphas = self.y[:, targets], self.loss, alphas[targets]
-        forms, b = self.forms[:, targets], self._intercepts(targets)
+        forms, b = self.forms[:, targets], self._intercepts(targets, y, f)
         unit, sizes = rounding_unit(len(y)), np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self.traces
         used = eta > 0.0
@@ -254,26 +253,27 @@ class ManyTargets:
         problem = replace(self.problems[0], y=y)
         hidden = largest_losses(problem, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
-        largest += np.sqrt(self.traces) * self._inside(targets)
-        dual = self.dual[:, targets]
-        scale = np.fmin(alphas / largest.max(axis=0), self._best_scales(targets))
+        dual, moved = self._inside(targets, rho)
+        largest += np.sqrt(self.traces) * moved
+        best = self._best_scales(targets, y, dual)
+        scale = np.fmin(alphas / largest.max(axis=0), best)
         scale = np.where(scale > 0.0, scale, 0.0)
         values = loss.conjugate(y, -scale * dual)
         proved = -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)
         objective = losses + penalty
         size = np.maximum(objective, TINY)
         gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
-        self.norms[:, targets], self.objective[targets] = norms, objective
+        self.norms[:, targets], self.dual[:, targets] = norms, dual
+        self.objective[targets] = objective
         self.intercept[targets], self.scale[targets] = b, scale
         self.failed[targets] |= vague.any(axis=0) | ~(gap > -ORDINARY)
         self.gap[targets] = np.maximum(gap, 0.0)
 
-    def _intercepts(self, targets: Indices) -> Array:
+    def _intercepts(self, targets: Indices, y: Array, f: Array) -> Array:
         """Return intercepts as they are published, after two steps to the best ones."""
         b, offset = self.intercept[targets], self.offset[targets]
         if not self.centres:
             return b
-        y, f = self.y[:, targets], self.f[:, targets]
         for _ in range(0 if self.quadratic else 2):
             slopes = self.loss.gradient(y, f + b)
             bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
@@ -281,26 +281,24 @@ class ManyTargets:
             b = np.where(np.isfinite(step), b - step, b)
         return np.asarray((b + offset) - offset)
 
-    def _inside(self, targets: Indices) -> Array:
-        """Move dual points inside the domain of the conjugate; return how far.
+    def _inside(self, targets: Indices, rho: Array) -> tuple[Array, Array]:
+        """Return dual points moved inside the domain of the conjugate, and how far.
 
         A form of a kernel is at most its trace times the square of such a length.
         """
-        rho, moved = self.rho[:, targets], np.zeros(targets.size)
-        self.dual[:, targets] = rho
-        low, high = self.low[:, targets], self.high[:, targets]
-        for place in np.flatnonzero(((rho < low) | (rho > high)).any(axis=0)):
-            t = targets[place]
-            self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
-            moved[place] = np.linalg.norm(self.dual[:, t] - self.rho[:, t])
-        return moved
+        dual, moved = rho.copy(), np.zeros(targets.size)
+        outside = (rho < self.low[:, targets]) | (rho > self.high[:, targets])
+        for place in np.flatnonzero(outside.any(axis=0)):
+            problem = self.problems[targets[place]]
+            dual[:, place] = project_dual(problem, rho[:, place])
+            moved[place] = np.linalg.norm(dual[:, place] - rho[:, place])
+        return dual, moved
 
-    def _best_scales(self, targets: Indices) -> Array:
+    def _best_scales(self, targets: Indices, y: Array, dual: Array) -> Array:
         """Return about the multiples of dual points with the best dual value.
 
         The one step of Newton's method is exact for the squared loss.
         """
-        y, dual = self.y[:, targets], self.dual[:, targets]
         slopes = self.loss.conjugate_gradient(y, -dual)
         bends = self.loss.conjugate_hessian(y, -dual)
         moves = dual != 0.0
@@ -395,8 +393,12 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
         return eta
     size = float(H.diagonal().max()) or 1.0
     # Kernels that are alike, or nothing, leave no curvature along some directions.
-    root = np.linalg.cholesky(H / size + SETTINGS.ridge * np.eye(eta.size))
-    aims = root.T @ eta + np.linalg.solve(root, pull / size)
+    system = H / size
+    system.reshape(-1)[:: eta.size + 1] += SETTINGS.ridge
+    root, info = dpotrf(system, lower=1)
+    if info:
+        raise np.linalg.LinAlgError("The curvature is not positive.")
+    aims = root.T @ eta + dtrtrs(root, pull / size, lower=1)[0]
     unit = float(np.abs(aims).max()) or 1.0
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
 
@@ -458,11 +460,11 @@ class PathOfMany:
         many.failed[:] = False
         going, found = self.everyone, self.anew
         while True:
-            many.evaluate(found, alphas)
-            passes[found] += 1.0 + np.count_nonzero(many.eta[:, found], axis=0) / len(
-                many.eta
-            )
-            many.measure(going, alphas)
+            with np.errstate(all="ignore"):  # What is no number has no certificate.
+                many.evaluate(found, alphas)
+                many.measure(going, alphas)
+            used = many.eta[:, found] != 0.0
+            passes[found] += 1.0 + used.sum(axis=0) / len(used)
             for t in going.tolist():
                 line = Progress(
                     iteration=rounds,
