@@ -56,13 +56,7 @@ class Solver(Protocol):
 
 
 def check_supported(solver: Solver, problem: Problem) -> None:
-    """Raise with the reason where a solver cannot treat a problem.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If the solver's `unsupported` gives a reason.
-    """
+    """Raise an UnsupportedProblemError with a solver's reason against a problem."""
     reason = solver.unsupported(problem)
     if reason is not None:
         raise UnsupportedProblemError(reason)
@@ -121,21 +115,9 @@ class ManySolver(PathSolver, Protocol):
     ) -> Iterator[list[Solution]]:
         """Yield the solutions of all problems for penalties in turn, one for each.
 
-        Parameters
-        ----------
-        problems : sequence of Problem
-            Those that `side_by_side` is true of.
-        penalties : iterable of sequence of BlockRegularizer
-            One for each problem, in turn, best in falling order.
-        starts : sequence of Solution or None
-            Warm starts for the first of them.
-        callback : callable, optional
-            As in `solve`; where it stops one solve, all end there.
-
-        Yields
-        ------
-        solutions : list of Solution
-            One per problem.
+        They are problems that `side_by_side` is true of; penalties best fall, and
+        starts are for the first of them. Where the callback stops one solve, all end
+        there.
         """
         ...
 
@@ -243,25 +225,11 @@ def follow_each(
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution]]:
-    """Yield the solutions of several problems for penalties in turn.
+    """Yield the solutions of several problems for penalties in turn, see `follow`.
 
-    Parameters
-    ----------
-    solver : Solver
-        The algorithm; a `ManySolver` takes them side by side where it can.
-    problems : sequence of Problem
-        Their regularisers are not used.
-    penalties : sequence of sequence of BlockRegularizer
-        One for each problem, in turn; see `follow`.
-    starts : sequence of Solution or None
-        Warm starts for the first of them.
-    callback : callable, optional
-        Handed to every solve.
-
-    Yields
-    ------
-    solutions : list of Solution
-        One per problem; where one was stopped they are the last.
+    A `ManySolver` takes them side by side where it can. The regularisers of the
+    problems are not used, and starts are for the first penalties. Where one problem was
+    stopped its solutions are the last.
     """
     if not penalties:
         return

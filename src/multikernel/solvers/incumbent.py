@@ -178,16 +178,9 @@ class Incumbent:
     def offer_dual(self, rho: Array, forms: Array) -> float:
         """Return the dual value of a feasible point; keep it if it is best.
 
-        Where the stack leaves a residual of the kernels, the proof is for these, with
-        what the residual adds at most, and the value that is returned is that for the
-        stack.
-
-        Parameters
-        ----------
-        rho : ndarray of the shape of the targets
-            The point.
-        forms : ndarray of shape (n_kernels,)
-            Its quadratic forms, or upper bounds on them.
+        Its quadratic forms, (n_kernels,), may be upper bounds. Where the stack leaves a
+        residual of the kernels, the proof is for these, with what the residual adds at
+        most, and the value that is returned is that for the stack.
         """
         problem, norms = self.problem, self.model.norms
         own = proof = certify(problem, rho, norms, np.sqrt(forms))
@@ -234,10 +227,7 @@ class Incumbent:
     def record(self, afresh: bool = False) -> None:
         """Add a line to the history, and ask the callback.
 
-        Parameters
-        ----------
-        afresh : bool, default=False
-            Whether patience starts again, as the solver has something new to try.
+        Patience starts `afresh` where the solver has something new to try.
         """
         model, gap, certified = self.model, self.bounded_gap, self.certified_gap
         self.patience.note(gap, afresh)
@@ -294,18 +284,8 @@ class Incumbent:
     ) -> Solution:
         """Take steps, and record them, until there is a reason to stop.
 
-        Parameters
-        ----------
-        step : callable
-            Takes a step; returns a reason of the solver's own to end, or None.
-        tol : float
-            Relative duality gap at which to stop.
-        max_iter : int
-            Steps at most.
-
-        Returns
-        -------
-        solution : Solution
+        A step returns a reason of the solver's own to end, or None; `max_iter` are
+        taken at most, until the relative duality gap is `tol`.
         """
         status = self.status(tol, max_iter)
         while status is None:
@@ -359,28 +339,10 @@ def incumbents(
 ) -> Iterator[Incumbent]:
     """Yield an incumbent for every penalty in turn, all on one metered stack.
 
-    Parameters
-    ----------
-    solver : Solver
-        What is to solve for each penalty.
-    problem : Problem
-        Its regulariser is not used.
-    regularizers : iterable of BlockRegularizer
-        The penalties.
-    callback : Callback or None
-        Called with every line of every history.
-    limit, share : int and float
-        Of the patience of every incumbent, see `Patience`.
-
-    Yields
-    ------
-    incumbent : Incumbent
-        Without any point yet.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If the solver gives a reason against a penalty.
+    They are without any point yet, and the regulariser of the problem is not used. The
+    callback is called with every line of every history; `limit` and `share` are of the
+    patience of every incumbent. A penalty that the solver gives a reason against is
+    refused.
     """
     problem, recorder = metered(centred(problem), callback)
     for regularizer in regularizers:

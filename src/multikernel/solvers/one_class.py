@@ -89,25 +89,9 @@ class OneClass:
     ) -> Solution:
         """Solve the problem.
 
-        Parameters
-        ----------
-        gram : GramStack
-            The kernels on the training samples.
-        shares : ndarray of shape (n_samples,)
-            Sample weights with a sum of one.
-        callback : callable, optional
-            Called with a `Progress` after each iteration; True stops.
-
-        Returns
-        -------
-        solution : Solution
-            Its intercept is minus the offset b, its dual variable is a; objective and
-            gap are those above.
-
-        Raises
-        ------
-        IndefiniteKernelError
-            If a negative quadratic form is met.
+        Sample weights have a sum of one. The intercept of the solution is minus the
+        offset b, its dual variable is a; objective and gap are those above. A negative
+        quadratic form is refused.
         """
         meter = Meter(math.prod(gram.shape))
         search = _Search(
@@ -331,18 +315,9 @@ class _Search:
 
 
 def capped_simplex(a: Array, caps: Array) -> Array:
-    """Return the nearest point with a sum of one between zero and the caps.
+    """Return the nearest point with a sum of one between zero and the caps, (n,).
 
-    Parameters
-    ----------
-    a : ndarray of shape (n,)
-        Any point.
-    caps : ndarray of shape (n,)
-        Upper bounds; their sum is one at least.
-
-    Returns
-    -------
-    point : ndarray of shape (n,)
+    The sum of the caps is one at least.
     """
     point = clipped_to_sum(a, np.zeros_like(a), caps, 1.0)
     return np.asarray(point / max(1.0, float(point.sum())))

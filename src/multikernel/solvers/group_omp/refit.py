@@ -124,16 +124,8 @@ class Refit(Protocol):
 def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
     """Return the way to refit that suits loss and storage.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its regulariser's ``alpha`` is the ridge.
-    machine : KernelMachine
-        The learner where factors cannot be updated.
-
-    Returns
-    -------
-    refit : Refit
+    The ``alpha`` of the problem's regulariser is the ridge, and the machine learns
+    where factors cannot be updated.
     """
     factors = problem.gram.low_rank_form()
     if factors is not None and is_squared(problem.loss):

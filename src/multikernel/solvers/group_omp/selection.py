@@ -112,20 +112,8 @@ class Choice:
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Choice:
     """Pick the largest value of every group; ties go to the first kernel.
 
-    Parameters
-    ----------
-    query : Query
-        What was asked.
-    values : ndarray of shape (n_groups, n_kernels)
-        Twice the improvements.
-    ties : ndarray of shape (n_groups, n_kernels) or float
-        Relative difference up to which values are tied.
-    passes : float
-        What the answer cost per row.
-
-    Returns
-    -------
-    choice : Choice
+    The values, (n_groups, n_kernels), are twice the improvements, tied up to a relative
+    difference of `ties`; `passes` is what the answer cost per row.
     """
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)

@@ -42,16 +42,9 @@ class InnerBall:
     exponent: float
 
     def respond(self, forms: Array) -> Array:
-        """Return the weights in the ball that maximise weights^T forms.
+        """Return the weights in the ball that maximise weights^T forms, (n_kernels,).
 
-        Parameters
-        ----------
-        forms : ndarray of shape (n_kernels,)
-            Non-negative numbers, not all zero.
-
-        Returns
-        -------
-        weights : ndarray of shape (n_kernels,)
+        Forms are not negative, and not all zero.
         """
         p, larger = self.regularizer.p, self.exponent
         if larger == p:
@@ -168,20 +161,9 @@ def _box(problem: Problem) -> tuple[Array, Array]:
 def between(
     problem: Problem, old: Expansion, new: Expansion, share: float
 ) -> Expansion:
-    """Return old + share (new - old); 1 is the new one.
+    """Return old + share (new - old), for a share in [0, 1]; 1 is the new one.
 
-    Parameters
-    ----------
-    problem : Problem
-        Gives the bounds of the dual variables, which rounding is not to pass.
-    old, new : Expansion
-        The ends.
-    share : float
-        In [0, 1].
-
-    Returns
-    -------
-    point : Expansion
+    The problem gives the bounds of the dual variables, which rounding is not to pass.
     """
     lower, upper = _box(problem)
     rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
@@ -201,21 +183,8 @@ def best_share(
 ) -> float:
     """Return the best point between two as a share of the way; 1 is the new one.
 
-    Every quadratic form is known along the way, so no matrix is read.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, whose dual is maximised.
-    ball : InnerBall
-        Over which kernel weights answer the dual point.
-    old, new : Expansion
-        The ends.
-
-    Returns
-    -------
-    share : float
-        In [0, 1].
+    The ball holds the kernel weights that answer a dual point. Every quadratic form is
+    known along the way, so no matrix is read.
     """
     alpha = problem.regularizer.alpha
     lower, upper = _box(problem)

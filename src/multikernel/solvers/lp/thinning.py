@@ -68,20 +68,10 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     """Return norms of one kernel, two kernels, ... that explain the decision values.
 
-    Parameters
-    ----------
-    unit : ndarray of shape (n_active, n_samples)
-        Decision values of functions of norm one.
-    norms : ndarray of shape (n_active,)
-        Norms with which they make up what is to be explained.
-    strength : float
-        What a change of the sum of norms costs, squared, relative to one of the
-        decision values.
-
-    Returns
-    -------
-    models : list of ndarray of shape (n_active,)
-        Fewer than there are kernels.
+    Those of functions of norm one are `unit`, (n_active, n_samples), and the `norms`
+    are those with which they make up what is to be explained. The strength is what a
+    change of the sum of norms costs, squared, relative to one of the decision values.
+    Models have fewer kernels than there are.
     """
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))

@@ -77,18 +77,8 @@ class WeightSolver(ABC):
     ) -> Step:
         """Return the step of the method, which is yet to make the first one.
 
-        Parameters
-        ----------
-        oracle : WeightOracle
-            Runs the machine, and offers what it finds.
-        init : Solution or None
-            The warm start.
-        expansion : Expansion or None
-            That of the warm start's dual point.
-
-        Returns
-        -------
-        step : callable
+        The oracle runs the machine, and offers what it finds; the expansion is that of
+        the warm start's dual point.
         """
 
 

@@ -120,16 +120,10 @@ class AugmentedLagrangian:
     # Steps that lead beyond all numbers, and trials of such lengths, are given up.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Repeat steps 2 and 3 until the relative gap of this problem is small enough.
+        """Repeat steps 2 and 3 until the relative gap of this problem is `target`.
 
-        It ends above the target only where rounding forbids more.
-
-        Parameters
-        ----------
-        target : float
-            Relative duality gap to reach.
-        gap, primal : float
-            Relative gap and objective of the starting point.
+        It ends above that only where rounding forbids more. The starting point has a
+        relative gap and an objective, `gap` and `primal`.
         """
         retreats = 0
         while retreats <= SETTINGS.max_retreats:
@@ -283,16 +277,8 @@ class AugmentedLagrangian:
 def find_length(slope: Callable[[float], float], longest: float) -> float:
     """Return a step length at which an increasing slope is nearly zero.
 
-    Parameters
-    ----------
-    slope : callable
-        Derivative of a convex function along a descent direction.
-    longest : float
-        The longest step allowed; taken unless it overshoots.
-
-    Returns
-    -------
-    length : float
+    The slope is the derivative of a convex function along a descent direction. The
+    longest step allowed is taken unless it overshoots.
     """
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):

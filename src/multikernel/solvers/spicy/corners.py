@@ -125,12 +125,9 @@ class FaceSearch:
         self._moved = True
 
     def run(self) -> None:
-        """Go to the optimum.
+        """Go to the optimum, or raise a LinAlgError where a barrier would cost less.
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If that costs more than a barrier would, or curvature is negative.
+        That is also raised where curvature is negative.
         """
         n_samples, flops = self.x.size, 0.0
         while flops <= SETTINGS.budget * self.model.hessian.cost:

@@ -176,12 +176,8 @@ class ImageSpaces:
     ) -> Hessian | JointHessian:
         r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
 
-        Parameters
-        ----------
-        weights, bends : ndarray of shape (n_kernels,)
-            The weights w, and the multiples b; these are zero where w is.
-        images : ndarray
-            Of a vector v for each kernel.
+        The multiples b, `bends`, are zero where the weights w are, and the images are
+        of a vector v for each kernel.
         """
         bent = np.flatnonzero(weights)
         low_rank = per_kernel(bends[bent], images[bent])
@@ -288,17 +284,9 @@ KernelSpaces = ImageSpaces | FactorSpaces
 
 
 def kernel_spaces(gram: GramStack) -> KernelSpaces:
-    """Return the spaces of the kernels of a stack.
+    """Return the spaces of a few kernels, of which much is asked.
 
-    Parameters
-    ----------
-    gram : GramStack
-        Few kernels, of which much is asked.
-
-    Returns
-    -------
-    spaces : KernelSpaces
-        By ranks where the stack holds factors.
+    They are by ranks where the stack holds factors.
     """
     factors = gram.tall_form()
     return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
@@ -344,23 +332,9 @@ def newton_step(
 ) -> tuple[Array, Array]:
     """Return Newton's step for a gradient and a curvature of the conjugate.
 
-    Parameters
-    ----------
-    model : QuadraticModel
-        What is added to the conjugate.
-    pull, curvature : ndarray of the shape of the dual point
-        Derivatives of the conjugate, entry by entry.
-
-    Returns
-    -------
-    step : ndarray of the same shape
-    shift : float or ndarray of shape (n_outputs,)
-        Change of the intercepts.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If there is no step in double precision.
+    These are given entry by entry, and the model is added to the conjugate. With the
+    step comes the change of the intercepts, a number or (n_outputs,). Where there is no
+    step in double precision a LinAlgError is raised.
     """
     # The current intercept enters the gradient so that the right-hand side, and with
     # it the rounding error of the solve, vanishes at the solution.
@@ -408,11 +382,8 @@ def _joint_step(
 def _pivot(ones: Array) -> Array:
     """Return the sums of solutions for sides of ones, which are above zero.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If they are not, as they are of kernels that rounding hides all but the
-        constant part of: values of 1e16 that vary by ones.
+    Otherwise a LinAlgError is raised: they are not for kernels that rounding hides all
+    but the constant part of, values of 1e16 that vary by ones.
     """
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
@@ -450,19 +421,8 @@ def _halved_step(
 def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, Array]:
     """Solve for every output, and for ones; one factorisation where shifts are equal.
 
-    Parameters
-    ----------
-    hessian : Hessian
-        The matrix that all outputs share.
-    sides : ndarray of shape (n_samples, n_outputs, n_sides)
-        Right-hand sides.
-    shift : ndarray of shape (n_samples, n_outputs)
-        The diagonals.
-
-    Returns
-    -------
-    solved : ndarray of the shape of `sides`
-    ones : ndarray of shape (n_samples, n_outputs)
+    All outputs share the matrix; sides have shape (n_samples, n_outputs, n_sides), and
+    shifts are the diagonals, (n_samples, n_outputs).
     """
     n_samples, n_outputs, _ = sides.shape
     one = np.ones((n_samples, 1))

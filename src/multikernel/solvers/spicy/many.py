@@ -373,21 +373,10 @@ class ManyTargets:
 
 
 def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
-    """Minimise d^T H d / 2 - pull^T d over eta + d >= 0.
+    """Minimise d^T H d / 2 - pull^T d over eta + d >= 0, H positive semidefinite.
 
-    A root of H makes it a least-squares problem in eta + d.
-
-    Parameters
-    ----------
-    H : ndarray of shape (n_kernels, n_kernels)
-        Positive semidefinite.
-    pull, eta : ndarray of shape (n_kernels,)
-        The linear terms, and where the step begins, not negative.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        If rounding leaves none.
+    A root of H makes it a least-squares problem in eta + d; eta is not negative. A
+    ValueError or a RuntimeError says that rounding leaves no step.
     """
     if not eta.size:
         return eta

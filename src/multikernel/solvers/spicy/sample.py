@@ -43,20 +43,10 @@ def start_on_some(
 ) -> Solution | None:
     """Return a start that some samples lead to, None where they are too few to help.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; in short, with the 1-norm, a smooth loss without weights, one
-        output, and many times more samples than columns of factors in memory.
-    solve : callable
-        Solves the problem on some samples.
-    tol : float
-        Relative duality gap that is to be reached on all samples.
-
-    Returns
-    -------
-    start : Solution or None
-        On all samples. Its gap is an estimate.
+    The problem has, in short, the 1-norm, a smooth loss without weights, one output,
+    and many times more samples than columns of factors in memory. It is solved on some
+    samples by `solve`, and `tol` is to be reached on all, which the start is on; its
+    gap is an estimate.
     """
     loss, (_, n_samples, _) = problem.loss, problem.gram.shape
     smooth = is_smooth(loss) and not isinstance(loss, WeightedLoss)
@@ -130,10 +120,7 @@ class Curvature:
     ) -> "Curvature":
         """Return that of a problem, its losses multiplied by a factor.
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If it is singular in double precision.
+        A LinAlgError is raised where it is singular in double precision.
         """
         loss, (Z, offsets) = problem.loss, tall
         assert is_smooth(loss)

@@ -125,13 +125,7 @@ class DualNorms:
         self._last = np.zeros(n_samples)
 
     def remember(self, v: Array) -> None:
-        """Spend one pass on the images of v, so that later bounds are sharper.
-
-        Parameters
-        ----------
-        v : ndarray of shape (n_samples,)
-            The vector, not zero.
-        """
+        """Spend one pass on the images of v, not zero: later bounds are sharper."""
         span = self._span
         if span is None:
             return
@@ -144,18 +138,9 @@ class DualNorms:
             span.append(q, self.gram.matvec(q))
 
     def __call__(self, rho: Array, level: float) -> Array:
-        """Return upper bounds on ||rho||_{K_m}, exact above `level`.
+        """Return upper bounds on ||rho||_{K_m}, (n_kernels,), exact above `level`.
 
-        Parameters
-        ----------
-        rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Dual point.
-        level : float
-            Dual norms at or below it need not be exact.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_kernels,)
+        The dual point has shape (n_samples,) or (n_samples, n_outputs).
         """
         if self._span is None:
             forms, errors = self.gram.rough_forms(rho)

@@ -43,10 +43,7 @@ class Side(ABC):
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return the step of Newton's method, and the change of the intercepts.
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If there is none.
+        Where there is none a LinAlgError is raised.
         """
 
     @abstractmethod
@@ -71,10 +68,7 @@ class Side(ABC):
     def again(self, ratio: float = 1.0) -> "Side | None":
         """Return the side for a near-by problem, None if a fresh one is as good.
 
-        Parameters
-        ----------
-        ratio : float, default=1.0
-            Strength of the problem over that of this one, at most one.
+        The `ratio` is the strength of that problem over that of this one, at most one.
         """
         return None
 

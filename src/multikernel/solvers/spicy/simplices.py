@@ -169,29 +169,11 @@ def constrained_step(
 ) -> tuple[Array, Array]:
     """Return Newton's step, but for a share of it, and the intercepts' change.
 
-    Parameters
-    ----------
-    softness : ndarray of shape (n_samples, n_classes)
-        Inverse curvatures of the conjugate, positive.
-    model : QuadraticModel
-        What is added to the conjugate.
-    pull : ndarray of shape (n_samples, n_classes)
-        Slopes of the conjugate.
-    loose : float
-        Entries softer than so many times the inverse of H's mean diagonal are solved
-        for exactly.
-    forcing : float
-        The share, in the norm of the whole matrix.
-
-    Returns
-    -------
-    step : ndarray of shape (n_samples, n_classes)
-    shift : ndarray of shape (n_classes,)
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is not positive definite.
+    The softness, (n_samples, n_classes), is the inverse curvature of the conjugate,
+    positive, and the pull its slopes; the model is added to the conjugate. Entries
+    softer than `loose` times the inverse of H's mean diagonal are solved for exactly.
+    The share is `forcing`, in the norm of the whole matrix, which raises a LinAlgError
+    where it is not positive definite.
     """
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)

@@ -40,19 +40,9 @@ def weighted_sums(
 ) -> tuple[Array, Array]:
     """Run a few machines, and move the weights between them.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem on a working set of kernels, none of them zero.
-    regularizer : ProximableRegularizer
-        Its penalty.
-
-    Returns
-    -------
-    rho : ndarray of shape (n_samples,)
-        The dual point, in the domain of the loss and centred.
-    weights : ndarray of shape (n_kernels,)
-        The weights: terms are these times K_m rho.
+    The problem is on a working set of kernels, none of them zero. What is returned is
+    the dual point, in the domain of the loss and centred, and the weights: terms are
+    these times K_m rho.
     """
     gram, y, unit = problem.gram, problem.y, half_range(problem.y)
     n_kernels, n_samples, _ = gram.shape
