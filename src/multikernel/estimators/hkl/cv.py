@@ -31,10 +31,10 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
     ----------
     alphas : sequence of float or str, default=None
         Strengths to try, or multiples of "scale" such as "0.1scale"; a grid evenly
-        spaced in the logarithm from 100 downwards, when None.
-    n_alphas : int, default=15
+        spaced in the logarithm from 1 downwards, when None.
+    n_alphas : int, default=11
         Strengths of that grid.
-    alpha_min_ratio : float, default=1e-7
+    alpha_min_ratio : float, default=1e-5
         Its last strength over the first, in (0, 1].
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
@@ -105,8 +105,8 @@ class HKLClassifierCV(SearchCV, ClassifierMKL):
         kernels: KernelGraph | None = None,
         *,
         alphas: Sequence[Amount] | None = None,
-        n_alphas: int = 15,
-        alpha_min_ratio: float = 1e-7,
+        n_alphas: int = 11,
+        alpha_min_ratio: float = 1e-5,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -156,11 +156,11 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
     ----------
     alphas : sequence of float or str, default=None
         Strengths to try, or multiples of "scale" such as "0.1scale"; when None a grid
-        evenly spaced in the logarithm from 100 downwards, all over the deviation of the
+        evenly spaced in the logarithm from 1 downwards, all over the deviation of the
         targets for "epsilon_insensitive".
-    n_alphas : int, default=15
+    n_alphas : int, default=11
         Strengths of that grid.
-    alpha_min_ratio : float, default=1e-7
+    alpha_min_ratio : float, default=1e-5
         Its last strength over the first, in (0, 1].
     n_jobs : int or None, default=None
         Folds that are fitted at the same time, by threads; -1 stands for all cores.
@@ -230,8 +230,8 @@ class HKLRegressorCV(SearchCV, RegressorMKL):
         kernels: KernelGraph | None = None,
         *,
         alphas: Sequence[Amount] | None = None,
-        n_alphas: int = 15,
-        alpha_min_ratio: float = 1e-7,
+        n_alphas: int = 11,
+        alpha_min_ratio: float = 1e-5,
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,

@@ -14,7 +14,7 @@ of the correlations that Newton's method has, whose norm is smoothed:
     s_v = \sqrt{\|\beta_{D(v)}\|^2 + \epsilon_v^2}
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -35,7 +35,7 @@ WIDE = np.longdouble
 
 STEP, NEAR = 1e-3, 0.05
 """Between the multiples of a dual point that a parabola is laid through, and how far
-from one its vertex is taken for the best multiple."""
+from one its vertex is taken for the best multiple; a better one is found to a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +138,8 @@ class DualPoint:
 
     rho: Array
     bound: float
+    _known: dict[float, float] = field(default_factory=dict, init=False)
+    """Sums of the conjugate at multiples: many bounds are asked for at one point."""
 
     def vector(self, problem: HullProblem) -> Array:
         """Return a, what quadratic forms are taken of."""
@@ -170,15 +172,17 @@ class DualPoint:
             known[scale] = loss(scale)
             if scale == 0.0:
                 found = minimize_scalar(
-                    loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-7}
+                    loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": STEP}
                 )
                 known[float(found.x)] = float(found.fun)
         scale = min(known, key=lambda each: known[each])
         return scale, -known[scale]
 
     def _loss(self, problem: HullProblem, scale: float, half: float) -> float:
-        conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
-        return float(conjugate) / problem.total_weight + half * scale * scale
+        if scale not in self._known:
+            conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
+            self._known[scale] = float(conjugate) / problem.total_weight
+        return self._known[scale] + half * scale * scale
 
 
 def dual_point(

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     centred_targets,
     published_intercept,
@@ -173,6 +173,8 @@ class _Run:
         self.steps = 0
         self.sums: Array = np.zeros((0, 2))
         """Sums over descendants and their noise at the last point, nan if unknown."""
+        self.needed: Mask | None = None
+        """The nodes that the model at the last point is pruned to, once asked for."""
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
@@ -231,7 +233,7 @@ class _Run:
         point = solve_reduced(problem, self.active, beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
         self.steps += point.steps
-        self.sums = np.zeros((0, 2))
+        self.sums, self.needed = np.zeros((0, 2)), None
         return point
 
     def _necessary(
@@ -275,8 +277,8 @@ class _Run:
         most = SETTINGS.exhaustive
         if not self.settings.certify:
             most = SETTINGS.sufficient
-            needed = needed_nodes(problem, self.active, point, self._allowed(point))
-            idle = self.active.n_inside - int(np.count_nonzero(needed))
+            needed = int(np.count_nonzero(self._needed(problem, point)))
+            idle = self.active.n_inside - needed
             if idle + min(violators.size, most) > SETTINGS.inactive:
                 violators = violators[z[violators] > SETTINGS.outstanding]
         return largest, sources[violators[: min(most, self._room)]]
@@ -295,9 +297,12 @@ class _Run:
             return HullStatus.STALLED
         return HullStatus.NOISE_LIMITED
 
-    def _allowed(self, point: ReducedPoint) -> float:
-        """Return the relative gap up to which a model may be pruned."""
-        return max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
+    def _needed(self, problem: HullProblem, point: ReducedPoint) -> Mask:
+        """Return the nodes that the model at the last point is pruned to."""
+        if self.needed is None:
+            allowed = max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
+            self.needed = needed_nodes(problem, self.active, point, allowed)
+        return self.needed
 
     def _finish(
         self,
@@ -309,7 +314,7 @@ class _Run:
     ) -> HullSolution:
         """Prune the model to its hull, certify it, and keep what the path needs."""
         active, settings = self.active, self.settings
-        used = needed_nodes(problem, active, point, self._allowed(point))
+        used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
         # Steps have added up in the values; what counts is the model as published.
         b = published_intercept(problem, np.array([point.intercept]))
