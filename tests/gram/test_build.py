@@ -165,7 +165,7 @@ def test_a_block_is_what_the_stack_shows(X):
 
 def test_lazy_centring_over_the_limit_is_refused(X):
     dictionary = random_subset_gaussians(1000, 4, random_state=0)
-    with pytest.raises(StackTooLargeError, match="for their means"):
+    with pytest.raises(StackTooLargeError, match="The means of"):
         build_stack(
             dictionary,
             X,

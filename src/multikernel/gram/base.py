@@ -140,18 +140,8 @@ class GramStack(ABC):
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a vector v with few entries other than zero.
 
-        It costs their share of a pass: only their columns are looked at.
-
-        Parameters
-        ----------
-        support : ndarray of shape (n_entries,)
-            Where v is not zero.
-        values : ndarray of shape (n_entries,)
-            Its entries there.
-
-        Returns
-        -------
-        images : ndarray of shape (n_kernels, n_samples)
+        It costs their share of a pass: only the columns of the support, where v has
+        these values, are looked at. The images are of shape (n_kernels, n_samples).
         """
         return np.asarray(self.columns(support) @ values)
 
@@ -199,28 +189,15 @@ class GramStack(ABC):
     def own_expansions(self, coefs: Array) -> Array:
         """Return functions in the spaces of all kernels as the stack takes them.
 
-        Parameters
-        ----------
-        coefs : ndarray of shape (n_kernels, n_samples or length[, n_outputs])
-            What gives a function for each kernel.
-
-        Returns
-        -------
-        coefs : ndarray of shape (n_kernels, expansion_length[, n_outputs])
+        What gives them, (n_kernels, n_samples or length[, n_outputs]), becomes
+        (n_kernels, expansion_length[, n_outputs]).
         """
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
         """Multiply every kernel by a vector of its own, for what the images add up to.
 
-        Parameters
-        ----------
-        coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
-            The vectors.
-
-        Returns
-        -------
-        products : TermProducts
+        The vectors are those of `block_matvec`, or what `own_expansions` returns.
         """
         return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
 
@@ -326,29 +303,15 @@ class GramStack(ABC):
     def residual_traces(self, shares: Array) -> Array:
         """Return the weighted traces of what the matrices leave, shape (n_kernels,).
 
-        Parameters
-        ----------
-        shares : ndarray of shape (n_samples,)
-            Sample weights that sum to one.
+        The shares are sample weights that sum to one.
         """
         return np.zeros(self.shape[0])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return v^T K_m v of the kernels that some matrices stand for.
 
-        It costs n^2 values of each where the stack holds less.
-
-        Parameters
-        ----------
-        kernels : ndarray of shape (n_chosen,)
-            Which kernels.
-        v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The vector; forms are summed over outputs.
-
-        Returns
-        -------
-        forms : ndarray of shape (n_chosen,)
-            Not a number where they cannot be computed.
+        It costs n^2 values of each where the stack holds less. The forms, (n_chosen,),
+        summed over outputs, are not a number where they cannot be computed.
         """
         return np.full(kernels.size, np.nan)
 

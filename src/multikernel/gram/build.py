@@ -17,7 +17,6 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
-from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.dense import DenseStack, Stored
@@ -40,7 +39,7 @@ from multikernel.gram.files import (
 from multikernel.gram.lazy.evaluate import make_samples, write_matrices
 from multikernel.gram.lazy.plan import make_plan
 from multikernel.gram.lazy.stack import DENSE_BYTES, lazy_stack, normalize_lazily
-from multikernel.gram.memory import byte_limit, check_size, readable_bytes
+from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
     BuiltStack,
     Normalization,
@@ -171,13 +170,10 @@ def _check_factors(
     ranks = known_ranks(dictionary, X)
     if ranks is None:
         return
-    limit, needed = byte_limit(max_bytes), 8 * X.shape[0] * int(ranks.sum())
-    if needed > limit:
-        raise StackTooLargeError(
-            f"The factors of {ranks.size} kernels on {X.shape[0]} samples take "
-            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
-            "fewer kernels, or raise max_bytes."
-        )
+    what = f"The factors of {ranks.size} kernels on {X.shape[0]} samples take"
+    needed = 8 * X.shape[0] * int(ranks.sum())
+    advice = "Use fewer kernels, or raise max_bytes."
+    check_room(what, needed, byte_limit(max_bytes), advice)
 
 
 def _build_lazy(
@@ -189,21 +185,15 @@ def _build_lazy(
     """Return a stack that computes its matrices when they are needed."""
     limit = byte_limit(max_bytes)
     means = sum(step.means.nbytes for step in _centerings(normalization))
-    if means > limit:
-        raise StackTooLargeError(
-            f"Centring {len(dictionary)} lazy kernels on {X.shape[0]} samples takes "
-            f"{readable_bytes(means)} for their means, and the limit is "
-            f"{readable_bytes(limit)}. Use normalize='trace' or 'variance', fewer "
-            "kernels, or raise max_bytes."
-        )
+    what = f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
+    advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
+    check_room(what, means, limit, advice)
     stack = lazy_stack(dictionary, X, min(DENSE_BYTES, limit // 4))
-    if stack.block_bytes > limit:
-        raise StackTooLargeError(
-            f"One block of the lazy kernels on {X.shape[0]} samples takes "
-            f"{readable_bytes(stack.block_bytes)}, and the limit is "
-            f"{readable_bytes(limit)}: no storage of whole kernels needs less. Raise "
-            "max_bytes, or use fewer samples."
-        )
+    what = f"One block of the lazy kernels on {X.shape[0]} samples takes"
+    advice = (
+        "Raise max_bytes, or use fewer samples: no storage of whole kernels needs less."
+    )
+    check_room(what, stack.block_bytes, limit, advice)
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, normalized.zero_kernels())
 

@@ -108,6 +108,18 @@ def readable_bytes(n_bytes: int) -> str:
     return f"{size:.3g} TB"
 
 
+def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
+    """Raise a StackTooLargeError if more bytes are needed than there may be.
+
+    What takes them is the subject and the verb of a sentence; the advice is another.
+    """
+    if limit is not None and needed > limit:
+        raise StackTooLargeError(
+            f"{what} {readable_bytes(needed)}, and the limit is "
+            f"{readable_bytes(limit)}. {advice}"
+        )
+
+
 def address(array: Any) -> int:
     """Return where an array begins in memory."""
     found: int = array.__array_interface__["data"][0]
@@ -144,19 +156,15 @@ def check_size(
     needed = stack_bytes(shape, item_bytes)
     if max_bytes is None and needed <= MODEST_BYTES:
         return
-    limit = byte_limit(max_bytes)
-    if needed > limit:
-        if alternatives is None:
-            half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
-            alternatives = (
-                "storage='low_rank' to hold factors, storage='lazy' to recompute "
-                f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
-            )
-        raise StackTooLargeError(
-            f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take "
-            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
-            f"{alternatives} fewer kernels, or raise max_bytes."
+    if alternatives is None:
+        half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
+        alternatives = (
+            "storage='low_rank' to hold factors, storage='lazy' to recompute "
+            f"kernels in blocks, storage='memmap' to keep them in a file,{half}"
         )
+    what = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take"
+    advice = f"Use {alternatives} fewer kernels, or raise max_bytes."
+    check_room(what, needed, byte_limit(max_bytes), advice)
 
 
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":

@@ -26,8 +26,11 @@ from multikernel.kernels.base import (
     kernel_diagonal,
     kernel_name,
 )
+from multikernel.linalg.tables import equal_shares
 
 STEPS = ("trace", "variance", "cosine", "center")
+
+MOMENT_STEPS = {"trace": TraceStep, "variance": VarianceStep}
 
 
 @runtime_checkable
@@ -197,18 +200,15 @@ def empty_normalization(
 
     Sample weights are equal ones where they are left out.
     """
-    weights = np.ones(n_samples) if sample_weight is None else sample_weight
-    weights = weights / weights.sum()
+    weights = equal_shares(n_samples, sample_weight)
 
     def empty(step: StepName) -> Step:
         if not isinstance(step, str):
             return step.empty(weights, n_kernels)
-        if step == "trace":
-            return TraceStep(weights, np.zeros(n_kernels))
-        if step == "variance":
-            return VarianceStep(weights, np.zeros(n_kernels))
         if step == "cosine":
             return CosineStep()
+        if step in MOMENT_STEPS:
+            return MOMENT_STEPS[step](weights, np.zeros(n_kernels))
         return CenterStep(
             weights,
             np.zeros((n_kernels, n_samples)),

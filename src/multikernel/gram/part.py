@@ -7,7 +7,6 @@ from math import prod
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import FEW, GramStack
 from multikernel.gram.dense import (
     ENTRIES_PER_TASK,
@@ -25,6 +24,7 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import (
     MODEST_BYTES,
     byte_limit,
+    check_room,
     readable_bytes,
     stack_bytes,
 )
@@ -346,16 +346,15 @@ def _check_copies(
     shape = held.shape[0], n_samples, n_samples
     copies = n_copies * stack_bytes(shape, held.array.itemsize)
     needed = copies + (0 if max_bytes is None else held.array.nbytes)
-    limit = byte_limit(max_bytes)
-    if needed > limit:
-        raise StackTooLargeError(
-            f"Centring or dividing {shape[0]} kernels in every fold needs {n_copies} "
-            f"copies of {readable_bytes(copies // n_copies)} at a time"
-            f"{' beside the stack' * (max_bytes is not None)}, in all "
-            f"{readable_bytes(needed)}, and the limit is {readable_bytes(limit)}. Use "
-            "normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "
-            "raise max_bytes."
-        )
+    check_room(
+        f"Centring or dividing {shape[0]} kernels in every fold needs {n_copies} "
+        f"copies of {readable_bytes(copies // n_copies)} at a time"
+        f"{' beside the stack' * (max_bytes is not None)}, in all",
+        needed,
+        byte_limit(max_bytes),
+        "Use normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "
+        "raise max_bytes.",
+    )
 
 
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:

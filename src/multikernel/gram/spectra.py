@@ -22,6 +22,7 @@ from multikernel.gram.matrix import GramMatrix, symmetric_product
 from multikernel.gram.steps import Moments, ScaleStep, Step
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
+from multikernel.linalg.tables import equal_shares
 from multikernel.linalg.threads import run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
@@ -97,12 +98,6 @@ class TailSums:
         """
         upper = self.tails[:, theta] + self.residuals
         return np.maximum(upper, VANISHES * (self.totals + self.residuals))
-
-
-def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
-    """Return sample weights that sum to one; equal ones where there are none."""
-    given = np.ones(n_samples) if weights is None else weights
-    return np.asarray(given / given.sum())
 
 
 def leading_spectrum(

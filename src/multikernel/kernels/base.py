@@ -266,19 +266,7 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
 
 def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and values of parameters, some names several times."""
-    members: Mapping[str, Any] = {}
-    own: Mapping[str, Any] = {}
-    if isinstance(kernels, Mapping):
-        members = kernels
-    elif isinstance(kernels, list | tuple):
-        members = {str(place): item for place, item in enumerate(kernels)}
-    elif isinstance(kernels, type):
-        return
-    elif is_dataclass(kernels):
-        own = {f.name: getattr(kernels, f.name) for f in fields(kernels) if f.init}
-        members = {name: own[name] for name in INSIDE if name in own}
-    elif hasattr(kernels, "set_params"):
-        own = kernels.get_params()
+    own, members, _ = _taken_apart(kernels)
     yield from own.items()
     for key, member in members.items():
         for name, value in _parameters(member):
@@ -288,39 +276,37 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
-    """Return kernels with the parameter changed, the same object if none has it."""
+Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
+"""Parameters, what has parameters inside, and what puts changed ones together."""
+
+
+def _taken_apart(kernels: Any) -> Parts:
+    """Return what kernels, or one of them, are made of."""
     if isinstance(kernels, Mapping):
-        views = dict(kernels)
-        found = _members_changed(views, path, value)
-        return kernels if found is views else found
+        return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):
         places = {str(place): item for place, item in enumerate(kernels)}
-        found = _members_changed(places, path, value)
-        return kernels if found is places else type(kernels)(found.values())
+        return {}, places, lambda new: type(kernels)({**places, **new}.values())
     if is_dataclass(kernels) and not isinstance(kernels, type):
         own = {f.name: getattr(kernels, f.name) for f in fields(kernels) if f.init}
-        if path[0] in own and len(path) == 1:
-            return replace(kernels, **{path[0]: value})
         inside = {name: own[name] for name in INSIDE if name in own}
-        found = _members_changed(inside, path, value)
-        return kernels if found is inside else replace(kernels, **found)
-    gp_kernel = hasattr(kernels, "set_params") and not isinstance(kernels, type)
-    if gp_kernel and path[0] in kernels.get_params(deep=False):
-        # A kernel of scikit-learn's Gaussian processes.
-        return clone(kernels).set_params(**{"__".join(path): value})
-    return kernels
+        return own, inside, lambda new: replace(kernels, **new)
+    if hasattr(kernels, "set_params") and not isinstance(kernels, type):
+        # A kernel of scikit-learn's Gaussian processes, which knows those inside it.
+        own = kernels.get_params()
+        return own, {}, lambda new: clone(kernels).set_params(**new)
+    return {}, {}, lambda new: kernels
 
 
-def _members_changed(
-    members: dict[str, Any], path: tuple[str, ...], value: Any
-) -> dict[str, Any]:
-    """Return members, of which the one that the path names is changed, or all."""
+def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
+    """Return kernels with the parameter changed, the same object if none has it."""
+    own, members, together = _taken_apart(kernels)
+    name = "__".join(path)
+    if name in own:
+        return together({name: value})
+    chosen = list(members)
     if path[0] in members and len(path) > 1:
         chosen, path = [path[0]], path[1:]
-    else:
-        chosen = list(members)
     new = {key: _changed(members[key], path, value) for key in chosen}
-    if all(new[key] is members[key] for key in chosen):
-        return members
-    return members | new
+    same = all(new[key] is members[key] for key in chosen)
+    return kernels if same else together(new)

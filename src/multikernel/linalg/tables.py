@@ -49,6 +49,12 @@ def evenly_spaced(n_rows: int, most: int) -> Indices:
     return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
 
 
+def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
+    """Return sample weights that sum to one; equal ones where there are none."""
+    given = np.ones(n_samples) if weights is None else weights
+    return np.asarray(given / given.sum())
+
+
 def row_keys(table: Array) -> Any:
     """Return one value for each row of a table, the same for the same numbers.
 

@@ -11,11 +11,11 @@ from multikernel._typing import Array
 from multikernel.certificates import centred
 from multikernel.gram.spectra import (
     VANISHES,
-    equal_shares,
     frame_tails,
     leading_spectrum,
     tail_sums,
 )
+from multikernel.linalg.tables import equal_shares
 from multikernel.losses.weighted import WeightedLoss
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer

@@ -24,6 +24,7 @@ from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemErro
 from multikernel.gram import BuiltStack, GramStack, build_part, check_definite
 from multikernel.gram.definite import WITHOUT_PROOF
 from multikernel.kernels import KernelDictionary
+from multikernel.linalg.tables import equal_shares
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
@@ -147,9 +148,7 @@ class Training:
 
         An intercept takes what is constant.
         """
-        weights = self.samples.weights
-        shares = np.ones(self.stack.shape[1]) if weights is None else weights
-        shares = shares / shares.sum()
+        shares = equal_shares(self.stack.shape[1], self.samples.weights)
         sizes = self.stack.diagonals() @ shares - self.stack.quadratic_forms(shares)
         size = float(sizes.mean())
         return size if size > 0.0 else 1.0

@@ -21,7 +21,7 @@ from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
 from multikernel.linalg import TINY
-from multikernel.linalg.tables import backing
+from multikernel.linalg.tables import backing, equal_shares
 from multikernel.linalg.threads import run_blocks
 
 
@@ -265,7 +265,7 @@ def precomputed_stack(
     stack: GramStack
     census = take_census(
         held,
-        np.ones(n_samples) / n_samples if weights is None else weights / weights.sum(),
+        equal_shares(n_samples, weights),
         check_random_state(0 if random_state is None else random_state),
     )
     if not census.sizes.max() <= SUSPECT:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.base import GramStack, Refinement
 from multikernel.gram.factors.engine import BlockedColumns, FactorBlock, RowBlocks
 from multikernel.gram.factors.low_rank import (
@@ -23,7 +22,7 @@ from multikernel.gram.factors.low_rank import (
     Residual,
 )
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.memory import byte_limit, check_room
 from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
@@ -179,13 +178,9 @@ class BlockedStack(FactorStack):
             If they would not fit into half of the memory that is free here.
         """
         samples = np.asarray(samples)
-        needed, limit = 8 * samples.size * self.factors.shape[1], byte_limit(None)
-        if needed > limit:
-            raise StackTooLargeError(
-                f"The factors of {samples.size} samples take {readable_bytes(needed)} "
-                f"on one machine, which has room for {readable_bytes(limit)}: take "
-                "fewer samples."
-            )
+        what = f"On one machine the factors of {samples.size} samples take"
+        needed = 8 * samples.size * self.factors.shape[1]
+        check_room(what, needed, byte_limit(None), "Take fewer samples.")
         residual = None
         if self.means is not None:
             roots = self.blocks.rows(FactorBlock.root_rows, samples).T[self.numbers]

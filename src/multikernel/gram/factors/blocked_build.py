@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.engine import RowBlocks, SampledRows
 from multikernel.gram.factors.factorise import check_order
@@ -32,7 +31,7 @@ from multikernel.gram.factors.rows import (
     traces_and_roots,
     worst_rows,
 )
-from multikernel.gram.memory import readable_bytes
+from multikernel.gram.memory import check_room
 from multikernel.gram.normalization import (
     BuiltStack,
     Normalization,
@@ -43,7 +42,7 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
-from multikernel.linalg.tables import row_keys
+from multikernel.linalg.tables import equal_shares, row_keys
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
@@ -138,15 +137,11 @@ class LandmarkSearch:
             sizes, left, mean = sums
             squares = np.add.reduceat(mean**2, self._ends()[:-1])
             over = left > tol * (sizes - squares)
-            kernels = [m for m in np.flatnonzero(over).tolist() if self._rank(m) < most]
-            before = [self._rank(m) for m in kernels]
+            ranks = {m: self._rank(m) for m in np.flatnonzero(over).tolist()}
+            kernels = [m for m, rank in ranks.items() if rank < most]
             ones = [np.ones(w.size) for w in self.landmarks.row_weights]
             self.join(self.rows_left_most(raw, kernels, ones), dict.fromkeys(kernels))
-            grown = [
-                m
-                for m, rank in zip(kernels, before, strict=True)
-                if self._rank(m) > rank
-            ]
+            grown = [m for m in kernels if self._rank(m) > ranks[m]]
             if not grown:
                 self._sums_of_all_rows = sums
                 break
@@ -190,19 +185,12 @@ class LandmarkSearch:
             return
         old = self.landmarks
         X = np.concatenate([old.X, rows])
-        self.landmarks = replace(
-            old,
-            X=X,
-            rows=np.arange(X.shape[0]),
-            weights=np.full(X.shape[0], 1.0 / X.shape[0]),
-        )
-        widened = [
+        shares = np.full(X.shape[0], 1.0 / X.shape[0])
+        self.landmarks = replace(old, X=X, rows=np.arange(X.shape[0]), weights=shares)
+        self.factors = [
             _widened(plan_of(old, m, factor), factor, rows)
             for m, factor in enumerate(self.factors)
         ]
-        self.factors = widened
-
-        shares = np.full(X.shape[0], 1.0 / X.shape[0])
 
         def work(m: int) -> None:
             factor, goal, value = self.factors[m], self._goal(), goals[m]
@@ -210,9 +198,7 @@ class LandmarkSearch:
                 # By half at least, so that there are few rounds.
                 least = factor.rows.shape[0] * 3 // 2
                 goal = Goal(old.options.max_rank, value, shares, least)
-            self.factors[m] = grow(
-                self.landmarks.columns(m), factor, self.landmarks.weights, goal
-            )
+            self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
 
         run_blocks(work, goals)
 
@@ -220,13 +206,14 @@ class LandmarkSearch:
         """Raise if the factors take too much memory."""
         needed = 8 * int(self._ends()[-1]) * self.blocks.n_rows
         limit = self.blocks.engine.room() if self.max_bytes is None else self.max_bytes
-        if limit is not None and needed > limit:
-            raise StackTooLargeError(
-                f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
-                f"samples take {readable_bytes(needed)}, and the limit is "
-                f"{readable_bytes(limit)}. Use fewer kernels, a smaller rank "
-                "(storage=LowRank(max_rank=...)), more workers, or raise max_bytes."
-            )
+        check_room(
+            f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
+            "samples take",
+            needed,
+            limit,
+            "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), more "
+            "workers, or raise max_bytes.",
+        )
 
     def scalings(
         self, raw: RowBlocks, kernels: Sequence[int], old: Landmarks
@@ -311,33 +298,8 @@ def build_blocked(
 ) -> BuiltStack:
     """Factorise and normalise every kernel of a dictionary, in blocks of rows.
 
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices.
-    rows : SampledRows
-        The training samples.
-    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
-        As in `build_low_rank`, over all rows.
-    sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the statistics that normalisation learns.
-    options : LowRank, optional
-        How many landmarks there may be.
-    max_bytes : int, optional
-        Limit on the bytes of the factors, wherever they are held.
-
-    Returns
-    -------
-    built : BuiltStack
-        Its stack is a `BlockedStack`.
-
-    Raises
-    ------
-    StackTooLargeError
-        If the factors would take more bytes.
-    ValueError
-        If a kernel has values that are not finite, or steps are asked for that need
-        whole kernels.
+    As `build_low_rank` does, with statistics over all rows; the limit is on the bytes
+    of the factors, wherever they are held, and the stack is a `BlockedStack`.
 
     Examples
     --------
@@ -356,7 +318,7 @@ def build_blocked(
     check_order(steps)
     _check_moments(steps)
     n_rows, n_sampled = rows.blocks.n_rows, rows.sample.shape[0]
-    weights = np.ones(n_rows) if sample_weight is None else sample_weight
+    weights = equal_shares(n_rows, sample_weight)
     search = LandmarkSearch(
         BlockedLandmarks(
             dictionary,
@@ -366,7 +328,7 @@ def build_blocked(
             "cosine" in steps,
             LowRank() if options is None else options,
             blocks=rows.blocks,
-            row_weights=tuple(rows.blocks.split(weights / weights.sum())),
+            row_weights=tuple(rows.blocks.split(weights)),
         ),
         max_bytes,
     )

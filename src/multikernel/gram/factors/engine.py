@@ -321,28 +321,30 @@ class BlockedColumns:
         used = np.flatnonzero(vectors.reshape(len(parts), -1).any(axis=1))
         if not used.size:
             return products
-        # The columns of a part are neighbours, here as in the whole matrix.
-        own = [self.columns[parts[m]] for m in used.tolist()]
+        chosen = [parts[m] for m in used.tolist()]
         # A view where all are used: vectors are as many as kernels of a model.
         some = vectors if used.size == len(parts) else vectors[used]
         (total,) = self.blocks.sum(
             FactorBlock.inner_of_each,
             self.blocks.split(np.moveaxis(some, 1, 0)),
-            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+            parts=self._in_blocks(chosen),
         )
-        every = np.arange(self.columns.size)
-        products[np.concatenate([every[parts[m]] for m in used.tolist()])] = total
+        products[np.r_[tuple(chosen)]] = total
         return products
+
+    def _in_blocks(self, parts: Sequence[slice]) -> list[slice]:
+        """Return where parts are in the blocks: neighbours are so there as well."""
+        own = [self.columns[part] for part in parts]
+        return [slice(int(c[0]), int(c[-1]) + 1) for c in own]
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m u_m for some parts."""
         if not parts:
             return np.empty((0, self.shape[0], *u.shape[1:]))
-        own = [self.columns[part] for part in parts]
         images = self.blocks.joined(
             FactorBlock.images,
             u=np.concatenate([u[part] for part in parts]),
-            parts=[slice(int(c[0]), int(c[-1]) + 1) for c in own],
+            parts=self._in_blocks(parts),
         )
         return np.ascontiguousarray(np.moveaxis(images, 0, 1))
 

@@ -15,7 +15,6 @@ from multikernel._validation import (
     check_table,
     check_weights,
 )
-from multikernel.exceptions import StackTooLargeError
 from multikernel.gram.choice import divides_centred
 from multikernel.gram.factors.growth import (
     WHOLE,
@@ -26,7 +25,7 @@ from multikernel.gram.factors.growth import (
 )
 from multikernel.gram.factors.landmarks import Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.memory import byte_limit, readable_bytes
+from multikernel.gram.memory import byte_limit, check_room
 from multikernel.gram.normalization import (
     BuiltStack,
     Normalization,
@@ -36,6 +35,7 @@ from multikernel.gram.normalization import (
     empty_normalization,
 )
 from multikernel.kernels.base import KernelDictionary, check_dictionary
+from multikernel.linalg.tables import equal_shares
 from multikernel.linalg.threads import run_blocks
 
 OPTIONS = InstanceOf((LowRank, NoneType), "a LowRank or None")
@@ -105,12 +105,11 @@ def build_low_rank(
     steps = check_steps(normalize)
     check_order(steps)
     normalization = empty_normalization(steps, n_kernels, n_samples, sample_weight)
-    weights = np.ones(n_samples) if sample_weight is None else sample_weight
     landmarks = Landmarks(
         dictionary,
         X,
         np.arange(n_samples),
-        weights / weights.sum(),
+        equal_shares(n_samples, sample_weight),
         "cosine" in steps,
         LowRank() if options is None else options,
     )
@@ -146,22 +145,18 @@ def cut_low_rank(
     normalization = empty_normalization(
         steps, whole.shape[0], samples.size, sample_weight
     )
-    weights = np.ones(samples.size) if sample_weight is None else sample_weight
-    landmarks = old.restrict(samples, weights / weights.sum())
+    landmarks = old.restrict(samples, equal_shares(samples.size, sample_weight))
 
     # Ranks stay as they are, so every factor is written where it belongs: a copy less
     # made parts of 837 kernels on 569 samples in 0.06 s in place of 0.12.
     array = np.empty((int(whole.offsets[-1]), samples.size))
 
-    def cut(m: int) -> Factor:
-        place = array[whole.offsets[m] : whole.offsets[m + 1]]
-        return held_factor(whole, old, m, samples, place)
-
     collected = FactorCollector(landmarks, normalization, max_bytes, array)
 
     def work(m: int) -> None:
         known = old.shared_triangle(whole, m) if old.chosen[m].size else None
-        collected.add(m, cut(m), known)
+        place = array[whole.offsets[m] : whole.offsets[m + 1]]
+        collected.add(m, held_factor(whole, old, m, samples, place), known)
 
     run_blocks(work, range(whole.shape[0]))
     return collected.built()
@@ -215,26 +210,8 @@ def refine(
 ) -> LowRankStack:
     """Give some kernels more landmarks; scales stay as they are.
 
-    Parameters
-    ----------
-    stack : LowRankStack
-        Factors with landmarks.
-    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point.
-    goals : mapping of int to float
-        For each of these kernels what its bound on ``v^T E_m v`` may be.
-    max_bytes : int, optional
-        As in `build_low_rank`.
-
-    Returns
-    -------
-    finer : LowRankStack
-        Kernels that reached ``max_rank`` may be above their goal.
-
-    Raises
-    ------
-    StackTooLargeError
-        If the factors would take too many bytes.
+    The goals are what the bounds on ``v^T E_m v`` of these kernels may be; those that
+    reach ``max_rank`` may be above them.
     """
     old = stack.landmarks
     assert old is not None
@@ -250,12 +227,8 @@ def refine(
         # By half at least, so that there are few rounds; whole where that is near.
         least = factor.rows.shape[0] * 3 // 2
         least = sizes.size if 2 * least > sizes.size else least
-        grown = grow(
-            old.columns(m),
-            factor,
-            old.weights,
-            Goal(old.options.max_rank, value, sizes, least),
-        )
+        goal = Goal(old.options.max_rank, value, sizes, least)
+        grown = grow(old.columns(m), factor, old.weights, goal)
         collected.add(m, grown, old.triangles[m], scale, old.shifts[m] is not None)
 
     run_blocks(work, range(stack.shape[0]))
@@ -354,15 +327,14 @@ class FactorCollector:
         with self._lock:
             self._numbers += numbers
             needed, n_done = 8 * self._numbers, len(self._parts) + 1
-        if needed > self._limit:
-            n_kernels = len(self.landmarks.dictionary)
-            raise StackTooLargeError(
-                f"The factors of {n_done} of {n_kernels} kernels on "
-                f"{self.landmarks.rows.size} samples take {readable_bytes(needed)}, "
-                f"and the limit is {readable_bytes(self._limit)}. Use fewer kernels, a "
-                "smaller rank (storage=LowRank(max_rank=...)), files "
-                "(LowRank(folder=...)), or raise max_bytes."
-            )
+        check_room(
+            f"The factors of {n_done} of {len(self.landmarks.dictionary)} kernels on "
+            f"{self.landmarks.rows.size} samples take",
+            needed,
+            self._limit,
+            "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), files "
+            "(LowRank(folder=...)), or raise max_bytes.",
+        )
 
     def _join(self, m: int, rows: Array) -> None:
         """Append a factor to the array once all before it are there."""

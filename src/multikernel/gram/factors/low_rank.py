@@ -287,7 +287,8 @@ class LowRankStack(FactorStack):
         products = (v.T @ self.factors) ** 2
         if products.ndim == 2:
             products = products.sum(axis=0)
-        return self._sum_columns(products)
+        single = products.size == self.shape[0]
+        return products if single else np.add.reduceat(products, self.offsets[:-1])
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
@@ -309,7 +310,8 @@ class LowRankStack(FactorStack):
         Factors of as many columns as there are samples are multiplied out: one array
         is smaller than these, and SMO and solves read its rows in place.
         """
-        used, columns = self._columns_of(np.flatnonzero(weights))
+        used = np.flatnonzero(weights)
+        columns = self._columns_of(used)
         repeated = np.repeat(weights[used], self.ranks[used])
         Z = gathered(self.factors, columns)
         if columns.size >= self.shape[1] and np.all(repeated >= 0.0):
@@ -336,7 +338,7 @@ class LowRankStack(FactorStack):
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view for a run of neighbors."""
         indices = np.arange(self.shape[0])[kernels]
-        _, columns = self._columns_of(indices)
+        columns = self._columns_of(indices)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
         Z, chosen = gathered(self.factors, columns), self.numbers[indices]
@@ -390,14 +392,8 @@ class LowRankStack(FactorStack):
         finer = refine(self, refinement.dual, refinement.goals, max_bytes)
         return finer if np.any(finer.ranks > self.ranks) else None
 
-    def _columns_of(self, kernels: Indices) -> tuple[Indices, Indices]:
-        """Return the kernels and their columns, in order."""
+    def _columns_of(self, kernels: Indices) -> Indices:
+        """Return the columns of some kernels, in order."""
         ranks = self.ranks[kernels]
         first = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
-        return kernels, first + np.arange(first.size)
-
-    def _sum_columns(self, values: Array) -> Array:
-        """Sum one value per column over the columns of every kernel."""
-        if values.size == self.shape[0]:
-            return values
-        return np.add.reduceat(values, self.offsets[:-1])
+        return first + np.arange(first.size)

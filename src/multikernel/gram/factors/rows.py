@@ -1,7 +1,7 @@
 """Factors at rows that landmarks were not chosen from, and what is left there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -151,21 +151,12 @@ def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class RawBlock:
-    """The factors of kernels at some rows, before they are normalised.
-
-    Parameters
-    ----------
-    own : mapping of int to KernelRows
-        Those of each kernel.
-    """
-
-    own: Mapping[int, KernelRows] = field(default_factory=dict)
+class RawBlock(dict[int, KernelRows]):
+    """The factors of kernels at some rows, before they are normalised, by kernel."""
 
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, which schedulers go by."""
-        return sum(k.rows.nbytes + k.rows[0].nbytes for k in self.own.values())
+        return sum(k.rows.nbytes + k.rows[0].nbytes for k in self.values())
 
 
 def raw_block(X: Array, weights: Array, plans: Mapping[int, KernelPlan]) -> RawBlock:
@@ -177,12 +168,12 @@ def replaced(
     X: Array, old: RawBlock, weights: Array, plans: Mapping[int, KernelPlan]
 ) -> RawBlock:
     """Return a block in which some kernels have other factors."""
-    return RawBlock({**old.own, **raw_block(X, weights, plans).own})
+    return RawBlock({**old, **raw_block(X, weights, plans)})
 
 
 def moments(block: RawBlock) -> tuple[Array, Array, Array]:
     """Return the weighted sums of a block, kernel by kernel."""
-    own = [block.own[m] for m in sorted(block.own)]
+    own = [block[m] for m in sorted(block)]
     sizes, left = np.array([k.size for k in own]), np.array([k.left for k in own])
     return sizes, left, np.concatenate([k.mean for k in own])
 
@@ -197,7 +188,7 @@ def worst_rows(
     """
     found, left = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
-        bound = block.own[m].bound
+        bound = block[m].bound
         if bound is None:
             continue
         values = bound * sizes
@@ -233,23 +224,23 @@ def renewed(
 
     The scalings are those of all kernels, the parts their columns in the old block.
     """
-    new, n_rows = block.own, old.Z.shape[0]
+    n_rows = old.Z.shape[0]
     ranks = [
-        new[m].rows.shape[0] if m in new else part.stop - part.start
+        block[m].rows.shape[0] if m in block else part.stop - part.start
         for m, part in enumerate(parts)
     ]
     ends = indices_of(np.array(ranks))
     rows, roots = np.empty((int(ends[-1]), n_rows)), np.zeros((len(ranks), n_rows))
     for m, (scaling, part) in enumerate(zip(scalings, parts, strict=True)):
         out = rows[ends[m] : ends[m + 1]]
-        if m not in new:
+        if m not in block:
             out[:] = old.Z[:, part].T
             roots[m] = 0.0 if old.roots is None else old.roots[m]
             continue
         shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
-        np.subtract(new[m].rows, shift, out=out)
+        np.subtract(block[m].rows, shift, out=out)
         out *= np.sqrt(scaling.scale)
-        bound = new[m].bound
+        bound = block[m].bound
         if bound is not None:
             # Scales of what is no kernel may be negative: such are left out later.
             roots[m] = np.sqrt(np.maximum(scaling.scale * bound, 0.0))
@@ -258,7 +249,7 @@ def renewed(
 
 def normalised(block: RawBlock, scalings: Sequence[Scaling]) -> FactorBlock:
     """Return the factors of a block, normalised, side by side."""
-    n_rows = block.own[0].rows.shape[1]
+    n_rows = block[0].rows.shape[1]
     parts = [slice(0, 0)] * len(scalings)
     return renewed(FactorBlock(np.empty((n_rows, 0))), block, scalings, parts)
 

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import improved_intercept, smoothed_intercept
-from multikernel.losses.coupled.simplex import SimplexDomain, class_shares, own_values
+from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
 
 WARM = 0.003
 """A linear program goes on from the minimum of a log-sum-exp whose temperature is this
@@ -60,8 +60,7 @@ class CrammerSingerLoss(SimplexDomain):
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the best constant of every class, by linear programs, and its dual."""
-        class_shares(y, weights)
-        w = np.ones(len(y)) if weights is None else weights
+        w, _ = class_weights(y, weights)
         size = 1.0 + float(np.abs(f - f.mean(axis=1, keepdims=True)).max())
         scores, b = (1.0 - y) + f, np.zeros(y.shape[1])
         for warmth in (1.0, 0.1, WARM):
@@ -83,8 +82,7 @@ class CrammerSingerLoss(SimplexDomain):
         class gives its mass to others, and as little as possible stays. The one of
         largest entropy is taken, so that no kernel sees more than it must.
         """
-        totals = class_shares(y, weights)
-        w = np.ones(len(y)) if weights is None else weights
+        w, totals = class_weights(y, weights)
         b, flow = np.zeros(totals.size), least_own_transport(totals)
         largest = int(np.argmax(totals))
         b[largest] = 1.0 if 2.0 * totals[largest] > totals.sum() else 0.0

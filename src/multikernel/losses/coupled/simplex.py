@@ -57,18 +57,19 @@ def own_values(y: Array, f: Array) -> Array:
     return np.asarray(np.take_along_axis(f, np.argmax(y, axis=1)[:, None], axis=1))
 
 
-def class_shares(y: Array, weights: Array | None) -> Array:
-    """Return the total weight of every class; refuse an empty one.
+def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return weights of samples, and the total weight of every class, none of it empty.
 
-    Its best constant would be infinite.
+    The best constant of an empty class would be infinite.
     """
+    own = np.ones(len(y)) if weights is None else weights
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):
         raise ValueError(
             "The best constant model is infinite: class "
             f"{int(np.argmin(totals))} has no samples."
         )
-    return np.asarray(totals)
+    return own, np.asarray(totals)
 
 
 MOST_STEPS, HALVINGS = 200, 20

@@ -7,7 +7,7 @@ from scipy.special import softmax, xlog1py, xlogy
 
 from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import smoothed_intercept
-from multikernel.losses.coupled.simplex import SimplexDomain, class_shares, own_values
+from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
 
 FLAT, COOLING = 8.0, 4.0
 """Decision values that spread over more than the first are met at a temperature first,
@@ -67,8 +67,7 @@ class SoftmaxLoss(SimplexDomain):
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the best constant of every class, by Newton's method, and its dual."""
-        class_shares(y, weights)
-        w = np.ones(len(y)) if weights is None else weights
+        w, _ = class_weights(y, weights)
         b, temperature = np.zeros(y.shape[1]), float(np.ptp(f)) / FLAT
         # Far from the kinks of large scores Newton's method sees no curvature.
         while temperature > 1.0:
@@ -81,8 +80,7 @@ class SoftmaxLoss(SimplexDomain):
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the logarithms of the class frequencies, and y minus these."""
-        totals = class_shares(y, weights)
+        w, totals = class_weights(y, weights)
         shares = totals / totals.sum()
         b = np.log(shares)
-        w = np.ones(len(y)) if weights is None else weights
         return b - b.mean(), w[:, None] * (y - shares)
