@@ -166,8 +166,10 @@ def feasible(
     return rho, support_product(gram, rho)
 
 
-NEAR = 1.0
-"""So many samples wait to be moved for each one that is."""
+NEAR = 0.5
+"""So many samples wait in play for each one that moves. With as many of them, searches
+on five sets took as many steps and up to a seventh more time; with a quarter they took
+up to 6 % more steps."""
 
 
 def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
