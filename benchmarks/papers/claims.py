@@ -11,7 +11,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -76,6 +76,8 @@ class Claim:
         The function of `findings` that looks; none where nothing was measured.
     results : tuple of str
         The files that it reads.
+    only : mapping
+        Facts of the rows whose splits count; of all rows by default.
     paper_splits : str
         Splits of the paper.
     test : str
@@ -93,6 +95,7 @@ class Claim:
     protocol: str
     find: str = ""
     results: tuple[str, ...] = ()
+    only: Mapping[str, str] = field(default_factory=dict)
     paper_splits: str = ""
     test: str = ""
     verdict: str = ""
@@ -124,6 +127,7 @@ class Claim:
             here = f"{'refuted' if verdict == CONTRADICTS else 'held'} by `{self.test}`"
         texts = (here, self.why)
         rows = [row for name in self.results for row in rows_of(self.paper, name)]
+        rows = [row for row in rows if self.only.items() <= row.items()]
         return {
             "claim": f"{self.says} ({self.where})",
             "here": "; ".join(text for text in texts if text),
