@@ -125,8 +125,8 @@ class InterleavedNewton(WeightSolver):
     -----
     A step makes one product with every kernel matrix, and one weighted sum of those
     with a positive weight: at most two passes. Where most dual variables are zero both
-    read a part of the entries (`samples_in_play`). Its low-rank term costs
-    n_samples^2 n_kernels flops.
+    read the entries of the samples alone that are about to move. Its low-rank term
+    costs n_samples^2 n_kernels flops.
 
     References
     ----------
