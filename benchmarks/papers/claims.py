@@ -38,6 +38,7 @@ VERDICTS = (CONTRADICTS, PARTLY, REPRODUCED, *MISSING)
 """In the order of the page."""
 
 REPEATS = ("split", "repeat", "seed")
+GROUP = ("data", "set", "task", "kernel", "method", "scale", "n", "M")
 BLOCK = re.compile(r"<!-- claims -->\n.*?<!-- end of claims -->\n", re.DOTALL)
 COLUMNS = ("claim", "here", "same protocol?", "splits", "commit", "verdict")
 
@@ -168,7 +169,7 @@ def splits(rows: list[dict[str, Any]], paper: str) -> str:
     for row in rows:
         mine = [row[key] for key in REPEATS if key in row]
         if mine:
-            group = tuple(row.get(key) for key in ("data", "set", "task", "n", "M"))
+            group = tuple(row.get(key) for key in GROUP)
             counts.setdefault(group, set()).add(mine[0])
     sizes = sorted({len(found) for found in counts.values()})
     ours = "–" if not sizes else f"{sizes[0]}"
