@@ -187,7 +187,7 @@ class DenseStack(GramStack):
         return images
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         return self._part(np.arange(self.shape[0])).block_matvec(coefs)
 
     def combine(self, weights: Array) -> GramMatrix:

@@ -248,7 +248,7 @@ def _alone(stack: GramStack, m: int) -> GramMatrix:
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
     r"""Return what every kernel has outside the span of some orthonormal directions u.
 
-    .. math:: v_m = \\operatorname{tr} D K_m D - \\sum_j u_j^\\top D K_m D u_j
+    .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
 
     With the leading eigenvectors of a combination these are the derivatives of its tail
     sum by the kernel weights; D are the roots of the shares. They are upper bounds for

@@ -33,7 +33,7 @@ def weighted_gram(
     n_rows = rows.size or weights.size
     most = max(1, BLOCK_BYTES // (8 * max(columns.size, 1)))
     n_lanes = min(available_threads(), max(1, n_rows // most))
-    ends = np.linspace(0, n_rows, n_lanes + 1).astype(int)
+    ends = [lane * n_rows // n_lanes for lane in range(n_lanes + 1)]
     totals: list[tuple[Array, Array] | None] = [None] * n_lanes
     roots = np.sqrt(weights)
 
@@ -62,8 +62,9 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     With `roots`, one for each row, rows are multiplied by these on the way.
     """
     runs = runs_of(columns)
-    if len(runs) == 1 and roots is None:
-        return Z[:, runs[0]]
+    if len(runs) == 1:
+        run = Z[:, runs[0]]
+        return run if roots is None else run * roots[:, None]
     if _by_rows(Z) and columns.size < SCATTERED * len(runs):
         taken = np.take(Z, columns, axis=1)
         return np.asarray(taken if roots is None else taken * roots[:, None])
@@ -92,12 +93,9 @@ def _by_rows(Z: Array) -> bool:
 
 def runs_of(columns: Indices) -> list[slice]:
     """Return the runs of neighbors that the columns are."""
-    if not columns.size:
-        return []
-    breaks = np.flatnonzero(np.diff(columns) != 1) + 1
-    starts = columns[np.concatenate([[0], breaks])]
-    ends = columns[np.concatenate([breaks - 1, [columns.size - 1]])] + 1
-    return slices(starts, ends)
+    broken = np.ones(columns.size + 1, dtype=bool)
+    np.not_equal(columns[1:] - columns[:-1], 1, out=broken[1:-1])
+    return slices(columns[broken[:-1]], columns[broken[1:]] + 1)
 
 
 def slices(starts: Indices, ends: Indices) -> list[slice]:

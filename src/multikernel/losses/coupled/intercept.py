@@ -76,8 +76,8 @@ def improved_intercept(
 ) -> tuple[Array, Array, bool]:
     r"""Minimise a weighted sum of maxima over constants of the classes, near some.
 
-    .. math:: \\min_b \\sum_i w_i \\Bigl( \\max_c (s_{ic} + b_c)
-        - (s_{i y_i} + b_{y_i}) \\Bigr)
+    .. math:: \min_b \sum_i w_i \Bigl( \max_c (s_{ic} + b_c)
+        - (s_{i y_i} + b_{y_i}) \Bigr)
 
     Constants move by half of a window at most, so that only classes within it of the
     largest can become the largest: the linear program has few of them. Returns b, no

@@ -16,7 +16,7 @@ def slopes(
     the sum's, and :math:`v = (s - a)_+` that is, with a the threshold, lambda the
     strength and q the exponent,
 
-    .. math:: v_m^{q - 1} / (\\lambda \\|v\\|_q^{q - 2} s_m) .
+    .. math:: v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
     """
     norms = scale * np.sqrt(np.maximum(squares, 0.0))
     weights = np.zeros(norms.size)
