@@ -173,6 +173,7 @@ SAMPLES = [
     (lambda X, y: (X[:, 0], y, None), "Expected 2D array, got 1D array"),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (lambda X, y: (X[:0], y[:0], None), "0 sample"),
+    (lambda X, y: (X, y[:0], None), "y holds 0 samples: one target"),
     (lambda X, y: (X[:1], y[:1], None), "(at least two samples|one class)"),
     (lambda X, y: (X, y[:-2], None), r"inconsistent numbers of samples: \[30, 28\]"),
     (lambda X, y: (X, None, None), "requires y to be passed"),

@@ -133,6 +133,13 @@ def test_steps_are_the_lowest_of_those_allowed(rank, scale):
         assert np.abs(slope[eta + step > 1e-6 * scale]).max(initial=0.0) <= 1e-6 * size
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_kernels_that_are_alike_share_a_step_however_they_are_stored(order):
+    eta, pull = np.ones(4), np.ones(4)
+    step = many.nonnegative_step(np.ones((4, 4), order=order), pull, eta)
+    np.testing.assert_allclose(step, 0.25, rtol=1e-6)
+
+
 def test_no_kernels_take_no_step():
     assert many.nonnegative_step(np.zeros((0, 0)), np.zeros(0), np.zeros(0)).size == 0
 

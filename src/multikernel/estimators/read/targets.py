@@ -26,6 +26,8 @@ def read_targets(estimator: BaseEstimator, y: Any) -> Array:
         )
     tags = get_tags(estimator)
     targets = _columns(type(estimator).__name__, tags, y)
+    if not len(targets):
+        raise ValueError("y holds 0 samples: one target is needed for each row of X.")
     _check_finite(targets)
     return _numbers(targets) if tags.estimator_type == "regressor" else targets
 

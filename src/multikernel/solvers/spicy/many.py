@@ -383,7 +383,7 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     size = float(H.diagonal().max()) or 1.0
     # Kernels that are alike, or nothing, leave no curvature along some directions.
     system = H / size
-    system.reshape(-1)[:: eta.size + 1] += SETTINGS.ridge
+    system.ravel("K")[:: eta.size + 1] += SETTINGS.ridge
     root, info = dpotrf(system, lower=1)
     if info:
         raise np.linalg.LinAlgError("The curvature is not positive.")
