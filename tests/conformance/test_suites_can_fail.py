@@ -64,6 +64,11 @@ class WrongPieces(HingeLoss):
 
 
 @dataclass(frozen=True)
+class OfSamples(SquaredLoss):
+    def value(self, y, f):
+        return np.arange(1.0, 25.0) * super().value(y, f)
+
+
 class SinglePrecision(SquaredLoss):
     def value(self, y, f):
         return super().value(y, f).astype(np.float32)
@@ -81,6 +86,7 @@ class SinglePrecision(SquaredLoss):
         (WrongConjugateSlope, "conjugate_gradient differs"),
         (Overflowing, "At f = "),
         (WrongPieces, "linear program of dual_pieces"),
+        (OfSamples, "of some samples alone is not what it is among all"),
         (SinglePrecision, "value is float32, not float64"),
     ],
 )

@@ -76,6 +76,13 @@ def test_columns_that_say_nothing_new_have_no_kernels():
     assert alone == {0, 3}
 
 
+def test_integers_far_from_zero_say_nothing_new():
+    column = np.random.default_rng(0).integers(0, 10, 50)
+    Z = np.column_stack([column, column + 10**9, 10**9 - 3 * column, np.arange(50)])
+    dictionary = median_dictionary(Z)
+    assert {k.columns[0] for k in dictionary if isinstance(k, ColumnKernel)} == {0, 3}
+
+
 def test_two_values_make_one_kernel():
     Z = np.column_stack([np.arange(20) % 2, np.arange(20.0)])
     dictionary = median_dictionary(Z)

@@ -257,8 +257,8 @@ def _column_distances(rows: Array, shares: Array) -> Iterator[tuple[int, _Distan
 
 def _shape(column: Array) -> bytes:
     """Return what columns that are equal up to sign, scale and shift have in common."""
-    unit = column / np.abs(column).max()
-    places: Array = np.round((unit - unit.min()) / np.ptp(unit), 10)
+    # Differences first: those of integers far from zero are exact.
+    places: Array = np.round((column - column.min()) / np.ptp(column), 10)
     mirrored: Array = np.round(1.0 - places, 10)
     return min(places.tobytes(), mirrored.tobytes())
 

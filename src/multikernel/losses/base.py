@@ -14,7 +14,8 @@ class Loss(Protocol):
     Everything about the conjugate is stated in terms of u, a slope of the loss; the
     dual variable of a problem is rho = -u. Every method takes and returns arrays of
     shape (n_samples,) or (n_samples, n_outputs). Classification targets are -1.0 and
-    +1.0.
+    +1.0. A loss keeps nothing of single samples, as solvers ask for some of them alone:
+    their weights are given by `multikernel.losses.weighted`.
     """
 
     def value(self, y: Array, f: Array) -> Array:

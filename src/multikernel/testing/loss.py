@@ -14,7 +14,7 @@ from multikernel.losses.base import (
     degree,
     is_shift_equivariant,
 )
-from multikernel.losses.weighted import weighted
+from multikernel.losses.weighted import part_of, weighted
 
 CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)
 
@@ -65,6 +65,7 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
             f"{loss!r} is no Loss: it lacks one of value, gradient, conjugate and "
             "dual_bounds."
         )
+    _check_parts(loss, y, rng)
     _check_shapes(loss, y, rng)
     _check_shapes(loss, np.stack([y, y[::-1]], axis=1), rng)
     _check_gradient(loss, y, rng)
@@ -105,6 +106,20 @@ def _duals(loss: Loss, y: Array, rng: Generator, n: int = 12) -> list[Array]:
     lower, upper = loss.dual_bounds(y)
     low, high = np.maximum(lower, -5.0), np.minimum(upper, 5.0)
     return [low + (high - low) * rng.uniform(0.02, 0.98, y.shape) for _ in range(n)]
+
+
+def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
+    """Ask for some samples alone, as solvers and folds do."""
+    f, some = rng.normal(size=y.shape), np.arange(0, len(y), 2)
+    try:
+        own = part_of(loss, some).value(y[some], f[some])
+        same = np.allclose(own, loss.value(y, f)[some], rtol=1e-12, atol=0.0)
+    except ValueError:  # of shapes that do not fit
+        same = False
+    assert same, (
+        "The loss of some samples alone is not what it is among all: it has to be one "
+        "of y and f alone. Weights of samples are given by `weighted`."
+    )
 
 
 def _check_shapes(loss: Loss, y: Array, rng: Generator) -> None:
