@@ -54,6 +54,18 @@ def test_who_is_in_play():
     assert samples_in_play(smooth, rho, f).size == y.size
 
 
+def test_a_choice_that_misses_who_is_to_move_costs_steps_alone(monkeypatch):
+    problem = lp_problem("hinge", 2.0)
+    expected = InterleavedNewton(tol=1e-6).solve(problem)
+    monkeypatch.setattr(
+        "multikernel.solvers.lp.newton.samples_in_play",
+        lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
+    )
+    found = InterleavedNewton(tol=1e-6).solve(problem)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
+
+
 @pytest.mark.parametrize("weights", [None, "own"])
 def test_few_samples_in_play_read_a_part_of_the_sums(weights):
     rng = np.random.default_rng(1)

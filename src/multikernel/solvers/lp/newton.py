@@ -229,6 +229,7 @@ class _Search:
     excess: float = SETTINGS.smoothest  # P - 1, where it is above p - 1
     solved: bool = True  # whether the machine has ended within its steps
     failed: int = 0  # short steps in vain, in a row
+    led_nowhere: bool = False  # whether the last step left the gap as it was
 
     @property
     def problem(self) -> Problem:
@@ -298,7 +299,8 @@ class _Search:
         if p == 1.0:
             thin(tracker, self.settings.tol)
         factor = tracker.gap / gap
-        in_vain = share < SETTINGS.short and factor > SETTINGS.in_vain
+        self.led_nowhere = factor > SETTINGS.in_vain
+        in_vain = share < SETTINGS.short and self.led_nowhere
         self.failed = self.failed + 1 if in_vain else 0
         self._adapt(share)
 
@@ -318,7 +320,9 @@ class _Search:
             found = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(found, LEFT * center))
         tracker.offer_dual(point.rho, point.forms)
-        self.failed = SETTINGS.failures if tracker.gap <= SETTINGS.quick * gap else 0
+        factor = tracker.gap / gap
+        self.led_nowhere = factor > SETTINGS.in_vain
+        self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _let_return(self, mass: float) -> None:
         """Give kernels that the dual point calls for a share of the weights.
@@ -363,7 +367,11 @@ class _Search:
             few, many, fixed = SETTINGS.most_steps
             n = problem.y.size
             machine = replace(machine, max_steps=min(few * n, many * n + fixed))
-        some = samples_in_play(problem, point.rho, f)
+        # The intercept is the best model's, and with another one others are to move:
+        # once nothing does, all are in play.
+        some = np.arange(f.size)
+        if not self.led_nowhere:
+            some = samples_in_play(problem, point.rho, f)
         part = problem_on(problem, some)
         matrix = part.gram.combine(weights / alpha)
         if ball is not None:
