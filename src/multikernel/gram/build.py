@@ -184,7 +184,8 @@ def _build_lazy(
 ) -> BuiltStack:
     """Return a stack that computes its matrices when they are needed."""
     limit = byte_limit(max_bytes)
-    means = sum(step.means.nbytes for step in _centerings(normalization))
+    steps = normalization.steps
+    means = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))
     what = f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
     check_room(what, means, limit, advice)
@@ -196,11 +197,6 @@ def _build_lazy(
     check_room(what, stack.block_bytes, limit, advice)
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, normalized.zero_kernels())
-
-
-def _centerings(normalization: Normalization) -> list[CenterStep]:
-    """Return the steps that hold a number per kernel and sample."""
-    return [step for step in normalization.steps if isinstance(step, CenterStep)]
 
 
 def map_kernels(

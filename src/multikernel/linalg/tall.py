@@ -63,12 +63,13 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     """
     runs = runs_of(columns)
     if len(runs) == 1:
-        run = Z[:, runs[0]]
-        return run if roots is None else run * roots[:, None]
+        chosen = Z[:, runs[0]]
+        return chosen if roots is None else chosen * roots[:, None]
     if _by_rows(Z) and columns.size < SCATTERED * len(runs):
         taken = np.take(Z, columns, axis=1)
         return np.asarray(taken if roots is None else taken * roots[:, None])
-    chosen = _empty(Z, columns.size)
+    shape = Z.shape[0], columns.size
+    chosen = np.empty(shape) if _by_rows(Z) else np.empty(shape[::-1]).T
     place = 0
     for run in runs:
         room = chosen[:, place : place + run.stop - run.start]
@@ -78,12 +79,6 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
             np.multiply(Z[:, run], roots[:, None], out=room)
         place += room.shape[1]
     return chosen
-
-
-def _empty(Z: Array, n_columns: int) -> Array:
-    """Return room for so many columns, in the order in which Z is held."""
-    shape = Z.shape[0], n_columns
-    return np.empty(shape) if _by_rows(Z) else np.empty(shape[::-1]).T
 
 
 def _by_rows(Z: Array) -> bool:

@@ -172,8 +172,10 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
         chosen = [c for c in dictionary.column_sets if not isinstance(c, slice)]
         scaled = any(isinstance(kernel, SCALED) for kernel in dictionary.kernels)
         whole = {tuple(range(n))} if len(chosen) < len(dictionary.column_sets) else ()
-        return {*map(_as_tuple, chosen), *whole} if scaled else set()
-    sets: set[tuple[int, ...]] = set()
+        # A set may be a single column.
+        sets = {tuple(np.atleast_1d(columns).tolist()) for columns in chosen}
+        return {*sets, *whole} if scaled else set()
+    sets = set()
     for m in range(len(dictionary)):
         kernel = dictionary[m]
         columns: Any = range(n)
@@ -184,11 +186,6 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
         if isinstance(kernel, SCALED) and not isinstance(columns, slice):
             sets.add(tuple(columns))
     return sets
-
-
-def _as_tuple(columns: Any) -> tuple[int, ...]:
-    """Return columns by position, or one of them, as a tuple."""
-    return (int(columns),) if np.ndim(columns) == 0 else tuple(columns)
 
 
 def _column_name(samples: Samples, column: int) -> str:

@@ -258,7 +258,8 @@ def hull_attributes(
     samples, model = data.samples, hull_model(data, solutions)
     graph = model.graph
     names = tuple(graph.name(node, data.columns) for node in model.nodes)
-    norms = node_norms(model)
+    # Over several outputs they are the root of their sum of squares.
+    norms = np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
     dual = np.array([solution.dual for solution in solutions])
     strongest = np.argsort(-norms, kind="stable")
     shares = variance_shares(model.contributions(data.X), samples.sample_weight)
@@ -286,14 +287,6 @@ def hull_attributes(
         "_model": model,
         "_names": HullNames(None, len(names), names=names),
     }
-
-
-def node_norms(model: HullModel) -> Array:
-    """Return the norms of the functions of all nodes of a model, (n_hull,).
-
-    Over several outputs they are the root of their sum of squares.
-    """
-    return np.array([float(np.linalg.norm(coef)) for coef in model.coefs])
 
 
 def kernel_weights(model: HullModel) -> Array:
