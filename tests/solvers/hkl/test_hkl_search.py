@@ -1,5 +1,7 @@
 """HullSearch against conic programming over the whole graph, and its promises."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -159,6 +161,43 @@ def test_no_node_outside_was_looked_at_and_yet_counts():
     solution = HullSearch(max_kernels=1).solve(problem)
     assert solution.status is HullStatus.MAX_KERNELS
     assert solution.reduced_gap < 1e-3 < 0.5 < solution.duality_gap
+
+
+class Twice:
+    """A graph, or its samples, that names all neighbors twice."""
+
+    def __init__(self, inner, graph=None):
+        self._inner, self.graph = inner, graph
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def roots(self):
+        return 2 * self._inner.roots()
+
+    def children(self, node):
+        return 2 * self._inner.children(node)
+
+    def parents(self, node):
+        return [*self._inner.parents(node), *self._inner.parents(node)]
+
+
+class NamesChildrenTwice(Twice):
+    def parents(self, node):
+        return self._inner.parents(node)
+
+
+@pytest.mark.parametrize("kind", [Twice, NamesChildrenTwice])
+@pytest.mark.parametrize("graph", ["tree", "diamond", "grid"])
+def test_nodes_that_a_graph_names_twice_are_met_once(graph, kind):
+    X, y = data(3)
+    problem = problem_of(GRAPHS[graph], X, y, "squared_error", 1e-3)
+    samples = Twice(problem.samples, kind(problem.samples.graph))
+    expected = HullSearch(certify=True).solve(problem)
+    found = HullSearch(certify=True).solve(replace(problem, samples=samples))
+    assert found.nodes == expected.nodes
+    assert found.objective == expected.objective
+    assert found.n_searched == expected.n_searched
 
 
 def test_an_interaction_without_main_effects_is_found():

@@ -266,7 +266,8 @@ class KnownNodes:
             found.append(number)
         new = self.keys[self.n_parents.size :]
         if new:
-            parents = [len(self.graph.parents(node)) for node in new]
+            # Graphs of users may name a node twice.
+            parents = [len({*self.graph.parents(node)}) for node in new]
             self.n_parents = np.append(self.n_parents, parents)
             self.weights = of_more(self.weights, len(self), np.nan)
             self.widths = of_more(self.widths, len(self), np.nan)
@@ -287,7 +288,7 @@ class KnownNodes:
         """Return the children of nodes, one after the other."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
-            found = [self.graph.children(self.keys[k]) for k in new]
+            found = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
             ends = np.cumsum([len(each) for each in found])[:-1]
             parts = np.split(self.numbers(chain.from_iterable(found)), ends)
             self._children.update(zip(new, parts, strict=True))

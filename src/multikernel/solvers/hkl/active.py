@@ -224,7 +224,8 @@ class ActiveSet:
         self.gram: Array = np.empty((0, 0))
         """Weighted means of the products of all features."""
         self.idle: Indices = np.zeros(0, dtype=np.intp)
-        self.frontier = self.known.ask(self.known.numbers(graph.roots()))
+        roots = self.known.numbers(dict.fromkeys(graph.roots()))
+        self.frontier = self.known.ask(roots)
         self._met: Indices = np.zeros(0, dtype=np.intp)
         """How many parents of each node are inside."""
         shares = self._shares if problem.fit_intercept else None
