@@ -140,8 +140,9 @@ class GramStack(ABC):
     def sparse_matvec(self, support: Indices, values: Array) -> Array:
         """Return K_m v for every m and a vector v with few entries other than zero.
 
-        It costs their share of a pass: only the columns of the support, where v has
-        these values, are looked at. The images are of shape (n_kernels, n_samples).
+        It costs their share of a pass: only the columns of the support, (n_entries,),
+        where v has these values, (n_entries,), are looked at. The images are of shape
+        (n_kernels, n_samples).
         """
         return np.asarray(self.columns(support) @ values)
 
@@ -303,15 +304,16 @@ class GramStack(ABC):
     def residual_traces(self, shares: Array) -> Array:
         """Return the weighted traces of what the matrices leave, shape (n_kernels,).
 
-        The shares are sample weights that sum to one.
+        The shares, (n_samples,), are sample weights that sum to one.
         """
         return np.zeros(self.shape[0])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return v^T K_m v of the kernels that some matrices stand for.
 
-        It costs n^2 values of each where the stack holds less. The forms, (n_chosen,),
-        summed over outputs, are not a number where they cannot be computed.
+        It costs n^2 values of each where the stack holds less. For v of shape
+        (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,) as the kernels
+        are, are summed over outputs; not a number where they cannot be computed.
         """
         return np.full(kernels.size, np.nan)
 
