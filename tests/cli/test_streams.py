@@ -87,6 +87,17 @@ def test_a_stream_that_fails_leaves_the_old_file(run, csv, frame, tmp_path):
     ]
 
 
+def test_a_file_without_rows_leaves_the_old_predictions(run, csv, frame, tmp_path):
+    model, out = tmp_path / "model.skops", tmp_path / "out.csv"
+    run("fit", csv, *FIT, "--alpha", 0.02, "-o", model)
+    out.write_text("older")
+    frame[:0].to_csv(tmp_path / "none.csv", index=False)
+    result = run("predict", model, tmp_path / "none.csv", "--stream", "-o", out)
+    assert result.exit_code == 1
+    assert "has no rows" in result.stderr
+    assert out.read_text() == "older"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -162,8 +162,8 @@ def predict_stream(
                 predicted.append(answers["prediction"].to_numpy())
             write(answers, n_rows == 0)
             n_rows += len(answers)
-    if not n_rows:
-        raise ValueError(f"{path} has no rows.")
+        if not n_rows:
+            raise ValueError(f"{path} has no rows.")
     if target is None:
         return n_rows, None, None
     return n_rows, np.concatenate(known), np.concatenate(predicted)
