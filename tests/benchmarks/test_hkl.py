@@ -72,6 +72,14 @@ def test_all_methods_run(script, start, tmp_path):
     assert "HKL" in page
 
 
+@pytest.mark.skipif("MULTIKERNEL_DATA" not in os.environ, reason="the Delve sets")
+@pytest.mark.parametrize("what", ["sums", "path", "certified"])
+def test_targets_are_measured(what, run):
+    page = run("papers/hkl/targets.py", what, "--quick")
+    assert ("sources: " in page) == (what == "sums")
+    assert ("total gap " in page) == (what != "sums")
+
+
 def test_the_hull_is_looked_for(start, tmp_path):
     results = tmp_path / "recovery.jsonl"
     page = start("recovery", results)

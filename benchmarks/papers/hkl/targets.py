@@ -18,6 +18,7 @@ from multikernel.solvers.hkl import HullProblem, HullSearch
 
 Array = NDArray[np.float64]
 
+ROWS = 4096
 PATH = np.geomspace(1e2, 1e-5, 30)
 CERTIFIED = np.array([1e-2, 1e-3, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6])
 
@@ -27,8 +28,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["path", "certified", "sums"])
     parser.add_argument("--set", default="pumadyn-32nm")
+    parser.add_argument("--quick", action="store_true", help="few rows, five columns")
     options = parser.parse_args()
-    task, target = half(options.set, "pol4", 0, False)
+    task, target = half(options.set, "pol4", 0, ROWS, options.quick)
     start = time.process_time()
     if options.what == "sums":
         return sums(task.X)
