@@ -185,6 +185,14 @@ def _errors(results: Results) -> dict[str, dict[str, Array]]:
     return found
 
 
+def _gains(results: Results, norm: str) -> dict[str, float]:
+    """Return by how much p = 1 is ahead of another norm in the mean, by set."""
+    return {
+        name: float(errors[norm].mean() - errors["1"].mean())
+        for name, errors in _errors(results).items()
+    }
+
+
 def _best(errors: dict[str, Array]) -> str:
     return min(errors, key=lambda norm: float(errors[norm].mean()))
 
@@ -198,10 +206,7 @@ def sparse_is_best(results: Results) -> Finding:
 
 def near_one_is_one(results: Results) -> Finding:
     """A norm close to one is as good as p = 1."""
-    gains = {
-        name: float(errors["32/31"].mean() - errors["1"].mean())
-        for name, errors in _errors(results).items()
-    }
+    gains = _gains(results, "32/31")
     listed = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
     text = f"1 - MCC [%], p = 32/31 minus p = 1: {listed}"
     return finding(text, (gain <= 0.5 for gain in gains.values()))
@@ -209,10 +214,7 @@ def near_one_is_one(results: Results) -> Finding:
 
 def hardly_above_sum(results: Results) -> Finding:
     """The norm p = 1 is hardly observed to outperform the unweighted sum."""
-    gains = {
-        name: float(errors["inf"].mean() - errors["1"].mean())
-        for name, errors in _errors(results).items()
-    }
+    gains = _gains(results, "inf")
     listed = ", ".join(f"{name} {gain:+.1f}" for name, gain in gains.items())
     text = f"MCC [%], p = 1 minus p = inf: {listed}"
     return finding(text, (gain <= 0.0 for gain in gains.values()))
