@@ -18,7 +18,13 @@ from multikernel.kernels.graph import (
     frontier,
     hull,
 )
-from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss, weighted
+from multikernel.losses import (
+    EpsilonInsensitiveLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+    weighted,
+)
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullStatus
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import smoothed_norm
@@ -275,6 +281,20 @@ def test_constant_targets_are_solved_by_the_intercept():
     solution = HullSearch().solve(problem)
     assert solution.status is HullStatus.CERTIFIED
     np.testing.assert_allclose(decision_values(problem, solution), 3.0)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("width", [0.05, 0.1])
+def test_targets_within_the_tube_need_no_kernel(width, intercept):
+    X, y = data(0)
+    y = width * np.sign(y) + (7.7 if intercept else 0.0)
+    samples = GRAPHS["grid"].bind(X).sample(X)
+    loss = EpsilonInsensitiveLoss(0.1)
+    problem = HullProblem(samples, y, loss, 0.1, 40.0, fit_intercept=intercept)
+    solution = HullSearch().solve(problem)
+    assert solution.status is HullStatus.CERTIFIED
+    assert (solution.objective, solution.duality_gap) == (0.0, 0.0)
+    assert solution.nodes == ()
 
 
 class Absolute:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from multikernel._typing import Array
-from multikernel.certificates import half_range, relative_gap
+from multikernel.certificates import best_intercepts, half_range, relative_gap
 from multikernel.losses import Loss
 from multikernel.losses.base import (
     PolyhedralLoss,
@@ -22,6 +22,7 @@ from multikernel.losses.base import (
 from multikernel.losses.weighted import is_squared
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
+    DualPoint,
     ReducedPoint,
     SmoothedNorm,
     dual_point,
@@ -258,6 +259,8 @@ def solve_reduced(
 
     Returns the best point found; `tol` is the relative duality gap on the active set.
     """
+    if not beta.any() and (known := _fitting_constant(problem, beta)) is not None:
+        return known
     share, steps = SETTINGS.first_smoothing, 0
     f = beta @ active.features + intercept
     best: ReducedPoint | None = None
@@ -281,6 +284,20 @@ def solve_reduced(
         if best.gap <= tol or tired:
             return best
         share *= SETTINGS.sharper
+
+
+def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
+    """Return the model without kernels, None where its losses are not all zero.
+
+    Smoothing only comes near an optimum of zero, where no relative gap is small.
+    """
+    y, b = problem.y, 0.0
+    if problem.fit_intercept:
+        b = float(best_intercepts(problem.loss, y, np.zeros_like(y))[0][0])
+    f = np.full_like(y, b)
+    if problem.loss.value(y, f).any():
+        return None
+    return ReducedPoint(zero, b, f, 0.0, DualPoint(np.zeros_like(y), 0.0), 0.0, 0)
 
 
 def _newton(
