@@ -206,7 +206,9 @@ class Expansion:
 
     def decision_values(self, weights: Array) -> Array:
         """Return sum_m weights[m] K_m rho."""
-        return np.asarray(np.tensordot(weights, self.images, axes=1))
+        images = self.images
+        values = weights @ images.reshape(weights.size, -1)
+        return np.asarray(values.reshape(images.shape[1:]))
 
 
 def expand(gram: GramStack, rho: Array) -> Expansion:

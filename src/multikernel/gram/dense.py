@@ -321,8 +321,10 @@ class DenseStack(GramStack):
             part = slice(start, start + each)
             write(rows, places[part], steps, factors[part], total[part])
 
-        entries = steps.size * total.size
-        run_blocks(add, range(0, places.size, each), threads_for(entries))
+        threads = threads_for(steps.size * total.size)
+        if threads == 1:
+            each = max(1, places.size)
+        run_blocks(add, range(0, places.size, each), threads)
         return total
 
     def resident_products(self, kernels: Indices) -> Products:
