@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from multikernel.certificates import (
     alpha_max,
+    best_constants,
     best_intercept,
     certify,
     check_combination,
@@ -21,6 +22,8 @@ from multikernel.certificates import (
     decision_values,
     dual_norms,
     duality_gap,
+    evaluate_terms,
+    expand,
     primal_value,
     project_dual,
 )
@@ -313,6 +316,7 @@ def test_best_intercept_beside_decision_values(loss):
     assert abs(dual.sum()) <= 1e-12
     rest = LOSSES[loss]().value(y, f + b) + LOSSES[loss]().conjugate(y, -dual)
     np.testing.assert_allclose(rest, -(f + b) * dual, atol=1e-10)
+    assert best_constants(LOSSES[loss](), y, f) == pytest.approx([b], abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, 0.1 * np.arange(1.0, 7.0)])
@@ -325,6 +329,7 @@ def test_the_intercept_is_the_middle_of_all_best_ones(weights):
     # Flat from where the last positive sample's margin is short to the negative one's.
     assert b == pytest.approx(0.5 * ((-1.0 - f.min()) + (1.0 - f.max())), abs=1e-12)
     assert abs(dual.sum()) <= 1e-12
+    assert best_constants(weighted(HingeLoss(), balanced), y, f) == pytest.approx([b])
     tube = weighted(EpsilonInsensitiveLoss(epsilon=50.0), weights)
     b, dual = best_intercept(tube, y, np.zeros(6))
     assert b == pytest.approx(0.0, abs=1e-12)
@@ -457,6 +462,32 @@ def test_the_dual_point_is_scaled_as_well_as_can_be(loss, l1_ratio):
         for scale in scales
     ]
     assert certificate.value >= np.max(values) - 1e-6 * (1 + abs(np.max(values)))
+
+
+@each_loss
+@pytest.mark.parametrize("p", [1.0, 4 / 3, np.inf])
+def test_the_dual_point_of_squared_norms_is_scaled_as_well_as_can_be(loss, p):
+    problem = replace(make_problem(loss), regularizer=SquaredBlockNorm(1e-2, p))
+    rho = project_dual(problem, -problem.loss.gradient(problem.y, np.zeros(24)))
+    norms = dual_norms(problem.gram, rho)
+    certificate = certify(problem, rho, np.zeros(6), norms)
+    assert 0.0 < certificate.dual_norms[0] < 0.5 * norms[0]
+    for share in (0.999, 1.001):
+        other = share * certificate.dual
+        value = -problem.loss.conjugate(problem.y, -other).sum()
+        value -= problem.regularizer.conjugate(share * certificate.dual_norms, norms)
+        assert value < certificate.value
+
+
+@pytest.mark.parametrize("chosen", [np.arange(6), np.array([1, 4])])
+def test_images_at_hand_are_worth_what_products_are(chosen):
+    gram, rng = DenseStack(toy_grams()), np.random.default_rng(3)
+    rho, weights = rng.normal(size=24), rng.exponential(size=chosen.size)
+    images = expand(gram, rho).images
+    told = evaluate_terms(gram, chosen, rho[None], weights, images=images)
+    found = evaluate_terms(gram, chosen, rho[None], weights)
+    for name in ("norms", "rounding", "f", "spread"):
+        np.testing.assert_allclose(getattr(told, name), getattr(found, name), rtol=1e-9)
 
 
 def test_a_penalty_without_a_threshold_has_no_largest_strength():

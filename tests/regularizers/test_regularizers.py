@@ -146,6 +146,13 @@ def test_responding_weights_are_the_slope_of_the_conjugate(regularizer):
     assert p_norm(weights, regularizer.p) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0, 7.5, np.inf])
+def test_norms_of_few_and_many_numbers(p):
+    for x in (np.zeros(3), np.empty(0), np.random.default_rng(2).exponential(size=999)):
+        assert p_norm(x[::2], p) == pytest.approx(np.linalg.norm([0.0, *x[::2]], p))
+    assert np.isnan(p_norm(np.array([0.0, np.nan]), p))
+
+
 def test_squared_norm_ends():
     norms = np.array([3.0, 4.0])
     assert SquaredBlockNorm(2.0, 1.0).value(norms) == pytest.approx(49.0)

@@ -42,6 +42,7 @@ from multikernel.certificates.gap import (
 from multikernel.certificates.null_model import (
     ConstantModel,
     alpha_max,
+    best_constants,
     best_intercept,
     best_intercepts,
     constant_model,
@@ -63,6 +64,7 @@ __all__ = [
     "Terms",
     "Worth",
     "alpha_max",
+    "best_constants",
     "best_intercept",
     "best_intercepts",
     "best_multiple",

@@ -40,10 +40,10 @@ from multikernel.certificates.gap import (
     project_dual,
     rounding_unit,
 )
-from multikernel.certificates.null_model import best_intercepts
+from multikernel.certificates.null_model import best_constants
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.matrix import IMAGE_BYTES, TermProducts
+from multikernel.gram.matrix import IMAGE_BYTES, ImageProducts, TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.problem import Problem, Solution, centred, published_intercept
 
@@ -84,6 +84,7 @@ def evaluate_terms(
     expansions: Array,
     weights: Array,
     held: GramStack | None = None,
+    images: Array | None = None,
 ) -> Terms:
     """Multiply every kernel of a model by its expansion.
 
@@ -100,6 +101,8 @@ def evaluate_terms(
         By what these are multiplied.
     held : GramStack, optional
         The stack of the model's kernels, where it is at hand.
+    images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
+        The products of all kernels with the one expansion, where they are at hand.
 
     Raises
     ------
@@ -117,7 +120,12 @@ def evaluate_terms(
         own = expansions if len(expansions) == 1 else expansions[part]
         c = weights[part].reshape(columns) * own
         part_of_model = gram.once(chosen) if held is None else held
-        products = part_of_model.term_products(c)
+        if images is None:
+            products = part_of_model.term_products(c)
+        else:
+            own = weights[part].reshape(columns) * images[chosen]
+            c = np.broadcast_to(c, own.shape)
+            products = ImageProducts(c, own, part_of_model.diagonals())
         squares[part], rounding[part] = _squared_norms(gram, chosen, c, products)
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
@@ -203,6 +211,8 @@ class Model:
         By what the expansions are multiplied.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
         Of the terms, or one for all.
+    images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
+        What all kernels make of the one expansion, where that is at hand.
     terms : Terms, optional
         The terms as `evaluate_terms` finds them.
     worth : Worth, optional
@@ -215,6 +225,7 @@ class Model:
     objective: float
     weights: Array
     expansions: Array
+    images: Array | None = None
     terms: Terms | None = None
     worth: Worth | None = None
 
@@ -232,6 +243,16 @@ class Model:
             self.expansions if len(self.expansions) == 1 else self.expansions[active]
         )
         return np.asarray(weights.reshape((-1,) + (1,) * (chosen.ndim - 1)) * chosen)
+
+    def products(self, gram: GramStack) -> Array:
+        """Return the active kernels times their own of the `coefs`."""
+        if self.images is None:
+            coefs = self.coefs
+            each = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
+            return gram.once(self.active).block_matvec(each)
+        images = self.images[self.active]
+        weights = self.weights[self.norms[self.kernels] > 0.0]
+        return np.asarray(weights.reshape((-1,) + (1,) * (images.ndim - 1)) * images)
 
 
 def evaluated(problem: Problem, model: Model) -> Model:
@@ -253,7 +274,11 @@ def evaluated(problem: Problem, model: Model) -> Model:
     terms = model.terms
     if terms is None:
         terms = evaluate_terms(
-            problem.gram, model.kernels, model.expansions, model.weights
+            problem.gram,
+            model.kernels,
+            model.expansions,
+            model.weights,
+            images=model.images,
         )
     b = published_intercept(problem, model.intercept)
     worth = evaluate(problem, model.kernels, terms, b)
@@ -274,11 +299,17 @@ def model_of_expansions(
     ones, norms = np.ones(kernels.size), np.zeros(0)
     terms = evaluate_terms(problem.gram, kernels, coefs, ones, held)
     b = best_published_intercept(problem, terms.f)
-    return evaluated(problem, Model(kernels, norms, b, np.nan, ones, coefs, terms))
+    model = Model(kernels, norms, b, np.nan, ones, coefs, terms=terms)
+    return evaluated(problem, model)
 
 
 def model_of_multiples(
-    problem: Problem, rho: Array, weights: Array, forms: Array, f: Array
+    problem: Problem,
+    rho: Array,
+    weights: Array,
+    forms: Array,
+    f: Array,
+    images: Array | None = None,
 ) -> Model:
     """Return the model f_m = weights[m] K_m rho, as a solver believes in it.
 
@@ -292,6 +323,8 @@ def model_of_multiples(
         Its multiples, and its quadratic forms.
     f : ndarray of the shape of `rho`
         Decision values without intercept.
+    images : ndarray of shape (n_kernels, n_samples[, n_outputs]), optional
+        Products of the kernels with the expansion, if they are no more than that.
 
     Returns
     -------
@@ -304,7 +337,7 @@ def model_of_multiples(
     objective = primal_value(problem, norms, f + b)
     # A norm may have been lost to rounding; what its kernel adds to f has not.
     kernels = np.flatnonzero(weights)
-    return Model(kernels, norms, b, objective, weights[kernels], rho[None])
+    return Model(kernels, norms, b, objective, weights[kernels], rho[None], images)
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:
@@ -312,8 +345,7 @@ def best_published_intercept(problem: Problem, f: Array) -> Array:
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])
-    b, _ = best_intercepts(problem.loss, y, f)
-    return published_intercept(problem, b)
+    return published_intercept(problem, best_constants(problem.loss, y, f))
 
 
 def decision_values(problem: Problem, solution: Solution) -> Array:

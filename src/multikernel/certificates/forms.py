@@ -198,11 +198,15 @@ class Expansion:
         K_m rho.
     forms : ndarray of shape (n_kernels,)
         rho^T K_m rho, summed over outputs.
+    exact : bool
+        Whether images are products, or multiples of them: not sums of such, which
+        bring the rounding of each.
     """
 
     rho: Array
     images: Array
     forms: Array
+    exact: bool = True
 
     def decision_values(self, weights: Array) -> Array:
         """Return sum_m weights[m] K_m rho."""
@@ -232,7 +236,8 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
     are the block norms of the best model.
     """
     scale, _ = scaled_dual_value(problem, point.rho, norms, np.sqrt(point.forms))
-    return Expansion(scale * point.rho, scale * point.images, scale**2 * point.forms)
+    rho, images = scale * point.rho, scale * point.images
+    return Expansion(rho, images, scale**2 * point.forms, point.exact)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ It meets the kernels through M numbers only, so nothing here depends on how they
 stored. Every dual value is taken at a *feasible* point: the gap is a proof.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,10 @@ from multikernel.problem import Problem
 
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
+
+PARABOLIC = 1e-12
+"""What three values say of a fourth is exact to this share of them, but for rounding,
+where they are those of a parabola."""
 
 NEGATIVE_GAP = -1e-4
 """Relative gap below which it is not rounding, single precision included."""
@@ -208,15 +213,42 @@ def scaled_dual_value(
         # The value is concave in the scale and falls at the largest one. That is so
         # where Omega* is finite but steep: without this an elastic net's first dual
         # values, at points that ignore most kernels, would be useless.
-        found = minimize_scalar(
-            loss_of, bounds=(0.0, largest), method="bounded", options={"xatol": 1e-9}
-        )
-        if found.fun < lowest:
-            scale, lowest = float(found.x), float(found.fun)
+        found = _lowest_of_parabola(loss_of, largest, lowest)
+        if found is None:
+            searched = minimize_scalar(
+                loss_of,
+                bounds=(0.0, largest),
+                method="bounded",
+                options={"xatol": 1e-9},
+            )
+            found = float(searched.x), float(searched.fun)
+        if found[1] < lowest:
+            scale, lowest = found
     # Zero is always feasible, and the only point that proves an optimum of zero.
     if not lowest <= 0.0 and loss_of(0.0) <= lowest:
         scale, lowest = 0.0, loss_of(0.0)
     return scale, -lowest
+
+
+def _lowest_of_parabola(
+    loss_of: Callable[[float], float], end: float, at_end: float
+) -> tuple[float, float] | None:
+    """Return the lowest point of a parabola on [0, end]; None of what is none.
+
+    Along a ray conjugates of hinges are linear, and squared norms are squares: then
+    three values say where it is, and a fourth that they say it.
+    """
+    start, middle = loss_of(0.0), loss_of(0.5 * end)
+    bend = 2.0 * (start - 2.0 * middle + at_end)
+    if not bend > 0.0:
+        return None
+    share = 0.5 * (start - at_end) / bend + 0.5
+    if not 0.0 < share < 1.0:
+        return None
+    found = loss_of(share * end)
+    said = start - bend * share * share
+    exact = abs(found - said) <= PARABOLIC * (abs(start) + abs(at_end) + abs(middle))
+    return (share * end, found) if exact else None
 
 
 def relative_gap(primal: float, dual: float) -> float:

@@ -9,6 +9,7 @@ from multikernel._typing import Array
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.linalg import EPS
+from multikernel.linalg.threads import compiled
 from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
@@ -102,6 +103,15 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
     fits = [best_intercept(loss, *pair) for pair in zip(columns, values, strict=True)]
     dual = np.stack([own for _, own in fits], axis=1)
     return np.array([b for b, _ in fits]), dual.reshape(y.shape)
+
+
+def best_constants(loss: Loss, y: Array, f: Array) -> Array:
+    """Return the constants of `best_intercepts` alone, at less than half the cost."""
+    if y.ndim == 1 and is_polyhedral(loss) and not is_coupled(loss):
+        left, right = _bottom(loss, y, f)
+        if not np.isnan(left):
+            return np.array([0.5 * (left + right)])
+    return best_intercepts(loss, y, f)[0]
 
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
@@ -209,22 +219,14 @@ def _best_intercept_by_kinks(
     its slope is known between all kinks. None where the minimum is not bounded on both
     sides, or where rounding leaves in doubt which kinks are the same.
     """
-    signs, costs, sizes = loss.dual_pieces(y)
-    kinks = (signs * costs - f).ravel()
-    order = np.argsort(kinks)
-    kinks, jumps = kinks[order], sizes.ravel()[order]
-    slopes = np.cumsum(jumps) - float(sizes[signs < 0.0].sum())
-    slopes[np.abs(slopes) <= 4.0 * EPS * float(jumps.sum())] = 0.0
-    if not (slopes[0] - jumps[0] < 0.0 < slopes[-1]):
+    b, end = _bottom(loss, y, f)
+    if np.isnan(b):
         return None
-    first = int(np.argmax(slopes >= 0.0))
-    if slopes[first] == 0.0:
-        end = int(np.argmax(slopes > 0.0))
-        middle = 0.5 * float(kinks[first] + kinks[end])
+    if b < end:
+        middle = 0.5 * (b + end)
         gradient = loss.gradient(y, f + middle)
         flat = abs(float(gradient.sum())) <= 4.0 * EPS * float(np.abs(gradient).sum())
         return (middle, -gradient) if flat else None
-    b = float(kinks[first])
     reach = 8.0 * EPS * (1.0 + float(np.abs(y).max() + np.abs(f).max()) + abs(b))
     below, above = loss.gradient(y, f + (b - reach)), loss.gradient(y, f + (b + reach))
     low, high = float(below.sum()), float(above.sum())
@@ -232,6 +234,17 @@ def _best_intercept_by_kinks(
         return None
     # In this form a mixture of equal numbers is that number to the last digit.
     return b, -(below + -low / (high - low) * (above - below))
+
+
+def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
+    """Return the interval of the best constants, nan where that is not bounded."""
+    signs, costs, sizes = loss.dual_pieces(y)
+    kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
+    start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())
+    left, right = compiled("multikernel.linalg.loops", "zero_of_steps")(
+        kinks, jumps, start, 4.0 * EPS * total
+    )
+    return left, right
 
 
 def _bracket(slope: Callable[[float], float], reach: float) -> tuple[float, float]:

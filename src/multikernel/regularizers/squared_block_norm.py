@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.linalg.tables import read_only
+from multikernel.linalg.threads import compiled
 from multikernel.regularizers.base import Strength
+
+LOOPS = "multikernel.linalg.loops"
 
 
 @dataclass(frozen=True)
@@ -115,13 +119,9 @@ def p_norm(x: Array, p: float) -> float:
     """
     if p == 1.0:
         return float(x.sum())
-    largest = float(x.max(initial=0.0))
-    if largest == 0.0 or p == np.inf:
-        return largest
-    # Shares of the largest number may underflow, and then count as nothing.
-    with np.errstate(under="ignore"):
-        total = float(np.sum((x / largest) ** p))
-    return float(largest * total ** (1.0 / p))
+    if p == np.inf:
+        return float(x.max(initial=0.0))
+    return float(compiled(LOOPS, "p_norm")(read_only(np.ascontiguousarray(x)), p))
 
 
 def unit_weights(x: Array, exponent: float, p: float) -> Array:

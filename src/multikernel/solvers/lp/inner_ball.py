@@ -165,10 +165,12 @@ def between(
 
     The problem gives the bounds of the dual variables, which rounding is not to pass.
     """
+    if share == 1.0:
+        return new
     lower, upper = _box(problem)
     rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
     images = old.images + share * (new.images - old.images)
-    return Expansion(rho, images, np.maximum(images @ rho, 0.0))
+    return Expansion(rho, images, np.maximum(images @ rho, 0.0), exact=False)
 
 
 def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:

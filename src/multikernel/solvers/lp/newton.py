@@ -313,9 +313,7 @@ class _Search:
         tracker, center, gap = self.tracker, self.center, self.tracker.gap
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
-        f = point.decision_values(scaled)
-        model = model_of_multiples(self.problem, point.rho, scaled, point.forms, f)
-        tracker.best.offer(model)
+        self._offer_multiples(scaled)
         if point.forms.any():
             found = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(found, LEFT * center))
@@ -404,7 +402,6 @@ class _Search:
 
     def _offer(self, candidates: Sequence[Array]) -> Array:
         """Offer models of some weights at the point; return the weights of the best."""
-        tracker, point = self.tracker, self.point
         p, alpha = self.regularizer.p, self.regularizer.alpha
         best, lowest = self.center, np.inf
         for candidate in candidates:
@@ -412,9 +409,20 @@ class _Search:
             if p == 1.0:
                 least = SETTINGS.vanished * chosen.max()
                 chosen = np.where(chosen > least, chosen, 0.0)
-            chosen = chosen / alpha
-            f = point.decision_values(chosen)
-            model = model_of_multiples(self.problem, point.rho, chosen, point.forms, f)
-            if tracker.best.offer(model) < lowest:
-                best, lowest = candidate, model.objective
+            objective = self._offer_multiples(chosen / alpha)
+            if objective < lowest:
+                best, lowest = candidate, objective
         return best
+
+    def _offer_multiples(self, weights: Array) -> float:
+        """Offer the model weights[m] K_m rho at the point; return its objective."""
+        point = self.point
+        model = model_of_multiples(
+            self.problem,
+            point.rho,
+            weights,
+            point.forms,
+            point.decision_values(weights),
+            point.images if point.exact else None,
+        )
+        return self.tracker.best.offer(model)

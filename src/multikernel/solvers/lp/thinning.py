@@ -1,11 +1,13 @@
 """Fewer kernels for a sparse model that is as good: ties are broken, remnants go."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from multikernel._typing import Array
-from multikernel.certificates import Model, best_intercepts, primal_value
+from multikernel.certificates import Model, best_constants, primal_value
 from multikernel.problem import Problem
 from multikernel.solvers.incumbent import Incumbent
 
@@ -43,11 +45,8 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     active = model.active
     if incumbent.certified_gap > tol or active.size < 2:
         return
-    coefs, norms = model.coefs, model.norms[active]
-    if len(coefs) < active.size:
-        coefs = np.broadcast_to(coefs, (active.size, *coefs.shape[1:]))
-    scales = norms.reshape((-1,) + (1,) * (coefs.ndim - 1))
-    unit = problem.gram.once(active).block_matvec(coefs / scales)
+    norms, products = model.norms[active], model.products(problem.gram)
+    unit = products / norms.reshape((-1,) + (1,) * (products.ndim - 1))
     rows = unit.reshape(active.size, -1)
     models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Half of what the tolerance leaves is spent: exact figures may be a little worse.
@@ -55,7 +54,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     low, high, found = 0, len(models), None
     while low < high:
         middle = (low + high) // 2
-        fitted = _with_norms(problem, model, coefs, models[middle], unit)
+        fitted = _with_norms(problem, model, models[middle], unit)
         if fitted.objective <= most:
             high, found = middle, fitted
         else:
@@ -105,23 +104,26 @@ def _nonnegative_solution(products: Array, aims: Array) -> Array:
     return np.asarray(nnls(root.T, solve_triangular(root, aims, lower=True))[0])
 
 
-def _with_norms(
-    problem: Problem, model: Model, coefs: Array, norms: Array, unit: Array
-) -> Model:
+def _with_norms(problem: Problem, model: Model, norms: Array, unit: Array) -> Model:
     """Return the model with other norms of the active kernels."""
     f = np.tensordot(norms, unit, axes=1)
     b = np.zeros_like(model.intercept)
     if problem.fit_intercept:
-        b, _ = best_intercepts(problem.loss, problem.y, f)
+        b = best_constants(problem.loss, problem.y, f)
     places = np.flatnonzero(norms)
     active = model.active[places]
     every = np.zeros_like(model.norms)
     every[active] = norms[places]
-    return Model(
+    terms = np.flatnonzero(model.norms[model.kernels])[places]
+    expansions = model.expansions
+    return replace(
+        model,
         kernels=active,
         norms=every,
         intercept=b,
         objective=primal_value(problem, every, f + b),
-        weights=norms[places] / model.norms[active],
-        expansions=coefs[places],
+        weights=model.weights[terms] * norms[places] / model.norms[active],
+        expansions=expansions if len(expansions) == 1 else expansions[terms],
+        terms=None,
+        worth=None,
     )
